@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line for this project; where it is installed, the command `phrasebox`."""
+"""Django's command line for this project."""
 
 import os
 import sys
@@ -12,7 +12,9 @@ def main() -> None:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
     except ModuleNotFoundError:
-        sys.exit("the server's packages are not installed: pip install phrasebox[server]")
+        sys.exit(
+            "the server's packages are not installed: pip install -r requirements.txt -c constraints.txt"
+        )
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -22,7 +22,6 @@ from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
 from annotation import formats
-from annotation.common.registry import Registry
 from annotation.formats.base import FORMAT_FOLDERS, SAMPLE_FOLDER, Format
 from annotation.formats.contents import ALL_CONTENTS
 from annotation.jobs import registry as jobs
@@ -31,6 +30,7 @@ from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.files import SIGN
 from annotation.task_types.practice import PRACTICE
+from phrasebox.registry import Registry
 
 #: Modules that register something under the kind's name when Django starts: where, the error's id, and what
 #: they hold.

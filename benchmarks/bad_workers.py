@@ -47,14 +47,14 @@ class Watched(Gate):
 
     def note(self, worker: str, kind: str, event: Event) -> None:
         super().note(worker, kind, event)
-        standing = self.standing(worker, kind)
-        if standing.state == SUSPENDED:
-            self.suspended_at.setdefault((worker, kind), standing.items)
+        trust_state = self.standing(worker, kind)
+        if trust_state.state == SUSPENDED:
+            self.suspended_at.setdefault((worker, kind), trust_state.items)
 
     def items(self) -> Iterator[tuple[str, str, int]]:
         """Worker, kind and items done, of every standing."""
-        for (worker, kind), standing in self._standings.items():
-            yield worker, kind, standing.items
+        for (worker, kind), trust_state in self._standings.items():
+            yield worker, kind, trust_state.items
 
 
 @dataclass(slots=True)
@@ -71,8 +71,8 @@ class Report:
     before: LayerScores = field(default_factory=LayerScores)
     discarded: LayerScores = field(default_factory=LayerScores)
     without: LayerScores = field(default_factory=LayerScores)
-    given: int = 0
-    void: int = 0
+    answers: int = 0
+    withdrawn: int = 0
     again: int = 0
     same: int = 0
     images: int = 0
@@ -92,12 +92,12 @@ def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Repor
         for gold, simulated in done:
             report.images += 1
             report.before.add(compare_layers(simulated.state.layer, gold[2]))
-            kept = [j for j in simulated.judgments if (j.worker, j.question) not in out]
-            report.given += len(simulated.judgments)
-            report.void += len(simulated.judgments) - len(kept)
+            retained = [j for j in simulated.judgments if (j.worker, j.question) not in out]
+            report.answers += len(simulated.judgments)
+            report.withdrawn += len(simulated.judgments) - len(retained)
             report.same += _same(gold, simulated, out, seed)
-            after = _simulated(gold, people, given=kept, simulated=simulated)
-            report.again += len(after.judgments) - len(kept)
+            after = _simulated(gold, people, judgments=retained, simulated=simulated)
+            report.again += len(after.judgments) - len(retained)
             report.discarded.add(compare_layers(after.state.layer, gold[2]))
         alone = Crowd(make_crowd({good: mix[good]}, seed=seed), seed=seed, gate=Gate({}, seed=seed))
         for gold in images[KNOWN_FROM:]:
@@ -106,12 +106,12 @@ def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Repor
 
 
 def _simulated(
-    gold: Gold, people: Crowd, *, given: Sequence[Judgment] = (), simulated: SimulatedImage | None = None
+    gold: Gold, people: Crowd, *, judgments: Sequence[Judgment] = (), simulated: SimulatedImage | None = None
 ) -> SimulatedImage:
     name, size, layer = gold
     ruled = simulated.rulings if simulated else ()
     return simulate_image(
-        layer.mentions, Truth(layer, image=name, size=size), people, earlier=given, ruled=ruled
+        layer.mentions, Truth(layer, image=name, size=size), people, earlier=judgments, ruled=ruled
     )
 
 
@@ -134,20 +134,20 @@ def _count(report: Report, gate: Watched, good: str) -> None:
 def _same(gold: Gold, simulated: SimulatedImage, out: set[tuple[str, str]], seed: int) -> bool:
     """Whether the image's state after discard is the same had the discarded answered otherwise."""
     fold = Fold(gold[2].mentions, rulings=simulated.rulings)
-    other = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]
+    changed = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]
 
     def discarded(judgments: Sequence[Judgment]) -> list[Judgment]:
         return [replace(j, void=(j.worker, j.question) in out) for j in judgments]
 
-    return fold(discarded(simulated.judgments)) == fold(discarded(other))
+    return fold(discarded(simulated.judgments)) == fold(discarded(changed))
 
 
 def _otherwise(judgment: Judgment, seed: int) -> Judgment:
     """Another legal answer to the same question."""
-    dice = Dice("otherwise", seed, judgment.id)
-    answer = dice.choice(ANSWERS[judgment.question])
-    left, top = 1 + dice.below(200), 1 + dice.below(200)
-    box = Box(left, top, left + dice.below(200), top + dice.below(200)) if answer == "drawn" else None
+    rng = Dice("otherwise", seed, judgment.id)
+    answer = rng.choice(ANSWERS[judgment.question])
+    left, top = 1 + rng.below(200), 1 + rng.below(200)
+    box = Box(left, top, left + rng.below(200), top + rng.below(200)) if answer == "drawn" else None
     return replace(judgment, answer=answer, box=box)
 
 
@@ -162,23 +162,23 @@ def markdown(report: Report, *, good: str) -> str:
     lines.append(["all kinds", *_cells(together)])
     lines.append(["workers, at any kind", *_cells(report.people[preset] for preset in presets)])
     scores = [["layer", "chain F1", "box IoU"], ["---", "---:", "---:"]]
-    for name, found in (
+    for name, value in (
         ("with the bad ones' judgments", report.before),
         ("after discarding all who were suspended", report.discarded),
         ("had the bad ones never come", report.without),
     ):
-        scores.append([name, f"{found.f1:.4f}", f"{found.iou:.4f}"])
+        scores.append([name, f"{value.f1:.4f}", f"{value.iou:.4f}"])
     tables = "\n\n".join("\n".join(f"| {' | '.join(row)} |" for row in table) for table in (lines, scores))
-    said = (
-        f"{tables}\n\nOf {report.given} judgments {report.void} were discarded, and {report.again} more were "
-        "needed after it."
+    text = (
+        f"{tables}\n\nOf {report.answers} judgments {report.withdrawn} were withdrawn, {report.again} more "
+        "were needed afterwards."
     )
     if report.images:
-        said += (
+        text += (
             f" In {report.same} of {report.images} images the state after discard is the one in which the "
             "discarded had given other answers, drawn at random."
         )
-    return said
+    return text
 
 
 def _cells(counts: Iterator[Counter[str]] | Sequence[Counter[str]]) -> Iterator[str]:

@@ -44,16 +44,16 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         assert first.scores is not None and not any(first.violations.values()), first.violations
         report.before.add(first.scores)
         out = _count(report, campaign, f"sim{seed}-")
-        given = campaign.judgments.filter(image__isnull=False).count()
+        answers = campaign.judgments.filter(image__isnull=False).count()
         for row in out:
             discarding.discard_worker(campaign=campaign, worker=row.worker_id, kind=row.kind)
-        report.given += given
-        report.void += campaign.judgments.filter(void=True).count()
+        report.answers += answers
+        report.withdrawn += campaign.judgments.filter(void=True).count()
         second = run_campaign_crowd(
             campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL_CONDUCT, patience=0.0)
         )
         assert second.scores is not None and not any(second.violations.values()), second.violations
-        report.again += campaign.judgments.filter(image__isnull=False).count() - given
+        report.again += campaign.judgments.filter(image__isnull=False).count() - answers
         report.discarded.add(second.scores)
         alone = _campaign(corpus, seed, name=f"alone{seed}")
         alone_scores = run_campaign_crowd(
@@ -63,7 +63,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         assert alone_scores is not None
         report.without.add(alone_scores)
         print(
-            f"seed {seed}: {given} judgments, {first.seconds:.0f} s and {second.seconds:.0f} s",
+            f"seed {seed}: {answers} judgments, {first.seconds:.0f} s and {second.seconds:.0f} s",
             file=sys.stderr,
         )
     return report
@@ -102,9 +102,9 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing
             report.fates[preset, row.kind].update(
                 all=1, early=at is not None and at <= HORIZON, ever=at is not None
             )
-    for name, found in ats.items():
+    for name, positions in ats.items():
         report.people[name.removeprefix(prefix).rsplit("-", 1)[0]].update(
-            all=1, early=any(at <= HORIZON for at in found), ever=bool(found)
+            all=1, early=any(at <= HORIZON for at in positions), ever=bool(positions)
         )
     return out
 
@@ -115,12 +115,12 @@ def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
     from annotation.protocol.trust import Entered, trust_after, trust_after_or_same
     from annotation.protocol.trust import WorkerTrust as Pure
 
-    standing = trust_after(Pure(row.kind), Entered(), settings)
+    trust = trust_after(Pure(row.kind), Entered(), settings)
     for _, _, event in sorted(trust_replay.events_of(row), key=lambda numbered: numbered[0]):
-        standing = trust_after_or_same(standing, event, settings)
-        if standing.state == SUSPENDED:
+        trust = trust_after_or_same(trust, event, settings)
+        if trust.state == SUSPENDED:
             assert row.state == SUSPENDED
-            return standing.items
+            return trust.items
     assert row.state != SUSPENDED
     return None
 

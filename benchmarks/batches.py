@@ -29,44 +29,46 @@ from annotation.common.plain_text import plain_table
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from benchmarks.batches_problem import flickr8k, generated
 from benchmarks.measuring import seconds
-from evaluation.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
-from evaluation.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
-from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.services.batches.planning import BatchRequest
+from phrasebox.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
+from phrasebox.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
+from phrasebox.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
+from phrasebox.relevance.pairs import JudgedPair
 
 SEEDS = range(5)
 PAIRS, JUDGMENTS, JUDGES = 31_000, 150_000, 3
 
 
-def sentences(images: int, each: int = 5) -> list[list[str]]:
+def sentences(images: int, per_image: int = 5) -> list[list[str]]:
     """Made-up captions: some words of the image's own, some that all share, as common as words are."""
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     words = 4_000
     common = 1 / np.arange(1, words + 1)
     common /= common.sum()
-    found = []
+    result = []
     for _ in range(images):
-        own = dice.choice(words, 8, p=common)
-        found.append(
+        words_of_sentence = rng.choice(words, 8, p=common)
+        result.append(
             [
-                " ".join(f"word{n}" for n in (*dice.choice(own, 4), *dice.choice(words, 4, p=common)))
-                for _ in range(each)
+                " ".join(
+                    f"word{n}" for n in (*rng.choice(words_of_sentence, 4), *rng.choice(words, 4, p=common))
+                )
+                for _ in range(per_image)
             ]
         )
-    return found
+    return result
 
 
 def pooling() -> str:
     lists, space, _ = generated()
     captions = sentences(space.images)
-    texts = [own[0] for own in captions]
-    pooled, found = seconds(lambda: pool(lists, space, depth=10))
-    filtered, values = seconds(lambda: bleu_pre(texts, captions, space, found.to_judge))
+    texts = [caption[0] for caption in captions]
+    pooled, result = seconds(lambda: pool(lists, space, depth=10))
+    filtered, values = seconds(lambda: bleu_pre(texts, captions, space, result.to_judge))
     rows = [
-        ["union of 60 runs", len(found.pairs), pooled],
+        ["union of 60 runs", len(result.pairs), pooled],
         ["BLEU_pre", int((values < BLEU_PRE_THRESHOLD).sum()), filtered],
-        ["together", len(found.to_judge) - int((values < BLEU_PRE_THRESHOLD).sum()), pooled + filtered],
+        ["together", len(result.to_judge) - int((values < BLEU_PRE_THRESHOLD).sum()), pooled + filtered],
     ]
     return plain_table(["step", "pairs (in, out, left)", "seconds"], rows)
 
@@ -92,15 +94,17 @@ def _database() -> str:
     call_command("migrate", verbosity=0)
     lists, space, relevant = generated()
     records = [
-        ImageRecord(id=f"i{n}", filename=f"i{n}.jpg", captions=tuple(map(CaptionRecord, own)))
-        for n, own in enumerate(sentences(space.images))
+        ImageRecord(id=f"i{n}", filename=f"i{n}.jpg", captions=tuple(map(CaptionRecord, sentence)))
+        for n, sentence in enumerate(sentences(space.images))
     ]
     import_records(name="made", records=records, format="jsonl", source="memory")
-    for one in lists:
-        made = RunFacts(one.name, one.direction, one.of, "trec", "memory", "", 0)
-        store_run(made, _named(one), "made")
+    for shortlist in lists:
+        provenance = RunFacts(shortlist.name, shortlist.direction, shortlist.of, "trec", "memory", "", 0)
+        store_run(provenance, _named(shortlist), "made")
     rows = []
-    taken, planned = seconds(lambda: plan(BatchRequest(corpus="made", runs=[one.name for one in lists])))
+    taken, planned = seconds(
+        lambda: plan(BatchRequest(corpus="made", runs=[shortlist.name for shortlist in lists]))
+    )
     rows.append(["plan (60 runs read, pooled, filtered)", planned.pooled_pairs, taken])
     cut = replace(planned, asked=planned.asked[:PAIRS])
     taken, done = seconds(lambda: launch(cut, "batch", begin=False))
@@ -115,10 +119,10 @@ def _database() -> str:
     return plain_table(["step", "pairs", "seconds"], rows)
 
 
-def _named(one: Shortlist) -> Iterator[tuple[str, list[str], np.ndarray]]:
+def _named(shortlist: Shortlist) -> Iterator[tuple[str, list[str], np.ndarray]]:
     images, captions = (lambda n: f"i{n}.jpg"), (lambda n: f"i{n}.jpg#0")
-    asks, ranked = (images, captions) if one.direction == ANNOTATION else (captions, images)
-    for query, items in zip(one.queries.tolist(), one.lists.tolist(), strict=True):
+    asks, ranked = (images, captions) if shortlist.direction == ANNOTATION else (captions, images)
+    for query, items in zip(shortlist.queries.tolist(), shortlist.lists.tolist(), strict=True):
         yield asks(query), [ranked(item) for item in items], -np.arange(len(items), dtype=np.float32)
 
 
@@ -142,20 +146,23 @@ def active(folder: Path | None, waves: int | None) -> str:
         real = flickr8k(folder)
         worlds["Flickr8k's crowd"] = (real for _ in SEEDS)
     rows = []
-    for name, made in worlds.items():
-        found: dict[str, list[PoolJudging]] = {}
-        for seed, (lists, space, relevant) in enumerate(made):
+    for name, world in worlds.items():
+        pool_judgings: dict[str, list[PoolJudging]] = {}
+        for seed, (lists, space, relevant) in enumerate(world):
             whole = pool(lists, space, depth=10)
             for strategy in STRATEGIES.keys():
-                one = judge(lists, whole, relevant, strategy=strategy, stop=stop, seed=seed)
-                found.setdefault(strategy, []).append(one)
-        for strategy, all_of_them in found.items():
-            shares, taus = [one.share for one in all_of_them], [one.tau for one in all_of_them]
+                judging = judge(lists, whole, relevant, strategy=strategy, stop=stop, seed=seed)
+                pool_judgings.setdefault(strategy, []).append(judging)
+        for strategy, all_of_them in pool_judgings.items():
+            shares, taus = (
+                [judging.share for judging in all_of_them],
+                [judging.tau for judging in all_of_them],
+            )
             rows.append(
                 [
-                    *(name, strategy, round(np.mean([one.pool for one in all_of_them]))),
+                    *(name, strategy, round(np.mean([judging.pool for judging in all_of_them]))),
                     *(_interval(shares), f"{max(shares):.3f}", _interval(taus), f"{min(taus):.3f}"),
-                    f"{sum(one.stable for one in all_of_them)} of {len(all_of_them)}",
+                    f"{sum(judging.stable for judging in all_of_them)} of {len(all_of_them)}",
                 ]
             )
     head = ["judgments", "strategy", "pool", "share judged", "at most", "tau", "at least", "stable"]
@@ -172,15 +179,15 @@ def main() -> None:
     parser.add_argument("--only", choices=["pool", "database", "active"])
     parser.add_argument("--flickr8k", type=Path, metavar="FOLDER", help="Where the crowd's judgments lie")
     parser.add_argument("--waves", type=int, metavar="N", help="Of active: at most so many")
-    given = parser.parse_args()
-    if given.only in (None, "pool"):
+    options = parser.parse_args()
+    if options.only in (None, "pool"):
         print(pooling(), flush=True)
-    if given.only in (None, "database"):
+    if options.only in (None, "database"):
         print(database(), flush=True)
-    if given.only in (None, "active"):
-        if given.flickr8k is None:
+    if options.only in (None, "active"):
+        if options.flickr8k is None:
             print("no --flickr8k: generated judgments only")
-        print(active(given.flickr8k, given.waves), flush=True)
+        print(active(options.flickr8k, options.waves), flush=True)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation.formats.base import JUDGMENT_FORMATS
-from evaluation.metrics.overlap import content_words, count_matrix, words
-from evaluation.pooling.pools import ANNOTATION, SEARCH, PairIds, Shortlist, Space
+from phrasebox.formats.base import JUDGMENT_FORMATS
+from phrasebox.metrics.overlap import content_words, count_matrix, words
+from phrasebox.pooling.pools import ANNOTATION, SEARCH, PairIds, Shortlist, Space
 
 Matrix = NDArray[np.float64]
 
@@ -30,21 +30,21 @@ def generated(
     systems: int = 30, images: int = 1000, depth: int = 10, *, seed: int = 0
 ) -> tuple[list[Shortlist], Space, PairIds]:
     """Two runs a system, the space (a caption an image), and the relevant pairs, sorted."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     topics = 24
-    where = dice.standard_normal((images, topics))
-    said = where + 0.5 * dice.standard_normal((images, topics))
-    truth = _nearness(where, said)
+    where = rng.standard_normal((images, topics))
+    topics_of_captions = where + 0.5 * rng.standard_normal((images, topics))
+    truth = _nearness(where, topics_of_captions)
     space = Space(images, np.arange(images))
     cut = np.partition(truth, -3, axis=1)[:, -3].mean()
     relevant = np.flatnonzero((truth >= cut).ravel() | np.eye(images, dtype=bool).ravel())
-    families = dice.standard_normal((5, images, topics))
+    families = rng.standard_normal((5, images, topics))
     lists = []
     for number in range(systems):
         noise = 0.5 + 2.0 * number / max(1, systems - 1)
-        own = dice.standard_normal((images, topics))
-        seen = where + noise * np.sqrt(0.5) * (families[number % 5] + own)
-        lists += shortlists(f"s{number:02}", _nearness(seen, said), depth)
+        topics_of_images = rng.standard_normal((images, topics))
+        seen = where + noise * np.sqrt(0.5) * (families[number % 5] + topics_of_images)
+        lists += shortlists(f"s{number:02}", _nearness(seen, topics_of_captions), depth)
     return lists, space, relevant
 
 
@@ -60,22 +60,24 @@ def flickr8k(folder: Path, depth: int = 10) -> tuple[list[Shortlist], Space, Pai
     """The same from the crowd's judgments in `folder`: only judged captions are ranked, by words."""
     pairs = list(JUDGMENT_FORMATS.get("flickr8k-crowd").read(folder))
     captions = dict(_captions(folder / "Flickr8k.token.txt"))
-    asked = sorted({pair.query for pair in pairs} | {pair.document.partition("#")[0] for pair in pairs})
-    place = {name: number for number, name in enumerate(asked)}
-    space = Space(len(asked), np.arange(len(asked)))
-    judged = np.full((len(asked), len(asked)), np.nan)
+    queries = sorted({pair.query for pair in pairs} | {pair.document.partition("#")[0] for pair in pairs})
+    numbers = {name: number for number, name in enumerate(queries)}
+    space = Space(len(queries), np.arange(len(queries)))
+    judged = np.full((len(queries), len(queries)), np.nan)
     for pair in pairs:
-        judged[place[pair.query], place[pair.document.partition("#")[0]]] = pair.mean > 0.5
+        judged[numbers[pair.query], numbers[pair.document.partition("#")[0]]] = pair.mean > 0.5
     lists: list[Shortlist] = []
-    candidates = [captions[f"{name}#2"] for name in asked]
+    candidates = [captions[f"{name}#2"] for name in queries]
     for cut_name, cut in (("w", words), ("c", content_words)):
         texts = [cut(text) for text in candidates]
         for references in ("0", "1", "3", "4", "01", "34", "0134"):
-            own = [[word for n in references for word in cut(captions[f"{name}#{n}"])] for name in asked]
+            words_of_references = [
+                [word for n in references for word in cut(captions[f"{name}#{n}"])] for name in queries
+            ]
             for idf in (False, True):
-                scores = np.where(np.isnan(judged), -np.inf, _cosine(own, texts, idf=idf))
+                scores = np.where(np.isnan(judged), -np.inf, _cosine(words_of_references, texts, idf=idf))
                 lists += shortlists(f"{cut_name}{references}{'i' if idf else ''}", scores, depth)
-    relevant = np.flatnonzero((np.nan_to_num(judged) > 0).ravel() | np.eye(len(asked), dtype=bool).ravel())
+    relevant = np.flatnonzero((np.nan_to_num(judged) > 0).ravel() | np.eye(len(queries), dtype=bool).ravel())
     return lists, space, relevant
 
 
@@ -86,9 +88,9 @@ def _captions(file: Path) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def _cosine(own: list[list[str]], texts: list[list[str]], *, idf: bool) -> Matrix:
+def _cosine(references: list[list[str]], texts: list[list[str]], *, idf: bool) -> Matrix:
     vocabulary: dict[object, int] = {}
-    left = count_matrix(own, vocabulary)
+    left = count_matrix(references, vocabulary)
     right = count_matrix(texts, vocabulary)
     left.resize((left.shape[0], right.shape[1]))
     weight = np.ones(right.shape[1])

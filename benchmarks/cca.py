@@ -33,7 +33,7 @@ from models_core.estimators.base import DIRECTIONS, Dataset, RankDirection, View
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap, embedded_scores, ranks_of_own
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 PARTS = ("covariances", "peers", "ranking", "precision")
 X, Y = 4096, 3000
@@ -49,11 +49,11 @@ def held() -> float:
 
 
 def covariances(counts: list[int]) -> None:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     blocks = [
         (
-            dice.standard_normal((PAIRS_PER_BLOCK, X), dtype=np.float32),
-            dice.standard_normal((PAIRS_PER_BLOCK, Y), dtype=np.float32),
+            rng.standard_normal((PAIRS_PER_BLOCK, X), dtype=np.float32),
+            rng.standard_normal((PAIRS_PER_BLOCK, Y), dtype=np.float32),
         )
         for _ in range(2)
     ]
@@ -74,9 +74,9 @@ def covariances(counts: list[int]) -> None:
                     sums.add(blocks[number % 2][0][:rows], texts[number % 2][:rows])
 
             taken, _ = seconds(add)
-            each = X * (X + 1)
-            each += Y * (Y + 1) + 2 * X * Y if name == "dense" else 2 * X * WORDS + WORDS * WORDS
-            speed = pairs * each / taken
+            matrix_numbers = X * (X + 1)
+            matrix_numbers += Y * (Y + 1) + 2 * X * Y if name == "dense" else 2 * X * WORDS + WORDS * WORDS
+            speed = pairs * matrix_numbers / taken
             best = max(before, peak(np.float32, X))
             cells = f"{taken:.1f} | {speed / 1e9:.0f} | {speed / best:.0%} | {held():.1f}"
             print(f"| {name} | {pairs:,} | {cells} |", flush=True)
@@ -85,25 +85,27 @@ def covariances(counts: list[int]) -> None:
 def peers(python: str) -> None:
     from sklearn.cross_decomposition import CCA
 
-    dice = np.random.default_rng(0)
-    about = dice.standard_normal((PEER_PAIRS, 64))
+    rng = np.random.default_rng(0)
+    about = rng.standard_normal((PEER_PAIRS, 64))
     x, y = (
-        about @ dice.standard_normal((64, size)) + 4 * dice.standard_normal((PEER_PAIRS, size))
+        about @ rng.standard_normal((64, size)) + 4 * rng.standard_normal((PEER_PAIRS, size))
         for size in (PEER_X, PEER_Y)
     )
     print("| 20,000 pairs of 1,024 + 1,000 numbers | seconds | first correlations |")
     print("|---|---:|---|")
 
     def ours() -> np.ndarray:
-        found = sums_of_pairs(x, y, np.arange(PEER_PAIRS)).covariances()
-        return canonical_maps(found, COMPONENTS, 0.0).correlations
+        covariances = sums_of_pairs(x, y, np.arange(PEER_PAIRS)).covariances()
+        return canonical_maps(covariances, COMPONENTS, 0.0).correlations
 
     taken, correlations = seconds(ours)
     print(f"| phrasebox | {taken:.1f} | {_first(correlations)} |", flush=True)
     model = CCA(n_components=COMPONENTS_OF_SKLEARN)
     taken, sides = seconds(lambda: model.fit(x, y).transform(x, y))
-    own = [float(np.corrcoef(sides[0][:, k], sides[1][:, k])[0, 1]) for k in range(COMPONENTS_OF_SKLEARN)]
-    print(f"| scikit-learn | {taken:.1f} | {_first(own)} |", flush=True)
+    sample_correlations = [
+        float(np.corrcoef(sides[0][:, k], sides[1][:, k])[0, 1]) for k in range(COMPONENTS_OF_SKLEARN)
+    ]
+    print(f"| scikit-learn | {taken:.1f} | {_first(sample_correlations)} |", flush=True)
     if python:
         np.savez("/tmp/benchmark-cca.npz", x=x, y=y)
         done = subprocess.run([python, "-c", _ZOO], capture_output=True, text=True, check=False)
@@ -128,14 +130,14 @@ print(f"| cca-zoo | {{taken:.1f}} | " + ", ".join(f"{{one:.6f}}" for one in foun
 
 
 def _first(correlations: np.ndarray | list[float]) -> str:
-    return ", ".join(f"{one:.6f}" for one in correlations[:3])
+    return ", ".join(f"{correlation:.6f}" for correlation in correlations[:3])
 
 
 def rank(images: int = 25_000, captions: int = 125_000, size: int = 96) -> None:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     image_of = np.repeat(np.arange(images), captions // images)
-    about = dice.standard_normal((images, size)).astype(np.float32)
-    texts = (about[image_of] + 3 * dice.standard_normal((captions, size))).astype(np.float32)
+    about = rng.standard_normal((images, size)).astype(np.float32)
+    texts = (about[image_of] + 3 * rng.standard_normal((captions, size))).astype(np.float32)
     print(
         f"| {images:,} images x {captions:,} captions, {size} numbers | seconds | R@1, 5, 10 | GiB at most |"
     )
@@ -146,8 +148,8 @@ def rank(images: int = 25_000, captions: int = 125_000, size: int = 96) -> None:
             scores = embedded_scores(about, texts, direction=direction, cosine=True)
             return ranks_of_own(scores, image_of, direction)
 
-        taken, found = seconds(ranks)
-        shares = ", ".join(f"{np.mean(found <= k):.3f}" for k in (1, 5, 10))
+        taken, computed = seconds(ranks)
+        shares = ", ".join(f"{np.mean(computed <= k):.3f}" for k in (1, 5, 10))
         print(f"| {direction} | {taken:.1f} | {shares} | {held():.2f} |", flush=True)
 
 
@@ -161,13 +163,13 @@ class _Projected(LinearEmbedder):
 
 
 def precision(images: int = 5_000, captions: int = 25_000, size: int = 96) -> None:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     image_of = np.repeat(np.arange(images), captions // images)
-    about = dice.standard_normal((images, size))
+    about = rng.standard_normal((images, size))
     sides, maps = [], []
     for rows, width in ((about, X), (about[image_of], PEER_Y)):
-        spread = dice.standard_normal((size, width)) / np.sqrt(size)
-        noisy = rows @ spread + 6 * dice.standard_normal((len(rows), width)) + 3
+        spread = rng.standard_normal((size, width)) / np.sqrt(size)
+        noisy = rows @ spread + 6 * rng.standard_normal((len(rows), width)) + 3
         sides.append(noisy.astype(np.float32))
         maps.append(LinearMap(np.full(width, 3.0), spread.T))
     model = _Projected(*maps)
@@ -179,7 +181,7 @@ def precision(images: int = 5_000, captions: int = 25_000, size: int = 96) -> No
 
     print("| precision | direction | CPU seconds | MiB at most | R@1, 5, 10 | median, mean rank |")
     print("|---|---|---:|---:|---|---|")
-    for name, scores in (("double", double), ("single", lambda own: model.score(data, direction=own))):
+    for name, scores in (("double", double), ("single", lambda way: model.score(data, direction=way))):
         for direction in DIRECTIONS:
             tracemalloc.start()
             start = time.process_time()

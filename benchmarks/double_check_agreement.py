@@ -80,12 +80,12 @@ QUEUED, QUEUED_SHARE = 17, 0.5
 class WatchedCrowd(Crowd):
     """A crowd that remembers what it was asked first."""
 
-    asked: dict[tuple[str, str], Question]
+    questions: dict[tuple[str, str], Question]
 
     def someone(
         self, question: Question, image: str, cost: SimulationCost, *, also_barred: Iterable[str] = ()
     ) -> SimulatedWorker | None:
-        self.asked.setdefault((image, question.key), question)
+        self.questions.setdefault((image, question.key), question)
         return super().someone(question, image, cost, also_barred=also_barred)
 
 
@@ -122,7 +122,9 @@ Answers = dict[tuple[str, str], dict[str, str]]
 
 
 def answers_of_all(
-    asked: Mapping[tuple[str, str], Question], truths: Mapping[str, Truth], workers: Sequence[SimulatedWorker]
+    questions: Mapping[tuple[str, str], Question],
+    truths: Mapping[str, Truth],
+    workers: Sequence[SimulatedWorker],
 ) -> Answers:
     """What all workers would say to all questions asked; who drew a box is not asked about it."""
     return {
@@ -131,7 +133,7 @@ def answers_of_all(
             for worker in workers
             if worker.name not in question.barred
         }
-        for (image, key), question in asked.items()
+        for (image, key), question in questions.items()
     }
 
 
@@ -169,10 +171,10 @@ class Opened:
 def open_questions(golds: Sequence[Gold], workers: Sequence[SimulatedWorker], *, seed: int) -> Opened:
     """Send scenes through a crowd, each question answered as often as the fold asks."""
     crowd = WatchedCrowd(workers, seed=seed, gate=Gate({}, seed=seed, settings=OPEN_DOOR))
-    crowd.asked = {}
+    crowd.questions = {}
     truths = {name: Truth(layer, image=name, size=size) for name, size, layer in golds}
     images = [simulate_image(layer.mentions, truths[name], crowd, review=False) for name, _, layer in golds]
-    return Opened(answers_of_all(crowd.asked, truths, workers), images)
+    return Opened(answers_of_all(crowd.questions, truths, workers), images)
 
 
 @dataclass(slots=True)
@@ -186,14 +188,14 @@ class Coverage:
     true_equal: float = 0.0
     true_kappa: float = 0.0
 
-    def add(self, shown: DoubleCheckAgreement, true: PairCounts) -> None:
+    def add(self, measured: DoubleCheckAgreement, true: PairCounts) -> None:
         """Add one interval, where there are pairs enough."""
-        if shown.pairs < LEAST_PAIRS or shown.equal is None or true.kappa is None:
+        if measured.pairs < LEAST_PAIRS or measured.equal is None or true.kappa is None:
             return
         self.times += 1
-        self.pairs += shown.pairs
-        self.equal += shown.equal.low <= true.agreement <= shown.equal.high
-        self.kappa += shown.kappa is not None and shown.kappa.low <= true.kappa <= shown.kappa.high
+        self.pairs += measured.pairs
+        self.equal += measured.equal.low <= true.agreement <= measured.equal.high
+        self.kappa += measured.kappa is not None and measured.kappa.low <= true.kappa <= measured.kappa.high
         self.true_equal += true.agreement
         self.true_kappa += true.kappa
 
@@ -266,7 +268,7 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
         campaign = open_scene_campaign(corpus, f"twice{seed}", seed=seed, settings=settings)
         report = run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix=MIX, seed=seed), review=False)
         assert not any(report.violations.values()), report.violations
-        asked = {
+        questions = {
             (task.image.image.key, task.key): shown_question(task.kind, item.content)
             for task in Task.objects.filter(campaign=campaign).select_related("image__image")
             for item in task.items.all()
@@ -276,10 +278,10 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
         for image, key, name, answer in stored.values_list(
             "image__image__key", "key", "worker__pseudonym", "answer"
         ):
-            assert answer == workers[name].answer(asked[image, key], truths[image])[0], (image, key, name)
-        true = true_counts(answers_of_all(asked, truths, list(workers.values())))
-        for kind, shown in agreement(campaign, fresh=True).items():
-            coverage[kind].add(shown, true[kind])
+            assert answer == workers[name].answer(questions[image, key], truths[image])[0], (image, key, name)
+        true = true_counts(answers_of_all(questions, truths, list(workers.values())))
+        for kind, measured in agreement(campaign, fresh=True).items():
+            coverage[kind].add(measured, true[kind])
         print("\n".join(markdown(f"{seed + 1} campaigns", coverage)), file=sys.stderr, flush=True)
     return coverage
 
@@ -304,13 +306,13 @@ def run_careful(images: int) -> Iterator[str]:
     yield "| question | pairs | agreement | kappa | true agreement | true kappa | chosen by the first |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for kind in QUESTIONS:
-        shown, chosen = drawn[kind], measure_agreement(_first_two(opened.images, kind), drawn=0)
-        assert shown.equal is not None and shown.kappa is not None
+        measured, chosen = drawn[kind], measure_agreement(_first_two(opened.images, kind), drawn=0)
+        assert measured.equal is not None and measured.kappa is not None
         by_fold = "none"
         if chosen.equal is not None and chosen.kappa is not None:
             by_fold = f"{chosen.pairs} pairs, {chosen.equal.value:.3f}, {chosen.kappa.value:.2f}"
         yield (
-            f"| {kind} | {shown.pairs} | {_estimate(shown.equal)} | {_estimate(shown.kappa)} | "
+            f"| {kind} | {measured.pairs} | {_estimate(measured.equal)} | {_estimate(measured.kappa)} | "
             f"{true[kind].agreement:.3f} | {true[kind].kappa:.3f} | {by_fold} |"
         )
     yield ""

@@ -48,14 +48,14 @@ def main() -> None:
     busy = time.process_time()
     taken, vocabulary = seconds(lambda: learn(paths, CodebookSettings(pictures=used)))
     rows.append(["codebooks", used, taken, time.process_time() - busy, 1000 * taken / used, "", ""])
-    slow, wanted = seconds(lambda: [obvious(path, vocabulary) for path in paths[:SAMPLE]])
+    slow, expected = seconds(lambda: [obvious(path, vocabulary) for path in paths[:SAMPLE]])
     slow *= len(paths) / SAMPLE
     work = sum(operations(path, vocabulary) for path in paths[:SAMPLE]) * len(paths) / SAMPLE
     with tempfile.TemporaryDirectory() as folder:
         for what in ("words, computed", "words, from the cache"):
             busy = time.process_time()
             stream = extract(((path.name, path) for path in paths), vocabulary, Path(folder))
-            taken, found = seconds(lambda s=stream: [counted.counts for counted in s])  # type: ignore[misc]
+            taken, image_counts = seconds(lambda s=stream: [counted.counts for counted in s])  # type: ignore[misc]
             busy = time.process_time() - busy
             beside = [slow, work / taken / best] if what.endswith("computed") else ["", ""]
             rows.append([what, len(paths), taken, busy, 1000 * taken / len(paths), *beside])
@@ -64,10 +64,12 @@ def main() -> None:
             ["what", "pictures", "s", "processor s", "ms a picture", "obvious, s", "share of peak"], rows
         )
     )
-    other = sum(int(np.abs(a.astype(int) - b).sum()) // 2 for a, b in zip(found, wanted, strict=False))
-    points = sum(int(counts.sum()) for counts in wanted)
+    difference = sum(
+        int(np.abs(a.astype(int) - b).sum()) // 2 for a, b in zip(image_counts, expected, strict=False)
+    )
+    points = sum(int(counts.sum()) for counts in expected)
     print(
-        f"{other} of {points} points have another word in the obvious code; "
+        f"{difference} of {points} points have another word in the obvious code; "
         f"a product of matrices makes {best / 1e9:.1f} GFLOP/s in single precision"
     )
 
@@ -97,11 +99,11 @@ def filtered(picture: pictures.Pixels) -> Field:
     grey = cvtColor(picture, COLOR_RGB2GRAY).astype(np.float32)
     grey = (grey - grey.mean()) / max(float(grey.std()), 1e-9)
     wide = np.pad(grey, len(bank()[0][0]) // 2, mode="reflect")
-    found = []
+    filtered_images = []
     for oriented in bank():
         responses = [fftconvolve(wide, kernel[::-1, ::-1], mode="valid") for kernel in oriented]
-        found.append(responses[0] if len(oriented) == 1 else np.max(np.abs(responses), axis=0))
-    field = np.stack(found, axis=2)
+        filtered_images.append(responses[0] if len(oriented) == 1 else np.max(np.abs(responses), axis=0))
+    field = np.stack(filtered_images, axis=2)
     strength = np.linalg.norm(field, axis=2, keepdims=True)
     return np.asarray(field * np.log1p(strength / 0.03) / np.maximum(strength, 1e-30), dtype=np.float32)
 

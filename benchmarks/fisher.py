@@ -32,56 +32,58 @@ from models_core.features.text.mixtures import MixtureSettings, WordMixture
 DIMENSIONS = 300
 
 
-def word_vectors(asked: argparse.Namespace, count: int, seed: int = 0) -> NDArray[np.float32]:
+def word_vectors(options: argparse.Namespace, count: int, seed: int = 0) -> NDArray[np.float32]:
     """`count` words, around centres that are always the same."""
-    dice = np.random.default_rng(1)
-    centres = asked.apart * dice.standard_normal((asked.clusters, DIMENSIONS), dtype=np.float32)
-    dice = np.random.default_rng((2, seed))
-    found = dice.standard_normal((count, DIMENSIONS), dtype=np.float32)
+    rng = np.random.default_rng(1)
+    centres = options.apart * rng.standard_normal((options.clusters, DIMENSIONS), dtype=np.float32)
+    rng = np.random.default_rng((2, seed))
+    vectors = rng.standard_normal((count, DIMENSIONS), dtype=np.float32)
     half = DIMENSIONS // 2
-    found[:, half:] = dice.laplace(scale=np.sqrt(0.5), size=found[:, half:].shape)
-    found += centres[dice.integers(0, asked.clusters, count)]
-    return found
+    vectors[:, half:] = rng.laplace(scale=np.sqrt(0.5), size=vectors[:, half:].shape)
+    vectors += centres[rng.integers(0, options.clusters, count)]
+    return vectors
 
 
-def phrases(asked: argparse.Namespace) -> WordNumbers:
+def phrases(options: argparse.Namespace) -> WordNumbers:
     """From 0 to 5 words each, 2.5 on average."""
-    dice = np.random.default_rng(1)
-    end = np.cumsum(dice.integers(0, 6, asked.phrases))
-    often = 1 / np.arange(1, asked.words + 1)
-    words = dice.choice(asked.words, end[-1], p=often / often.sum())
-    return WordNumbers(words, np.concatenate([[0], end[:-1]]), end, asked.words)
+    rng = np.random.default_rng(1)
+    end = np.cumsum(rng.integers(0, 6, options.phrases))
+    often = 1 / np.arange(1, options.words + 1)
+    words = rng.choice(options.words, end[-1], p=often / often.sum())
+    return WordNumbers(words, np.concatenate([[0], end[:-1]]), end, options.words)
 
 
-def learned(asked: argparse.Namespace, family: Family) -> WordMixture:
-    settings = MixtureSettings(family=family, components=asked.components, passes=asked.passes, tolerance=0.0)
-    return WordMixture(settings).fit(word_vectors(asked, asked.words))
+def learned(options: argparse.Namespace, family: Family) -> WordMixture:
+    settings = MixtureSettings(
+        family=family, components=options.components, passes=options.passes, tolerance=0.0
+    )
+    return WordMixture(settings).fit(word_vectors(options, options.words))
 
 
-def learning(asked: argparse.Namespace) -> None:
+def learning(options: argparse.Namespace) -> None:
     for family in get_args(Family):
-        took, mixture = seconds(lambda family=family: learned(asked, family))  # type: ignore[misc]
-        curve, others = mixture.curve_, word_vectors(asked, max(1, asked.words // 10), seed=1)
+        took, mixture = seconds(lambda family=family: learned(options, family))  # type: ignore[misc]
+        curve, others = mixture.curve_, word_vectors(options, max(1, options.words // 10), seed=1)
         gain = np.diff(curve).min(initial=np.inf)
         print(
-            f"{family}: {took:.1f} s with {len(curve)} passes over {asked.words:,} words; log-likelihood "
+            f"{family}: {took:.1f} s with {len(curve)} passes over {options.words:,} words; log-likelihood "
             f"{curve[-1]:.3f}, of others {mixture.log_likelihoods(others).mean():.3f}, least gain of a pass "
             f"{gain:.2g}, {mixture.parameters_.laplacian.mean():.1%} Laplacian"
         )
 
 
-def vectors(asked: argparse.Namespace) -> None:
-    mixture = learned(asked, "hybrid")
-    words = word_vectors(asked, asked.words)
+def vectors(options: argparse.Namespace) -> None:
+    mixture = learned(options, "hybrid")
+    words = word_vectors(options, options.words)
     shared = (mixture.posteriors(words) > LEAST_POSTERIOR).sum(axis=1).mean()
-    fisher, given = FisherVectors(mixture), phrases(asked)
-    next(fisher.blocks(given.take(range(10)), words))  # compiled
-    took, numbers = seconds(lambda: sum(block.size for block in fisher.blocks(given, words)))
+    fisher, phrase_words = FisherVectors(mixture), phrases(options)
+    next(fisher.blocks(phrase_words.take(range(10)), words))  # compiled
+    took, numbers = seconds(lambda: sum(block.size for block in fisher.blocks(phrase_words, words)))
     rate, peak = numbers * 4 / took / 1e9, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{len(given):,} phrases of {len(given.values) / len(given):.2f} words, "
-        f"{wordless(given.begin, given.end):,} without any: {took:.1f} s, {rate:.2f} GB a second, "
-        f"{shared:.1f} components a word; at most {peak:,.0f} MiB"
+        f"{len(phrase_words):,} phrases of {len(phrase_words.values) / len(phrase_words):.2f} words, "
+        f"{wordless(phrase_words.begin, phrase_words.end):,} without any: {took:.1f} s, "
+        f"{rate:.2f} GB a second, {shared:.1f} components a word; at most {peak:,.0f} MiB"
     )
 
 
@@ -97,10 +99,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--clusters", type=int, default=100)
     parser.add_argument("--apart", type=float, default=0.3)
     parser.add_argument("--passes", type=int, default=10)
-    asked = parser.parse_args(arguments)
-    for part in asked.only:
+    options = parser.parse_args(arguments)
+    for part in options.only:
         print(part)
-        PARTS[part](asked)
+        PARTS[part](options)
 
 
 if __name__ == "__main__":

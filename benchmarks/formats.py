@@ -65,9 +65,9 @@ def write(key: str, folder: Path, images: int) -> Timed:
 
 def read(key: str, folder: Path, images: int) -> Timed:
     """Read what was written, keeping nothing."""
-    found = sum(1 for _ in FORMATS.get(key).read(folder))
-    if found != images:
-        raise AssertionError(f"{key}: {found} images of {images} were read")
+    count = sum(1 for _ in FORMATS.get(key).read(folder))
+    if count != images:
+        raise AssertionError(f"{key}: {count} images of {images} were read")
     return Timed(())
 
 
@@ -97,20 +97,20 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=FLICKR30K)
     parser.add_argument("--only", choices=FORMATS.keys(), help="one format")
     parser.add_argument("--row", nargs=4, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.row:
-        key, direction, folder, images = given.row
+    options = parser.parse_args()
+    if options.row:
+        key, direction, folder, images = options.row
         print(json.dumps(measure(key, direction, Path(folder), int(images))))
         return
     rows: list[list[object]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for entry in FORMATS:
-            if given.only not in (None, entry.key):
+            if options.only not in (None, entry.key):
                 continue
             tenth, full = Path(scratch, entry.key, "tenth"), Path(scratch, entry.key, "full")
             for direction in DIRECTIONS if entry.reads else ("write",):
-                small = row(entry.key, direction, tenth, given.images // 10)
-                large = row(entry.key, direction, full, given.images)
+                small = row(entry.key, direction, tenth, options.images // 10)
+                large = row(entry.key, direction, full, options.images)
                 size = sum(file.stat().st_size for file in full.rglob("*") if file.is_file()) / MIB
                 rows.append(
                     [
@@ -118,7 +118,7 @@ def main() -> None:
                         direction,
                         large["seconds"],
                         large["cpu"],
-                        round(given.images / large["seconds"]),
+                        round(options.images / large["seconds"]),
                         size,
                         size / large["seconds"],
                         small["peak"],
@@ -136,7 +136,7 @@ def main() -> None:
         "peak MiB at 1/10",
         "peak MiB",
     ]
-    print(f"{given.images} images, {given.images * 5} captions\n")
+    print(f"{options.images} images, {options.images * 5} captions\n")
     print(plain_table(head, rows))
 
 

@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 
 #: Generated tags, and those of an image.
-VOCABULARY, EACH = 12_000, 10
+VOCABULARY, TAGS_PER_IMAGE = 12_000, 10
 TIMES = 20
 #: What is asked, by what it is: t0 is the most frequent tag.
-ASKED = {
+QUERIES = {
     "no filter": "",
     "a tag of many images": "?tags=t0",
     "a rare tag": "?tags=t9000",
@@ -48,11 +48,11 @@ def main() -> None:
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--images", type=int, default=31_783)
     parser.add_argument("--small", type=int, default=1_000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-tags-")))
         os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "DATA_DIR": str(folder)}
-        if given.database == "postgresql":
+        if options.database == "postgresql":
             from tests import prepare, services
 
             binaries = prepare.find("postgresql")
@@ -62,7 +62,7 @@ def main() -> None:
         import django
 
         django.setup()
-        _measure(given.database, given.images, given.small)
+        _measure(options.database, options.images, options.small)
         from django.db import connections
 
         connections.close_all()
@@ -90,13 +90,13 @@ def _measure(database: str, images: int, small: int) -> None:
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(account)
     lines = []
-    asked = {what: f"/corpora/large/{query}" for what, query in ASKED.items()}
-    asked |= {
+    addresses = {what: f"/corpora/large/{query}" for what, query in QUERIES.items()}
+    addresses |= {
         "one image, through a filter": "/corpora/large/images/i20000/?tags=t0" if images > 20_000 else "",
         "the list of tags": "/corpora/large/tags/",
         "the list, those with 99": "/corpora/large/tags/?contains=99",
     }
-    for what, address in asked.items():
+    for what, address in addresses.items():
         if not address:
             continue
         _timed(client, address)
@@ -120,16 +120,16 @@ def _measure(database: str, images: int, small: int) -> None:
 
 def _computed(database: str) -> float:
     """Seconds that this process has computed, and with PostgreSQL the server process of its connection."""
-    own = time.process_time()
+    begin = time.process_time()
     if database == "sqlite":
-        return own
+        return begin
     from django.db import connection
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (server,) = cursor.fetchone()
     user, system = Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return own + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return begin + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _timed(client: object, address: str) -> float:
@@ -147,7 +147,7 @@ def _fill(name: str, number: int) -> tuple[int, float, float]:
     from annotation.models import Corpus
     from annotation.protocol.terms import CaptionRecord, ImageRecord
 
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     shares = 1 / np.arange(1, VOCABULARY + 1)
     shares /= shares.sum()
     captions = tuple(
@@ -157,20 +157,23 @@ def _fill(name: str, number: int) -> tuple[int, float, float]:
     splits = ("train", "train", "train", "dev", "test")
 
     def records() -> Iterator[ImageRecord]:
-        for place in range(number):
-            split = splits[place % len(splits)]
-            yield ImageRecord(f"i{place}", f"i{place}.jpg", captions, split, 500, 375)
+        for index in range(number):
+            split = splits[index % len(splits)]
+            yield ImageRecord(f"i{index}", f"i{index}.jpg", captions, split, 500, 375)
 
     def tagged() -> Iterator[tuple[str, list[tuple[str, float]]]]:
-        drawn = dice.choice(VOCABULARY, (number, EACH), p=shares)
-        for place, own in enumerate(drawn.tolist()):
-            yield f"i{place}", [(f"t{tag}", 1 / (2 + at)) for at, tag in enumerate(dict.fromkeys(own))]
+        drawn = rng.choice(VOCABULARY, (number, TAGS_PER_IMAGE), p=shares)
+        for index, tag_numbers in enumerate(drawn.tolist()):
+            yield (
+                f"i{index}",
+                [(f"t{tag}", 1 / (2 + at)) for at, tag in enumerate(dict.fromkeys(tag_numbers))],
+            )
 
     import_records(name=name, records=records(), format="generated", source="grid_of_tags")
     corpus = Corpus.objects.get(name=name)
     began, computed = time.perf_counter(), time.process_time()
-    kept = keep_tags(corpus=corpus, images=tagged(), unit="nouns", alpha=0.75)
-    return kept.tags, time.perf_counter() - began, time.process_time() - computed
+    tags = keep_tags(corpus=corpus, images=tagged(), unit="nouns", alpha=0.75)
+    return tags.tags, time.perf_counter() - began, time.process_time() - computed
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.localization import best_detections, box_average_precision
 from models_core.estimators.base import Dataset, RaggedRows, WordNumbers
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PairedSums
@@ -35,7 +34,8 @@ from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSe
 from models_core.features.text.fisher import FisherVectors
 from models_core.features.text.mixtures import MixtureSettings, WordMixture
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Products
+from phrasebox.metrics.localization import best_detections, box_average_precision
+from phrasebox.scoring.tiles import Products
 
 PAIRS, IMAGES, REGIONS, MENTIONS, PHRASES = 137_133, 1_000, 100, 14_500, 7_000
 DIMENSIONS, WORDS = 300, 20_000
@@ -45,9 +45,9 @@ T = TypeVar("T")
 def seconds(work: Callable[[], T]) -> tuple[str, float, T]:
     """What `work` took by the clock and of the processor, in words; the latter; what it gives."""
     start, used = time.perf_counter(), time.process_time()
-    found = work()
+    result = work()
     took, used = time.perf_counter() - start, time.process_time() - used
-    return f"{took:.1f} s, {used:.1f} s of CPU", used, found
+    return f"{took:.1f} s, {used:.1f} s of CPU", used, result
 
 
 def peak() -> str:
@@ -66,10 +66,10 @@ class _Drawn:
 
 def words_of(count: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Words of phrases of 1 to 4 words as Zipf has them, with where each phrase begins and ends."""
-    dice = np.random.default_rng(seed)
-    counts = dice.integers(1, 5, count)
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 5, count)
     often = 1 / np.arange(1, WORDS + 1)
-    words = dice.choice(WORDS, counts.sum(), p=often / often.sum())
+    words = rng.choice(WORDS, counts.sum(), p=often / often.sum())
     end = np.cumsum(counts)
     return words, end - counts, end
 
@@ -80,24 +80,24 @@ def mixture_of(vectors: NDArray[np.float32]) -> FisherVectors:
 
 def word_vectors() -> NDArray[np.float32]:
     """Around 200 centres, so that components share few words."""
-    dice = np.random.default_rng(1)
-    centres = 2 * dice.standard_normal((200, DIMENSIONS), dtype=np.float32)
-    return centres[dice.integers(0, 200, WORDS)] + dice.standard_normal((WORDS, DIMENSIONS), dtype=np.float32)
+    rng = np.random.default_rng(1)
+    centres = 2 * rng.standard_normal((200, DIMENSIONS), dtype=np.float32)
+    return centres[rng.integers(0, 200, WORDS)] + rng.standard_normal((WORDS, DIMENSIONS), dtype=np.float32)
 
 
-def fisher(asked: argparse.Namespace) -> None:
+def fisher(options: argparse.Namespace) -> None:
     vectors = word_vectors()
-    made = mixture_of(vectors)
-    words, begin, end = words_of(asked.phrases)
-    given = WordNumbers(words, begin, end, WORDS)
-    next(made.blocks(given.take(range(10)), vectors))  # compiled
-    took, _, numbers = seconds(lambda: sum(block.size for block in made.blocks(given, vectors)))
-    print(f"fisher: {asked.phrases:,} phrases of {numbers // asked.phrases:,} numbers: {took}; {peak()}")
+    mixture = mixture_of(vectors)
+    words, begin, end = words_of(options.phrases)
+    word_numbers = WordNumbers(words, begin, end, WORDS)
+    next(mixture.blocks(word_numbers.take(range(10)), vectors))  # compiled
+    took, _, numbers = seconds(lambda: sum(block.size for block in mixture.blocks(word_numbers, vectors)))
+    print(f"fisher: {options.phrases:,} phrases of {numbers // options.phrases:,} numbers: {took}; {peak()}")
 
 
-def training(asked: argparse.Namespace) -> None:
-    regions, phrases = _Drawn(asked.region_numbers), _Drawn(asked.phrase_numbers)
-    pairs, step = max(2048, int(PAIRS * asked.share)), 2048
+def training(options: argparse.Namespace) -> None:
+    regions, phrases = _Drawn(options.region_numbers), _Drawn(options.phrase_numbers)
+    pairs, step = max(2048, int(PAIRS * options.share)), 2048
     sums = PairedSums(regions.numbers, phrases.numbers)
 
     def add_up() -> None:
@@ -112,58 +112,58 @@ def training(asked: argparse.Namespace) -> None:
         f"training: sums of {pairs:,} pairs of {regions.numbers:,} + {phrases.numbers:,}: {took}, so "
         f"{total * PAIRS / pairs:,.0f} s of CPU for {PAIRS:,} ({speed:.0f} Gflop/s); {peak()}"
     )
-    if asked.solve:
-        found = sums.covariances()
+    if options.solve:
+        covariances = sums.covariances()
         del sums
-        took, _, _ = seconds(lambda: canonical_maps(found, asked.components, 0.1))
-        print(f"training: {asked.components} components with one ridge: {took}; {peak()}")
+        took, _, _ = seconds(lambda: canonical_maps(covariances, options.components, 0.1))
+        print(f"training: {options.components} components with one ridge: {took}; {peak()}")
 
 
-def localizing(asked: argparse.Namespace) -> None:
-    dice = np.random.default_rng(0)
+def localizing(options: argparse.Namespace) -> None:
+    rng = np.random.default_rng(0)
     vectors = word_vectors()
-    made = mixture_of(vectors)
+    mixture = mixture_of(vectors)
     different = 4_000
     words, begin, end = words_of(different)
     phrases = PhraseRows(
-        dice.integers(0, different, MENTIONS), words, begin, end, vectors, made.size, fisher_rows(made)
+        rng.integers(0, different, MENTIONS), words, begin, end, vectors, mixture.size, fisher_rows(mixture)
     )
-    values = _Drawn(asked.region_numbers).rows(IMAGES * REGIONS, 2)
+    values = _Drawn(options.region_numbers).rows(IMAGES * REGIONS, 2)
     regions = RaggedRows.of_counts(values, np.full(IMAGES, REGIONS))
     model = RegionPhraseCCA(RegionPhraseSettings())
     model.regions_, model.phrases_ = (
-        LinearMap(np.zeros(size), dice.standard_normal((size, asked.components)))
-        for size in (asked.region_numbers, made.size)
+        LinearMap(np.zeros(size), rng.standard_normal((size, options.components)))
+        for size in (options.region_numbers, mixture.size)
     )
-    image_of = dice.integers(0, IMAGES, MENTIONS)
+    image_of = rng.integers(0, IMAGES, MENTIONS)
     views: dict[str, Any] = {"images": regions, "captions": phrases}
     data = Dataset(views, {("captions", "images"): image_of})
-    next(made.blocks(WordNumbers(words, begin, end, WORDS).take(range(10)), vectors))  # compiled
-    took, _, found = seconds(lambda: model.localize(data))
+    next(mixture.blocks(WordNumbers(words, begin, end, WORDS).take(range(10)), vectors))  # compiled
+    took, _, localized = seconds(lambda: model.localize(data))
     print(
-        f"localizing: {len(found):,} phrases x {REGIONS} regions of {asked.region_numbers:,} numbers, "
-        f"{asked.components} components: {took}; {peak()}"
+        f"localizing: {len(localized):,} phrases x {REGIONS} regions of {options.region_numbers:,} numbers, "
+        f"{options.components} components: {took}; {peak()}"
     )
 
 
 def fisher_rows(
-    made: FisherVectors,
+    fisher_vectors: FisherVectors,
 ) -> Callable[
     [NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]], NDArray[np.float32]
 ]:
     return lambda words, begin, end, vectors: np.concatenate(
-        list(made.blocks(WordNumbers(words, begin, end, len(vectors)), vectors))
+        list(fisher_vectors.blocks(WordNumbers(words, begin, end, len(vectors)), vectors))
     )
 
 
-def precision(asked: argparse.Namespace) -> None:
-    dice = np.random.default_rng(0)
+def precision(options: argparse.Namespace) -> None:
+    rng = np.random.default_rng(0)
     components = 64
-    embedded = dice.standard_normal((IMAGES * REGIONS, components)).astype(np.float32)
-    count = max(64, int(PHRASES * asked.share))
-    scores = Products(dice.standard_normal((count, components)).astype(np.float32), embedded)
-    low = dice.integers(1, 300, (IMAGES * REGIONS, 2))
-    boxes = np.concatenate([low, low + dice.integers(20, 200, low.shape)], axis=1).astype(np.float32)
+    embedded = rng.standard_normal((IMAGES * REGIONS, components)).astype(np.float32)
+    count = max(64, int(PHRASES * options.share))
+    scores = Products(rng.standard_normal((count, components)).astype(np.float32), embedded)
+    low = rng.integers(1, 300, (IMAGES * REGIONS, 2))
+    boxes = np.concatenate([low, low + rng.integers(20, 200, low.shape)], axis=1).astype(np.float32)
     image = np.repeat(np.arange(IMAGES), REGIONS)
     everything = slice(0, IMAGES * REGIONS)
 
@@ -172,10 +172,10 @@ def precision(asked: argparse.Namespace) -> None:
         for start in range(0, count, 64):
             tile = scores.tile(slice(start, start + 64), everything)
             for values in tile:
-                kept = best_detections(values, boxes, image, 100)
-                gold = dice.integers(0, len(boxes), 2)
+                detections = best_detections(values, boxes, image, 100)
+                gold = rng.integers(0, len(boxes), 2)
                 added += box_average_precision(
-                    boxes[kept], image[kept], values[kept], boxes[gold], image[gold]
+                    boxes[detections], image[detections], values[detections], boxes[gold], image[gold]
                 )
         return added
 
@@ -206,9 +206,9 @@ def main() -> None:
     parser.add_argument("--phrase-numbers", type=int, default=18_000)
     parser.add_argument("--components", type=int, default=512)
     parser.add_argument("--solve", action="store_true")
-    asked = parser.parse_args()
-    for name in asked.only:
-        PARTS[name](asked)
+    options = parser.parse_args()
+    for name in options.only:
+        PARTS[name](options)
 
 
 if __name__ == "__main__":

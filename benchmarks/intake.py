@@ -53,25 +53,25 @@ _BOXES, _SHARES = (0, 1, 2, 3, 4), (0.209, 0.591, 0.10, 0.062, 0.038)
 
 def made_up(images: int, *, layered: bool) -> Iterator[ImageRecord]:
     """Images with 5 captions, 7.7 chains, 16 mentions and 8.7 boxes each, the same every time."""
-    dice = random.Random(30)
+    rng = random.Random(30)
     for number in range(images):
         words: list[list[str]] = [[] for _ in range(CAPTIONS)]
         chains: list[Chain] = []
         objects: list[LayerObject] = []
-        for label in range(7 + (dice.random() < 0.678)):
-            kind = dice.choices(CATEGORIES, _WEIGHTS)[0]
-            places = sorted(dice.sample(range(CAPTIONS), 1 + sum(dice.random() < 0.276 for _ in range(4))))
+        for label in range(7 + (rng.random() < 0.678)):
+            kind = rng.choices(CATEGORIES, _WEIGHTS)[0]
+            places = sorted(rng.sample(range(CAPTIONS), 1 + sum(rng.random() < 0.276 for _ in range(4))))
             mentions = []
             for caption in places:
                 start = len(words[caption])
-                phrase = ("a", f"{kind}{dice.randrange(500)}")
+                phrase = ("a", f"{kind}{rng.randrange(500)}")
                 words[caption] += [*phrase, "beside"]
                 mentions.append(Mention(caption, start, start + 2, phrase, (kind,)))
             name = str(number * 10 + label + 1)
             chains.append(Chain(name, tuple(mentions)))
-            for _ in range(boxes := dice.choices(_BOXES, _SHARES)[0]):
-                x, y = dice.randrange(1, WIDTH - 100), dice.randrange(1, HEIGHT - 100)
-                objects.append(LayerObject((name,), Box(x, y, x + dice.randrange(100), y + 99)))
+            for _ in range(boxes := rng.choices(_BOXES, _SHARES)[0]):
+                x, y = rng.randrange(1, WIDTH - 100), rng.randrange(1, HEIGHT - 100)
+                objects.append(LayerObject((name,), Box(x, y, x + rng.randrange(100), y + 99)))
             if not boxes:
                 objects.append(LayerObject((name,), nobndbox=True))
         chains.sort(key=lambda chain: chain.mentions[0].place)
@@ -103,18 +103,18 @@ def processor_seconds() -> float:
 @contextmanager
 def database(folder: Path) -> Iterator[dict[str, str]]:
     """The environment of a migrated database that is gone afterwards."""
-    given = os.environ.get("DATABASE_URL", "")
+    url = os.environ.get("DATABASE_URL", "")
     environment = {**os.environ, "DATA_DIR": str(folder / "data")}
-    if not given.startswith("postgres"):
+    if not url.startswith("postgres"):
         environment["DATABASE_URL"] = f"sqlite:///{folder / 'base.sqlite3'}"
         yield environment
         return
-    server = psycopg2.connect(given)
+    server = psycopg2.connect(url)
     server.autocommit = True
     try:
         with server.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE {SCRATCH}")
-            environment["DATABASE_URL"] = f"{given.rpartition('/')[0]}/{SCRATCH}"
+            environment["DATABASE_URL"] = f"{url.rpartition('/')[0]}/{SCRATCH}"
             try:
                 yield environment
             finally:
@@ -127,17 +127,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--images", type=int, default=FLICKR30K)
     parser.add_argument("--pictures", type=int, default=1_000, help="how many pictures to import")
-    given = parser.parse_args()
+    options = parser.parse_args()
     rows: list[list[object]] = []
     with tempfile.TemporaryDirectory() as name, database(Path(name)) as environment:
         folder = Path(name)
         for format, layered in (("flickr8k", False), ("jsonl", True), ("entities", True)):
             (folder / format).mkdir()
-            FORMATS.get(format).write(made_up(given.images, layered=layered), folder / format)
+            FORMATS.get(format).write(made_up(options.images, layered=layered), folder / format)
         (folder / "pictured").mkdir()
-        some = (replace(r, layer=None) for r in made_up(given.pictures, layered=False))
+        some = (replace(r, layer=None) for r in made_up(options.pictures, layered=False))
         FORMATS.get("flickr8k").write(some, folder / "pictured")
-        photographs(folder / "pictures", given.pictures)
+        photographs(folder / "pictures", options.pictures)
 
         def run(what: str, *arguments: str) -> None:
             before, began = processor_seconds(), time.monotonic()
@@ -149,12 +149,12 @@ def main() -> None:
                 text=True,
             ) as process:
                 assert process.stdout is not None
-                said = process.stdout.read()
+                output = process.stdout.read()
                 _pid, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
-            assert process.returncode == 0, said
+            assert process.returncode == 0, output
             seconds = time.monotonic() - began
-            report = json.loads(said.splitlines()[-1])
+            report = json.loads(output.splitlines()[-1])
             held = report.get("counts", report)
             records = sum(held.get(k) or 0 for k in ("images", "captions", "mentions", "chains", "boxes"))
             rows.append(

@@ -7,7 +7,7 @@ Shares: hits and misses of 5, 10, 30 and 100 images with one query each, and wit
 a bootstrap that draws images. After: Wilson's interval of the effective number of queries, which is what the
 product prints. Exact: Clopper and Pearson's of the same number (Korn and Graubard 1998), for comparison.
 Means and medians: a value from 0 to 1 as R-precision's (beta 0.4, 0.8), and a rank (log-normal).
-Before: plain percentiles; after: those of `evaluation.agreement.estimates.tails`.
+Before: plain percentiles; after: those of `phrasebox.agreement.estimates.tails`.
 
 In brackets: the mean width. The standard error of a coverage of 95 % is 0.3 points with 4,000 simulations.
 """
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from annotation.common.plain_text import plain_table
-from evaluation.agreement.estimates import Bootstrap, tails
-from evaluation.agreement.shares import effective_number, share_interval
-from evaluation.significance.resampling import figure_interval
+from phrasebox.agreement.estimates import Bootstrap, tails
+from phrasebox.agreement.shares import effective_number, share_interval
+from phrasebox.significance.resampling import figure_interval
 
 LEVEL = 0.95
 CLUSTERS = (5, 10, 30, 100)
@@ -38,12 +38,12 @@ Bounds = tuple[Floats, Floats]
 
 def samples(share: float, clusters: int, queries: int, simulations: int, seed: int) -> Floats:
     """Hits of each image, shape (simulations, clusters)."""
-    dice = np.random.default_rng([seed, clusters, queries, round(1000 * share)])
-    own: Floats | float = share
+    rng = np.random.default_rng([seed, clusters, queries, round(1000 * share)])
+    chance: Floats | float = share
     if queries > 1:
         strength = (1 - ALIKE) / ALIKE
-        own = dice.beta(share * strength, (1 - share) * strength, (simulations, clusters))
-    return dice.binomial(queries, own, (simulations, clusters)).astype(np.float64)
+        chance = rng.beta(share * strength, (1 - share) * strength, (simulations, clusters))
+    return rng.binomial(queries, chance, (simulations, clusters)).astype(np.float64)
 
 
 def drawn(values: Floats, resamples: int, level: tuple[float, float]) -> Bounds:
@@ -57,22 +57,22 @@ def drawn(values: Floats, resamples: int, level: tuple[float, float]) -> Bounds:
 
 def wilson(hits: Floats, queries: int) -> Bounds:
     items = np.full(hits.shape[1], float(queries))
-    low, high = np.array([share_interval(own, items, LEVEL) for own in hits]).T
+    low, high = np.array([share_interval(hits_of_run, items, LEVEL) for hits_of_run in hits]).T
     return low, high
 
 
 def exact(hits: Floats, queries: int) -> Bounds:
     """Clopper and Pearson's interval of the effective number."""
     items = np.full(hits.shape[1], float(queries))
-    number = np.array([effective_number(own, items, LEVEL) for own in hits])
-    found = hits.mean(axis=1) / queries * number
+    number = np.array([effective_number(hits_of_run, items, LEVEL) for hits_of_run in hits])
+    successes = hits.mean(axis=1) / queries * number
     tail = (1 - LEVEL) / 2
-    low = np.where(found > 0, stats.beta.ppf(tail, found, number - found + 1), 0.0)
-    high = np.where(found < number, stats.beta.ppf(1 - tail, found + 1, number - found), 1.0)
+    low = np.where(successes > 0, stats.beta.ppf(tail, successes, number - successes + 1), 0.0)
+    high = np.where(successes < number, stats.beta.ppf(1 - tail, successes + 1, number - successes), 1.0)
     return low, high
 
 
-def said(bounds: Bounds, truth: float) -> str:
+def bounds_text(bounds: Bounds, truth: float) -> str:
     """Coverage in per cent and mean width."""
     low, high = bounds
     held = (low <= truth + 1e-12) & (high >= truth - 1e-12)
@@ -81,38 +81,46 @@ def said(bounds: Bounds, truth: float) -> str:
 
 def shares(simulations: int, resamples: int, seed: int) -> str:
     rows = []
-    plain = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    levels = (1 - LEVEL) / 2, (1 + LEVEL) / 2
     for queries in QUERIES:
         for clusters in CLUSTERS:
             for share in SHARES:
                 hits = samples(share, clusters, queries, simulations, seed)
-                before = drawn(hits / queries, resamples, plain)
-                found = (before, wilson(hits, queries), exact(hits, queries))
-                rows.append([queries, clusters, share, *(said(bounds, share) for bounds in found)])
+                before = drawn(hits / queries, resamples, levels)
+                intervals = (before, wilson(hits, queries), exact(hits, queries))
+                rows.append([queries, clusters, share, *(bounds_text(bounds, share) for bounds in intervals)])
     return plain_table(["queries an image", "images", "share", "before", "after", "exact"], rows)
 
 
 def means_and_medians(simulations: int, resamples: int, seed: int) -> str:
     rows = []
-    plain = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    levels = (1 - LEVEL) / 2, (1 + LEVEL) / 2
     for clusters in CLUSTERS:
         values = np.random.default_rng([seed, clusters]).beta(0.4, 0.8, (simulations, clusters))
-        before, after = (drawn(values, resamples, level) for level in (plain, tails(LEVEL, clusters)))
-        one = figure_interval(values[0], Bootstrap(range(clusters), resamples))
-        assert np.allclose((one.low, one.high), (after[0][0], after[1][0])), "not what the product prints"
-        rows.append(["mean of 0 to 1", clusters, said(before, 1 / 3), said(after, 1 / 3)])
+        before, after = (drawn(values, resamples, level) for level in (levels, tails(LEVEL, clusters)))
+        interval = figure_interval(values[0], Bootstrap(range(clusters), resamples))
+        assert np.allclose((interval.low, interval.high), (after[0][0], after[1][0])), (
+            "not what the product prints"
+        )
+        rows.append(["mean of 0 to 1", clusters, bounds_text(before, 1 / 3), bounds_text(after, 1 / 3)])
     for clusters in CLUSTERS:
         ranks = np.random.default_rng([seed, clusters]).lognormal(2, 1.5, (simulations // 4, clusters))
-        found = []
+        coverage = []
         for level in (LEVEL, None):
             if level is None:
-                kept = [
-                    figure_interval(own, _images(clusters, resamples), statistic="median") for own in ranks
+                intervals = [
+                    figure_interval(ranks_of_run, _images(clusters, resamples), statistic="median")
+                    for ranks_of_run in ranks
                 ]
-                found.append((np.array([one.low for one in kept]), np.array([one.high for one in kept])))
+                coverage.append(
+                    (
+                        np.array([interval.low for interval in intervals]),
+                        np.array([interval.high for interval in intervals]),
+                    )
+                )
             else:
-                found.append(_plain_medians(ranks, resamples, plain))
-        rows.append(["median", clusters, *(said(bounds, float(np.exp(2))) for bounds in found)])
+                coverage.append(_plain_medians(ranks, resamples, levels))
+        rows.append(["median", clusters, *(bounds_text(bounds, float(np.exp(2))) for bounds in coverage)])
     return plain_table(["figure", "images", "before", "after"], rows)
 
 
@@ -124,7 +132,9 @@ def _plain_medians(ranks: Floats, resamples: int, level: tuple[float, float]) ->
     """Percentiles of resampled medians."""
     clusters = ranks.shape[1]
     chosen = np.random.default_rng(0).integers(clusters, size=(resamples, clusters))
-    low, high = np.array([np.quantile(np.median(own[chosen], axis=1), level) for own in ranks]).T
+    low, high = np.array(
+        [np.quantile(np.median(ranks_of_run[chosen], axis=1), level) for ranks_of_run in ranks]
+    ).T
     return low, high
 
 
@@ -133,10 +143,10 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    asked = given.simulations, given.resamples, given.seed
-    print(f"{given.simulations:,} simulations, {given.resamples:,} resamples, seed {given.seed}\n")
-    print(shares(*asked), means_and_medians(*asked), sep="\n\n")
+    options = parser.parse_args()
+    arguments = options.simulations, options.resamples, options.seed
+    print(f"{options.simulations:,} simulations, {options.resamples:,} resamples, seed {options.seed}\n")
+    print(shares(*arguments), means_and_medians(*arguments), sep="\n\n")
 
 
 if __name__ == "__main__":

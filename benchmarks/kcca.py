@@ -30,11 +30,11 @@ from scipy.linalg import eigh
 from benchmarks.kcca_peers import PEERS, peers
 from benchmarks.kcca_problem import DIMENSIONS, KAPPA, Problem, problem
 from benchmarks.measuring import product_seconds, seconds, slope
-from models_core.device import CPU, NoDevice, torch_on
 from models_core.estimators.base import DIRECTIONS, Matrix
 from models_core.estimators.kcca.kcca import KCCA, Solver
 from models_core.estimators.kcca.problem import centred, relative_residuals
 from models_core.estimators.kcca.selection import KAPPAS, SelectedKCCA
+from phrasebox.device import CPU, NoDevice, torch_on
 
 
 def row(what: str, pairs: int, taken: float, product: float, remark: str) -> None:
@@ -52,13 +52,13 @@ def start(device: str) -> None:
         SelectedKCCA(number=2, device=device).fit(small.x, small.y, small.new_x, small.new_y)
 
 
-def fits(given: Problem, product: float, device: str) -> None:
-    x, y = (centred(side).kernel for side in given[:2])
+def fits(world: Problem, product: float, device: str) -> None:
+    x, y = (centred(side).kernel for side in world[:2])
     first: Matrix | None = None
     solvers: list[tuple[Solver, str]] = [("few", CPU), ("full", CPU), ("gram-schmidt", CPU)]
     for solver, where in solvers + ([] if device == CPU else [("full", device)]):
         model = KCCA(DIMENSIONS, KAPPA, solver=solver, rank=1000, device=where)
-        taken, _ = seconds(lambda m=model: m.fit(given.x, given.y))  # type: ignore[misc]
+        taken, _ = seconds(lambda m=model: m.fit(world.x, world.y))  # type: ignore[misc]
         remark = "approximation of rank 1,000"
         if solver != "gram-schmidt":
             worst = relative_residuals(
@@ -67,7 +67,7 @@ def fits(given: Problem, product: float, device: str) -> None:
             remark = f"residual {worst:.0e}"
         first = model.correlations_ if first is None else first
         remark += f"; correlations differ by {np.abs(model.correlations_ - first).max():.0e}"
-        row(f"fit, {solver}{at(where)}", len(given.x), taken, product, remark)
+        row(f"fit, {solver}{at(where)}", len(world.x), taken, product, remark)
 
 
 def at(device: str) -> str:
@@ -75,41 +75,39 @@ def at(device: str) -> str:
     return "" if device == CPU else f", {device}"
 
 
-def sweep(given: Problem, product: float, device: str) -> None:
+def sweep(world: Problem, product: float, device: str) -> None:
     first: SelectedKCCA | None = None
     for where in dict.fromkeys((CPU, device)):
         system = SelectedKCCA(device=where)
-        taken, _ = seconds(lambda s=system: s.fit(given.x, given.y, given.new_x, given.new_y))  # type: ignore[misc]
+        taken, _ = seconds(lambda s=system: s.fit(world.x, world.y, world.new_x, world.new_y))  # type: ignore[misc]
         remark = f"{len(system.trials_)} settings, {len(KAPPAS)} kappas"
         if first is not None:
             remark += f"; {differences(system, first)}"
         first = system
-        row(f"sweep and selection{at(where)}", len(given.x), taken, product, remark)
+        row(f"sweep and selection{at(where)}", len(world.x), taken, product, remark)
 
 
-def differences(one: SelectedKCCA, other: SelectedKCCA) -> str:
+def differences(first: SelectedKCCA, second: SelectedKCCA) -> str:
     """How far two selections on the same pairs are apart."""
-    if [trial.setting for trial in one.trials_] != [trial.setting for trial in other.trials_]:
+    if [trial.setting for trial in first.trials_] != [trial.setting for trial in second.trials_]:
         return "another grid of settings: the kernels retain another number of dimensions"
     recalls = max(
         float(np.abs(np.subtract(a.recall[direction], b.recall[direction])).max())
-        for a, b in zip(one.trials_, other.trials_, strict=True)
+        for a, b in zip(first.trials_, second.trials_, strict=True)
         for direction in DIRECTIONS
     )
-    same = sum(a == b for d in DIRECTIONS for a, b in zip(one.chosen_[d], other.chosen_[d], strict=True))
-    return (
-        f"shares found differ by {recalls:.0e}, {same} of {2 * len(one.chosen_['search'])} picks are the same"
-    )
+    same = sum(a == b for d in DIRECTIONS for a, b in zip(first.chosen_[d], second.chosen_[d], strict=True))
+    return f"shares differ by {recalls:.0e}, {same} of {2 * len(first.chosen_['search'])} picks are the same"
 
 
 def growth(largest: int, device: str) -> None:
     sizes = [largest // 4, largest // 2, largest]
     times: dict[str, list[float]] = {}
     for pairs in sizes:
-        given, product = problem(pairs, 1000), product_seconds(pairs)
+        world, product = problem(pairs, 1000), product_seconds(pairs)
 
         def timed(what: str, model: KCCA | SelectedKCCA) -> None:
-            on_all = given if isinstance(model, SelectedKCCA) else given[:2]  # noqa: B023
+            on_all = world if isinstance(model, SelectedKCCA) else world[:2]  # noqa: B023
             taken, _ = seconds(lambda: model.fit(*on_all))
             times.setdefault(what, []).append(taken)
             row(f"growth, {what}", pairs, taken, product, "")  # noqa: B023
@@ -122,9 +120,9 @@ def growth(largest: int, device: str) -> None:
         print(f"\nslope of {what}: {slope(sizes, taken):.2f} (theory: 3)")
 
 
-def others(given: Problem, product: float) -> None:
-    pairs = len(given.x)
-    x, y = (centred(side).kernel for side in given[:2])
+def others(world: Problem, product: float) -> None:
+    pairs = len(world.x)
+    x, y = (centred(side).kernel for side in world[:2])
 
     def first_thought() -> Matrix:
         zero = np.zeros((pairs, pairs))
@@ -158,13 +156,13 @@ def main() -> None:
     product = product_seconds(options.pairs)
     print(f"A product takes {product:.2f} s: {2 * options.pairs**3 / product / 1e9:.0f} GFLOP/s.\n")
     print("| what | pairs | seconds | products | remark |\n| --- | ---: | ---: | ---: | --- |")
-    given = problem(options.pairs, 1000 if options.only in (None, "sweep") else 0)
+    world = problem(options.pairs, 1000 if options.only in (None, "sweep") else 0)
     if options.only in (None, "fit"):
-        fits(given, product, options.device)
+        fits(world, product, options.device)
     if options.only in (None, "sweep"):
-        sweep(given, product, options.device)
+        sweep(world, product, options.device)
     if options.only in (None, "others"):
-        others(given, product)
+        others(world, product)
     if options.only in (None, "growth"):
         growth(options.pairs, options.device)
     if pythons and options.only is None:

@@ -33,15 +33,15 @@ def peers(pythons: Mapping[str, str], sizes: Sequence[int]) -> None:
         "| --- | ---: | ---: | ---: | ---: | ---: |"
     )
     for pairs in sizes:
-        given = problem(pairs)
-        x, y = (centred(side).kernel for side in given[:2])
+        world = problem(pairs)
+        x, y = (centred(side).kernel for side in world[:2])
         model = KCCA(DIMENSIONS, KAPPA)
-        ours, _ = seconds(lambda m=model, g=given: m.fit(g.x, g.y))  # type: ignore[misc]
-        found = model.x_.weights, model.y_.weights
-        show(f"this project, {model.solver_}", pairs, ours, ours, x, y, found, model.correlations_)
+        ours, _ = seconds(lambda m=model, g=world: m.fit(g.x, g.y))  # type: ignore[misc]
+        weights = model.x_.weights, model.y_.weights
+        show(f"this project, {model.solver_}", pairs, ours, ours, x, y, weights, model.correlations_)
         for python, tool in ((python, tool) for peer, python in pythons.items() for tool in PEERS[peer]):
-            taken, found = elsewhere(python, tool, given)
-            show(tool, pairs, taken, ours, x, y, found, model.correlations_)
+            taken, weights = elsewhere(python, tool, world)
+            show(tool, pairs, taken, ours, x, y, weights, model.correlations_)
 
 
 def show(
@@ -51,26 +51,26 @@ def show(
     ours: float,
     x: Matrix,
     y: Matrix,
-    found: tuple[Matrix, Matrix],
-    wanted: Matrix,
+    computed: tuple[Matrix, Matrix],
+    expected: Matrix,
 ) -> None:
     alpha, beta = (
         weights / np.sqrt(np.einsum("ij,ij->j", image, image + KAPPA * weights))
-        for weights, image in ((side, kernel @ side) for side, kernel in zip(found, (x, y), strict=True))
+        for weights, image in ((side, kernel @ side) for side, kernel in zip(computed, (x, y), strict=True))
     )
     correlations = np.einsum("ij,ij->j", x @ alpha, y @ beta)
     worst = relative_residuals(x, y, alpha, beta, correlations, KAPPA).max()
-    apart = np.abs(correlations - wanted).max()
+    apart = np.abs(correlations - expected).max()
     print(
         f"| {what} | {pairs:,} | {taken:.1f} | {taken / ours:.1f} | {apart:.0e} | {worst:.0e} |", flush=True
     )
 
 
-def elsewhere(python: str, tool: str, given: Problem) -> tuple[float, tuple[Matrix, Matrix]]:
+def elsewhere(python: str, tool: str, world: Problem) -> tuple[float, tuple[Matrix, Matrix]]:
     """Seconds and weights of a tool run by another Python; only the file of tools is run there."""
     with tempfile.TemporaryDirectory() as folder:
         file, weights = Path(folder) / "problem.npz", Path(folder) / "weights.npz"
-        np.savez(file, x=given.x, y=given.y, kappa=KAPPA, dimensions=DIMENSIONS)
+        np.savez(file, x=world.x, y=world.y, kappa=KAPPA, dimensions=DIMENSIONS)
         # Isolated, else it would take our own modules for those of the standard library (`queue`).
         command = [python, "-I", str(Path(kcca_tools.__file__)), tool, str(file), str(weights)]
         answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)

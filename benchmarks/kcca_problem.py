@@ -23,17 +23,17 @@ class Problem(NamedTuple):
 
 
 def problem(pairs: int, new: int = 0, *, topics: int = 60, words: int = 4000) -> Problem:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     total = pairs + new
-    shares = dice.dirichlet(np.full(topics, 0.08), total)
+    shares = rng.dirichlet(np.full(topics, 0.08), total)
     frequency = 1 / np.arange(1, words + 1)
-    of_topic = dice.gamma(0.2, size=(topics, words)) * frequency
+    of_topic = rng.gamma(0.2, size=(topics, words)) * frequency
     of_topic /= of_topic.sum(axis=1, keepdims=True)
-    texts = dice.poisson(35 * shares @ of_topic).astype(np.float64)
-    seen = dice.gamma(0.3, size=(topics, 640))
+    texts = rng.poisson(35 * shares @ of_topic).astype(np.float64)
+    seen = rng.gamma(0.3, size=(topics, 640))
     seen /= seen.sum(axis=1, keepdims=True)
     pictures = np.sqrt(
-        dice.poisson(3000 * (0.3 * shares + 0.7 * dice.dirichlet(np.full(topics, 0.2), total)) @ seen)
+        rng.poisson(3000 * (0.3 * shares + 0.7 * rng.dirichlet(np.full(topics, 0.2), total)) @ seen)
     )
     kernels = []
     for vectors, power in ((unit(pictures), 2), (unit(texts), 1)):

@@ -79,35 +79,37 @@ def world(data: Path) -> World:
         lemmas = [read["lemma.token", name, number] for number in range(5)]
         words.append([[w for w in text.lower().split() if w.isalpha() and w not in stop] for text in lemmas])
         tagged = [tagger.words(read["token", name, k], text) for k, text in enumerate(lemmas)]
-        nouns.append([[word.lemma for word in own if word.part.startswith("N")] for own in tagged])
+        nouns.append(
+            [[word.lemma for word in caption_words if word.part.startswith("N")] for caption_words in tagged]
+        )
     vectors = np.load(data / "features" / "flickr8k_1000_squeezenet_fire9_512.npy")
     return World(vectors, words, nouns)
 
 
-def bags_of(given: World, images: Sequence[int]) -> TfIdfBags:
-    return TfIdfBags(3000).fit([text for n in images for text in given.words[n]])
+def bags_of(data: World, images: Sequence[int]) -> TfIdfBags:
+    return TfIdfBags(3000).fit([text for n in images for text in data.words[n]])
 
 
-def pairs(given: World, images: Sequence[int], bags: TfIdfBags, *, number: int | None = None) -> Dataset:
+def pairs(data: World, images: Sequence[int], bags: TfIdfBags, *, number: int | None = None) -> Dataset:
     """All captions of the images, or one each."""
     chosen = range(5) if number is None else (number,)
-    texts = [given.words[n][k] for n in images for k in chosen]
+    texts = [data.words[n][k] for n in images for k in chosen]
     owners = np.repeat(np.arange(len(images)), len(chosen))
-    return Dataset({"images": given.vectors[list(images)], "captions": bags.transform(texts)}, {LINK: owners})
+    return Dataset({"images": data.vectors[list(images)], "captions": bags.transform(texts)}, {LINK: owners})
 
 
 def hits(model: Any, test: Dataset) -> dict[str, NDArray[np.bool_]]:
     """Whether each image, and each caption, finds what is its own among the first ten."""
-    found = {}
+    hits_by_direction = {}
     for direction in DIRECTIONS:
         scores = model.score(test, direction=direction)
-        found[str(direction)] = ranks_of_own(scores, test.image_of, direction) <= CUT
-    return found
+        hits_by_direction[str(direction)] = ranks_of_own(scores, test.image_of, direction) <= CUT
+    return hits_by_direction
 
 
-def folds(given: World) -> list[tuple[list[int], list[int], list[int]]]:
+def folds(data: World) -> list[tuple[list[int], list[int], list[int]]]:
     """Training, held-out and test images of each fold."""
-    parts = np.array_split(np.random.default_rng(0).permutation(len(given.words)), FOLDS)
+    parts = np.array_split(np.random.default_rng(0).permutation(len(data.words)), FOLDS)
     return [
         (
             [int(n) for k in range(FOLDS) if k not in (fold, (fold + 1) % FOLDS) for n in parts[k]],
@@ -120,13 +122,13 @@ def folds(given: World) -> list[tuple[list[int], list[int], list[int]]]:
 
 def interval(by_image: NDArray[np.float64]) -> tuple[float, float]:
     """Of the mean of shares of hits, one an image, in per cent."""
-    dice = np.random.default_rng(0)
-    draws = dice.integers(len(by_image), size=(2000, len(by_image)))
+    rng = np.random.default_rng(0)
+    draws = rng.integers(len(by_image), size=(2000, len(by_image)))
     low, high = np.percentile(100 * by_image[draws].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)
 
 
-def clean(given: World) -> None:
+def clean(data: World) -> None:
     makes: dict[str, Callable[[], Any]] = {
         "Ridge": lambda: RidgeRegression(RidgeSettings()),
         "CCA": lambda: CCA(CCASettings(normalised=False)),
@@ -140,13 +142,13 @@ def clean(given: World) -> None:
     print("|---|---|---|---|")
     for name, make in makes.items():
         of_images, of_captions, chosen = [], [], []
-        for training, held_out, tested in folds(given):
-            bags = bags_of(given, training)
-            validation = pairs(given, held_out, bags, number=2)
-            model = make().fit(pairs(given, training, bags), validation, FitContext())
-            found = hits(model, pairs(given, tested, bags))
-            of_images.append(found["annotation"].astype(float))
-            of_captions.append(found["search"].reshape(-1, 5).mean(axis=1))
+        for training, held_out, tested in folds(data):
+            bags = bags_of(data, training)
+            validation = pairs(data, held_out, bags, number=2)
+            model = make().fit(pairs(data, training, bags), validation, FitContext())
+            hit = hits(model, pairs(data, tested, bags))
+            of_images.append(hit["annotation"].astype(float))
+            of_captions.append(hit["search"].reshape(-1, 5).mean(axis=1))
             chosen.append(f"{model.ridge_:g}" + (f", {model.power_:g}" if hasattr(model, "power_") else ""))
         cells = []
         for side in (np.concatenate(of_images), np.concatenate(of_captions)):
@@ -155,46 +157,46 @@ def clean(given: World) -> None:
         print(f"| {name} | {cells[0]} | {cells[1]} | {'; '.join(chosen)} |", flush=True)
 
 
-def wsabie(given: World) -> None:
-    training, held_out, tested = folds(given)[0]
-    bags = bags_of(given, training)
-    train, test = pairs(given, training, bags), pairs(given, tested, bags)
-    validation = pairs(given, held_out, bags, number=2)
+def wsabie(data: World) -> None:
+    training, held_out, tested = folds(data)[0]
+    bags = bags_of(data, training)
+    train, test = pairs(data, training, bags), pairs(data, tested, bags)
+    validation = pairs(data, held_out, bags, number=2)
     for settings in (
         WsabieSettings(update="sgd", rates=(0.01, 0.05, 0.1, 0.2, 0.5, 1.0), grid_steps=0),
         WsabieSettings(update="adagrad", grid_steps=0),
     ):
         model = Wsabie(settings).fit(train, validation, FitContext())
-        found = hits(model, test)
+        hit = hits(model, test)
         late = model.curve_[model.curve_[:, 0] > settings.epochs - 60]
         print(
             f"{settings.update}: rate {model.rate_:g}, norm {model.norm_:g}; test R@10 of images "
-            f"{100 * found['annotation'].mean():.1f}, of captions {100 * found['search'].mean():.1f}; "
+            f"{100 * hit['annotation'].mean():.1f}, of captions {100 * hit['search'].mean():.1f}; "
             "held-out mean recall in per cent by epoch: "
             + ", ".join(f"{int(n)}: {100 * recall:.1f}" for n, _, recall in late),
             flush=True,
         )
 
 
-def weak_texts(given: World, images: Sequence[int], dice: np.random.Generator) -> list[list[str]]:
+def weak_texts(data: World, images: Sequence[int], rng: np.random.Generator) -> list[list[str]]:
     """Tags, title and description of each image as one text."""
-    vectors = given.vectors / np.linalg.norm(given.vectors, axis=1, keepdims=True)
-    all_nouns = sorted({noun for n in images for caption in given.nouns[n] for noun in caption})
-    found = []
+    vectors = data.vectors / np.linalg.norm(data.vectors, axis=1, keepdims=True)
+    all_nouns = sorted({noun for n in images for caption in data.nouns[n] for noun in caption})
+    texts = []
     for n in images:
         tags = [
-            str(dice.choice(all_nouns)) if dice.random() < 1 / 3 else noun
-            for noun in given.nouns[n][int(dice.integers(5))]
+            str(rng.choice(all_nouns)) if rng.random() < 1 / 3 else noun
+            for noun in data.nouns[n][int(rng.integers(5))]
         ]
-        said = given.words[n][int(dice.integers(5))]
+        caption_words = data.words[n][int(rng.integers(5))]
         near = vectors[list(images)] @ vectors[n]
         near[list(images).index(n)] = -1
-        similar = given.words[images[int(near.argmax())]][int(dice.integers(5))]
-        found.append([*tags, *said[: (len(said) + 1) // 2], *similar])
-    return found
+        similar = data.words[images[int(near.argmax())]][int(rng.integers(5))]
+        texts.append([*tags, *caption_words[: (len(caption_words) + 1) // 2], *similar])
+    return texts
 
 
-def weak(given: World, seeds: int) -> None:
+def weak(data: World, seeds: int) -> None:
     methods: dict[str, Callable[[], Any]] = {
         "nCCA, clean pairs alone": lambda: CCA(CCASettings()),
         "Weak-only": lambda: WeakOnly(WeakSettings()),
@@ -213,16 +215,16 @@ def weak(given: World, seeds: int) -> None:
     for count in sweep:
         figures |= {f"SAE-linear, {count} weak images": []}
     for seed in range(seeds):
-        dice = np.random.default_rng(seed)
-        order = [int(n) for n in dice.permutation(len(given.words))]
+        rng = np.random.default_rng(seed)
+        order = [int(n) for n in rng.permutation(len(data.words))]
         cuts = np.cumsum([CLEAN, WEAK, HELD_OUT, TESTED])
         training, weak_images, held_out, tested = (
             order[start:end] for start, end in zip([0, *cuts[:-1]], cuts, strict=True)
         )
-        bags = bags_of(given, training)
-        texts = weak_texts(given, weak_images, dice)
-        train, test = pairs(given, training, bags), pairs(given, tested, bags)
-        validation = pairs(given, held_out, bags, number=2)
+        bags = bags_of(data, training)
+        texts = weak_texts(data, weak_images, rng)
+        train, test = pairs(data, training, bags), pairs(data, tested, bags)
+        validation = pairs(data, held_out, bags, number=2)
 
         def context(
             count: int,
@@ -232,7 +234,7 @@ def weak(given: World, seeds: int) -> None:
             seed: int = seed,
         ) -> FitContext:
             views = {
-                "images": given.vectors[list(weak_images[:count])],
+                "images": data.vectors[list(weak_images[:count])],
                 "captions": bags.transform(texts[:count]),
             }
             return FitContext(seed, auxiliary={"weak": Dataset(views, {LINK: np.arange(count)})})
@@ -242,13 +244,13 @@ def weak(given: World, seeds: int) -> None:
             figures[name].append(100 * float(hits(model, test)["annotation"].mean()))
         for count in sweep:
             model = Stacked(StackedSettings(mapping="linear")).fit(train, validation, context(count))
-            found = 100 * float(hits(model, test)["annotation"].mean())
-            figures[f"SAE-linear, {count} weak images"].append(found)
+            share = 100 * float(hits(model, test)["annotation"].mean())
+            figures[f"SAE-linear, {count} weak images"].append(share)
     print(f"| method | R@10 of images, mean of {seeds} seeds | more than clean pairs alone |")
     print("|---|---|---|")
     base = np.asarray(figures["nCCA, clean pairs alone"])
-    for name, own in figures.items():
-        print(f"| {name} | {_mean(np.asarray(own))} | {_mean(np.asarray(own) - base)} |", flush=True)
+    for name, shares in figures.items():
+        print(f"| {name} | {_mean(np.asarray(shares))} | {_mean(np.asarray(shares) - base)} |", flush=True)
 
 
 def _mean(values: NDArray[np.float64]) -> str:
@@ -265,14 +267,14 @@ def main() -> None:
     parser.add_argument("--only", choices=("clean", "wsabie", "weak"))
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
-    given = world(options.data)
-    given = replace(given, vectors=np.asarray(given.vectors, np.float32))
+    data = world(options.data)
+    data = replace(data, vectors=np.asarray(data.vectors, np.float32))
     if options.only in (None, "clean"):
-        clean(given)
+        clean(data)
     if options.only in (None, "wsabie"):
-        wsabie(given)
+        wsabie(data)
     if options.only in (None, "weak"):
-        weak(given, options.seeds)
+        weak(data, options.seeds)
 
 
 if __name__ == "__main__":

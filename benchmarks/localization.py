@@ -84,17 +84,17 @@ def command(*arguments: object) -> dict[str, Any]:
 
     out = StringIO()
     call_command(*map(str, arguments), "--json", stdout=out)
-    found: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
-    return found
+    payload: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
+    return payload
 
 
-def told(values: Sequence[float], places: int = 1) -> str:
+def interval_text(values: Sequence[float], places: int = 1) -> str:
     """The mean in per cent, and of several values its t-interval of 95 %."""
-    each = 100 * np.asarray(values)
-    if len(each) == 1:
-        return f"{each[0]:.{places}f}"
-    half = stats.t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each))
-    return f"{each.mean():.{places}f} ± {half:.{places}f}"
+    percents = 100 * np.asarray(values)
+    if len(percents) == 1:
+        return f"{percents[0]:.{places}f}"
+    half = stats.t.ppf(0.975, len(percents) - 1) * percents.std(ddof=1) / np.sqrt(len(percents))
+    return f"{percents.mean():.{places}f} ± {half:.{places}f}"
 
 
 def say(line: str) -> None:
@@ -125,17 +125,17 @@ class Bench:
             for number, line in enumerate(lines):
                 split = names[number * len(names) // self.images]
                 out.write(json.dumps({**json.loads(line), "split": split}) + "\n")
-        found = command("import_corpus", CORPUS, file, "--format", "jsonl", "--images", scenes / "images")
-        say(f"{found['images']:,} scenes, {found['captions']:,} captions, {found['mentions']:,} mentions")
-        return str(found["layer"])
+        report = command("import_corpus", CORPUS, file, "--format", "jsonl", "--images", scenes / "images")
+        say(f"{report['images']:,} scenes, {report['captions']:,} captions, {report['mentions']:,} mentions")
+        return str(report["layer"])
 
     @cached_property
     def words(self) -> str:
         """Word vectors of the training captions."""
         assert self.layer
-        found = command("train_word_vectors", CORPUS, "--name", "words")
-        read = found["origin"]
-        say(f"{found['rows']:,} words of {read['captions']:,} captions ({read['split']})")
+        report = command("train_word_vectors", CORPUS, "--name", "words")
+        read = report["origin"]
+        say(f"{report['rows']:,} words of {read['captions']:,} captions ({read['split']})")
         return "words"
 
     @cached_property
@@ -160,8 +160,8 @@ class Bench:
 
     def _regions(self, name: str, method: str, *options: object) -> None:
         if not _there(name):
-            asked = ("--name", name, "--method", method, "--extractor", "layout", "--no-whole", *options)
-            command("extract_regions", CORPUS, *asked)
+            arguments = ("--name", name, "--method", method, "--extractor", "layout", "--no-whole", *options)
+            command("extract_regions", CORPUS, *arguments)
 
     def train(self, name: str, recipe: str, seed: int, settings: Sequence[str], *sources: str) -> None:
         """A system by its recipe, with the word vectors."""
@@ -179,8 +179,8 @@ class Bench:
 
 def _there(name: str) -> bool:
     """Whether a feature set is there already: what would be computed again is the same."""
-    from annotation.common.registry import UnknownName
     from evaluation.services.features.store import feature_set
+    from phrasebox.registry import UnknownName
 
     try:
         feature_set(CORPUS, name)
@@ -193,13 +193,13 @@ def proposals(bench: Bench) -> None:
     """A row a method."""
     for method in METHODS:
         began = time.process_time()
-        asked = (bench.proposals(method), "--split", "test", "--layer", bench.layer)
-        found = command("score_proposals", CORPUS, *asked)["report"]
-        every, *categories = found["rows"]
+        arguments = (bench.proposals(method), "--split", "test", "--layer", bench.layer)
+        report = command("score_proposals", CORPUS, *arguments)["report"]
+        every, *categories = report["rows"]
         row = "  ".join(f"R@{k} {100 * every[f'R@{k}']:.1f}" for k in (10, 50, 100))
         say(
             f"{method}: {row} ({100 * every['low']:.1f} to {100 * every['high']:.1f}); {every['mentions']:,} "
-            f"mentions in {found['images']:,} images, {found['regions_an_image']:.1f} regions each; "
+            f"mentions in {report['images']:,} images, {report['regions_an_image']:.1f} regions each; "
             f"{time.process_time() - began:.0f} s of CPU"
         )
         say(
@@ -222,8 +222,8 @@ def localization(bench: Bench) -> None:
             report = command("score_localization", name, "--layer", bench.layer)["report"]
             report["pairs"] = _pairs(name)
             reports.append(report)
-            of = {one["measure"]: one for one in report["measures"]}
-            row = "  ".join(f"{key} {100 * one['value']:.1f}" for key, one in of.items())
+            of = {measure["measure"]: measure for measure in report["measures"]}
+            row = "  ".join(f"{key} {100 * measure['value']:.1f}" for key, measure in of.items())
             first = of["R@1"]
             say(
                 f"{label}, seed {seed}: {report['pairs']:,} pairs  {row}; R@1 from {100 * first['low']:.1f} "
@@ -231,21 +231,27 @@ def localization(bench: Bench) -> None:
                 f"{unknown} mentions; "
                 f"{report['phrases']:,} phrases; {time.process_time() - began:.0f} s of CPU"
             )
-        values = {one["measure"]: _over_seeds(reports, one["measure"]) for one in reports[0]["measures"]}
-        shown = ("R@1", "R@10", "R@100", "proposals", "AP", "mAP", "R@1, random", "R@1, largest")
+        values = {
+            measure["measure"]: _over_seeds(reports, measure["measure"]) for measure in reports[0]["measures"]
+        }
+        measures = ("R@1", "R@10", "R@100", "proposals", "AP", "mAP", "R@1, random", "R@1, largest")
         rows.append(
-            [label, f"{np.mean([r['pairs'] for r in reports]):,.0f}", *(told(values[key]) for key in shown)]
+            [
+                label,
+                f"{np.mean([r['pairs'] for r in reports]):,.0f}",
+                *(interval_text(values[key]) for key in measures),
+            ]
         )
         say("= " + "  ".join(map(str, rows[-1])))
         if label == "N = 10":
             say(_by_category(reports))
-    say(plain_table(["", "pairs", *shown], rows))
-    for name, other in pairwise(("n1-0", "n10-0", "n0-0")):
-        found = command("score_localization", other, "--layer", bench.layer, "--against", name)["report"]
-        for one in found["differences"]:
+    say(plain_table(["", "pairs", *measures], rows))
+    for name, rival in pairwise(("n1-0", "n10-0", "n0-0")):
+        compared = command("score_localization", rival, "--layer", bench.layer, "--against", name)["report"]
+        for measure in compared["differences"]:
             say(
-                f"{other} less {name}, {one['measure']}: {100 * one['difference']:+.1f} "
-                f"({100 * one['low']:+.1f} to {100 * one['high']:+.1f}; p {one['p']:.3f})"
+                f"{rival} less {name}, {measure['measure']}: {100 * measure['difference']:+.1f} "
+                f"({100 * measure['low']:+.1f} to {100 * measure['high']:+.1f}; p {measure['p']:.3f})"
             )
 
 
@@ -259,15 +265,20 @@ def _pairs(name: str) -> int:
 
 
 def _over_seeds(reports: Sequence[Mapping[str, Any]], measure: str) -> list[float]:
-    return [one["value"] for report in reports for one in report["measures"] if one["measure"] == measure]
+    return [
+        measure_row["value"]
+        for report in reports
+        for measure_row in report["measures"]
+        if measure_row["measure"] == measure
+    ]
 
 
 def _by_category(reports: Sequence[Mapping[str, Any]]) -> str:
     """Table 2: means over the seeds."""
     keys = ("AP", "R@1", "R@10", "R@100")
     rows = []
-    for place, row in enumerate(reports[0]["categories"]):
-        means = (100 * np.mean([report["categories"][place][key] for report in reports]) for key in keys)
+    for index, row in enumerate(reports[0]["categories"]):
+        means = (100 * np.mean([report["categories"][index][key] for report in reports]) for key in keys)
         rows.append([row["category"], row["mentions"], *(f"{mean:.1f}" for mean in means)])
     return plain_table(["category", "mentions", *keys], rows)
 
@@ -303,8 +314,12 @@ def retrieval(bench: Bench) -> None:
             row = "  ".join(f"{100 * value:.1f}" for value in values[label][-1])
             say(f"{label}, seed {seed}: {row}; {time.process_time() - began:.0f} s of CPU")
         rows = [
-            [label, len(own), *(told(column) for column in zip(*own, strict=True))]
-            for label, own in values.items()
+            [
+                label,
+                len(values_of_label),
+                *(interval_text(column) for column in zip(*values_of_label, strict=True)),
+            ]
+            for label, values_of_label in values.items()
         ]
         head = [f"{direction} {measure}" for direction in DIRECTIONS for measure in MEASURES]
         say(
@@ -312,11 +327,11 @@ def retrieval(bench: Bench) -> None:
         )
     for direction in DIRECTIONS:
         runs = [f"{_called(bench, label, 0)}-{direction}" for label in RANKERS]
-        asked = ("--qrels", "own", "--measures", ",".join(MEASURES), "--split", "test")
-        for one in command("compare_runs", *runs, *asked)["tests"]:
+        arguments = ("--qrels", "own", "--measures", ",".join(MEASURES), "--split", "test")
+        for test in command("compare_runs", *runs, *arguments)["tests"]:
             say(
-                f"{one['run']} less {runs[0]}, {one['measure']}: {100 * one['difference']:+.1f}, "
-                f"p {one['adjusted']:.3f}"
+                f"{test['run']} less {runs[0]}, {test['measure']}: {100 * test['difference']:+.1f}, "
+                f"p {test['adjusted']:.3f}"
             )
 
 
@@ -336,8 +351,8 @@ def _ranked(bench: Bench, label: str, ranker: Ranker, seed: int) -> list[float]:
 
 
 def _scored(run: str) -> Iterator[float]:
-    asked = ("--qrels", "own", "--measures", ",".join(MEASURES), "--split", "test")
-    yield from (one["value"] for one in command("score_run", run, *asked)["measures"])
+    arguments = ("--qrels", "own", "--measures", ",".join(MEASURES), "--split", "test")
+    yield from (measure["value"] for measure in command("score_run", run, *arguments)["measures"])
 
 
 PARTS: Mapping[str, Callable[[Bench], None]] = {
@@ -357,10 +372,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--components", type=int, default=30, help="of the HGLMM of `retrieval`")
     parser.add_argument("--folder", type=Path, help="where all is kept (default: nowhere)")
-    asked = parser.parse_args()
-    with set_up(asked.folder) as folder:
-        bench = Bench(folder, asked.images, asked.seeds, asked.components)
-        for name in asked.only:
+    options = parser.parse_args()
+    with set_up(options.folder) as folder:
+        bench = Bench(folder, options.images, options.seeds, options.components)
+        for name in options.only:
             say(f"\n== {name}")
             began, used = time.perf_counter(), time.process_time()
             PARTS[name](bench)

@@ -61,10 +61,10 @@ from annotation.simulation.machine_study import (
     study_of,
 )
 from annotation.task_types import discovery
-from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
 from models_core.estimators.neural.proposer.training import ProposerSettings
+from phrasebox.device import CPU
 from scenes.generate import generate_scene
 
 #: The seed of the scenes that are annotated, and of those that a machine is taught on.
@@ -72,21 +72,21 @@ ANNOTATED, TAUGHT = 1, 7
 _SETTINGS = MachineSettings(share=1.0)
 #: Share of the chains whose phrases are made to name a wrong number.
 WRONG_COUNTS = 0.3
-Shown = tuple[Gold, NDArray[np.uint8]]
+ScenePicture = tuple[Gold, NDArray[np.uint8]]
 
 
-def scene(place: int, seed: int, side: int) -> Shown:
+def scene(index: int, seed: int, side: int) -> ScenePicture:
     """A generated scene with its gold, and its picture as a square."""
-    made = generate_scene(place, seed=seed)
-    record = record_of(made.image)
+    drawn = generate_scene(index, seed=seed)
+    record = record_of(drawn.image)
     assert record.layer is not None
-    square = made.picture.convert("RGB").resize((side, side), Picture.Resampling.BOX)
+    square = drawn.picture.convert("RGB").resize((side, side), Picture.Resampling.BOX)
     return (record.id, (record.width, record.height), record.layer), np.asarray(square, np.uint8)
 
 
-def taught(shown: Shown, layer: LayerRecord | None = None) -> TaughtPicture:
+def taught(scene_picture: ScenePicture, layer: LayerRecord | None = None) -> TaughtPicture:
     """What a machine learns of a scene: the boxes of `layer`, or of its gold."""
-    (_, (width, height), gold), colours = shown
+    (_, (width, height), gold), colours = scene_picture
     layer = layer or gold
     depicted = layer.depicted()
     scale = np.array([width, height, width, height])
@@ -101,15 +101,18 @@ def taught(shown: Shown, layer: LayerRecord | None = None) -> TaughtPicture:
     return TaughtPicture(colours, tuple(phrases))
 
 
-def proposed(proposer: BoxProposer, shown: Sequence[Shown]) -> dict[str, Proposals]:
+def proposed(proposer: BoxProposer, scenes: Sequence[ScenePicture]) -> dict[str, Proposals]:
     """What a proposer would draw for every mention of these scenes."""
-    mentions = [gold.mentions for (_, _, gold), _ in shown]
-    found = proposer.propose([colours for _, colours in shown], [[m.tokens for m in own] for own in mentions])
+    mentions = [gold.mentions for (_, _, gold), _ in scenes]
+    boxes_of_scenes = proposer.propose(
+        [colours for _, colours in scenes],
+        [[m.tokens for m in scene_mentions] for scene_mentions in mentions],
+    )
     proposals: dict[str, Proposals] = {}
-    for ((image, size, _), _), own, rows in zip(shown, mentions, found, strict=True):
+    for ((image, size, _), _), scene_mentions, rows in zip(scenes, mentions, boxes_of_scenes, strict=True):
         proposals[image] = {
             mention.id: [ProposedBox(_pixels(row, size), float(row[4])) for row in boxes]
-            for mention, boxes in zip(own, rows, strict=True)
+            for mention, boxes in zip(scene_mentions, rows, strict=True)
         }
     return proposals
 
@@ -127,19 +130,19 @@ def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
 
 
 def arm_a(
-    shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object], device: str = CPU
+    scenes: Sequence[ScenePicture], settings: MachineSettings, say: Callable[[str], object], device: str = CPU
 ) -> Callable[[int], Any]:
     """A machine that learns from what is finished, and says then what it would draw until the next lesson."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
-        machine = SimulatedMachine(proposals.get, settings=settings, seed=seed)
+        model_annotator = SimulatedMachine(proposals.get, settings=settings, seed=seed)
         state: dict[str, Any] = {"learnt": None, "proposer": None, "pictures": []}
 
-        def finished(place: int, layer: LayerRecord) -> None:
-            state["pictures"].append(taught(shown[place], layer))
-            done = place + 1
-            if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
+        def finished(index: int, layer: LayerRecord) -> None:
+            state["pictures"].append(taught(scenes[index], layer))
+            done = index + 1
+            if done == len(scenes) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
             proposer = BoxProposer()
@@ -148,14 +151,14 @@ def arm_a(
             began = time.process_time()
             proposer.fit(pictures, seed=seed + done, begin=begin, device=device, steps=steps)
             state["learnt"], state["proposer"] = done, proposer
-            machine.learnt()
-            later = range(done + 1, len(shown))
+            model_annotator.learnt()
+            later = range(done + 1, len(scenes))
             again = (n for n in later if learns_now(settings, finished=n, learnt=done))
-            until = next(again, len(shown))
-            proposals.update(proposed(proposer, shown[done:until]))
+            until = next(again, len(scenes))
+            proposals.update(proposed(proposer, scenes[done:until]))
             say(f"  seed {seed}: learnt from {done} images in {time.process_time() - began:.0f} s of CPU")
 
-        return machine, finished
+        return model_annotator, finished
 
     return make
 
@@ -165,12 +168,12 @@ def wrong_counts(share: float) -> Iterator[None]:
     """Meanwhile the phrases of this share of the chains name one thing more than there is, or one fewer."""
 
     def count(mentions: Iterable[Mention]) -> int:
-        own = list(mentions)
-        named = likely_count(own)
-        dice = Dice("wrong count", *(mention.id + mention.text for mention in own))
-        if not named or not dice.chance(share):
+        phrases = list(mentions)
+        named = likely_count(phrases)
+        rng = Dice("wrong count", *(mention.id + mention.text for mention in phrases))
+        if not named or not rng.chance(share):
             return named
-        return named + 1 if named == 1 or dice.chance(0.5) else named - 1
+        return named + 1 if named == 1 or rng.chance(0.5) else named - 1
 
     image_fold.likely_count = count
     try:
@@ -191,28 +194,28 @@ def run_savings(images: Sequence[Gold], chances: LinkChances, seeds: range) -> I
 
 def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> None:
     """Print in how many chains with boxes the first proposal is accepted by its IoU."""
-    found: list[tuple[str, float, bool]] = []
+    boxes: list[tuple[str, float, bool]] = []
     for image, _size, gold in images:
         depicted = gold.depicted()
         for chain in gold.chains:
             if chain.id in depicted and chain.mentions:
                 first = proposals[image][representative(chain.mentions).id][0]
                 best = max(first.box.iou(box) for box in depicted[chain.id])
-                found.append((chain.categories[0], first.chance, best >= TIGHT))
-    right = sum(good for *_, good in found) / len(found)
-    print(f"{len(found)} chains with boxes; {right:.1%} right (IoU {TIGHT})")
-    for category in sorted({category for category, *_ in found}):
-        own = [good for one, _, good in found if one == category]
-        print(f"  {category}: {sum(own) / len(own):.0%} of {len(own)}")
+                boxes.append((chain.categories[0], first.chance, best >= TIGHT))
+    right = sum(good for *_, good in boxes) / len(boxes)
+    print(f"{len(boxes)} chains with boxes; {right:.1%} right (IoU {TIGHT})")
+    for category in sorted({category for category, *_ in boxes}):
+        accepted = [good for box_category, _, good in boxes if box_category == category]
+        print(f"  {category}: {sum(accepted) / len(accepted):.0%} of {len(accepted)}")
     for least in (0.2, 0.3, 0.5, 0.7):
-        own = [good for _, chance, good in found if chance >= least]
-        covered, right = len(own) / len(found), sum(own) / max(1, len(own))
+        accepted = [good for _, chance, good in boxes if chance >= least]
+        covered, right = len(accepted) / len(boxes), sum(accepted) / max(1, len(accepted))
         print(f"  chance {least} or more: {covered:.0%} of them, {right:.0%} right")
 
 
 def from_nothing(
-    shown: Sequence[Shown],
-    machine: MachineSettings,
+    scenes: Sequence[ScenePicture],
+    settings_of_machine: MachineSettings,
     settings: ImageSettings | None,
     title: str,
     seeds: range,
@@ -222,23 +225,23 @@ def from_nothing(
 ) -> StudiedArm:
     """Arm a, so many seeds side by side: in each the machine learns for itself."""
     if processes == 1:
-        images = [gold for gold, _ in shown]
-        arm = arm_a(shown, machine, lambda line: print(line, flush=True), device)
+        images = [gold for gold, _ in scenes]
+        arm = arm_a(scenes, settings_of_machine, lambda line: print(line, flush=True), device)
         return run_arm(title, images, arm, seeds=seeds, settings=settings)
-    given = [(len(shown), machine, settings, title, seed, device) for seed in seeds]
+    arguments = [(len(scenes), settings_of_machine, settings, title, seed, device) for seed in seeds]
     with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
-        parts = pool.map(_one_seed, given, chunksize=1)
-    for other in parts[1:]:
-        parts[0].add(other)
+        parts = pool.map(_one_seed, arguments, chunksize=1)
+    for part in parts[1:]:
+        parts[0].add(part)
     return parts[0]
 
 
-def _one_seed(given: tuple[int, MachineSettings, ImageSettings | None, str, int, str]) -> StudiedArm:
-    images, machine, settings, title, seed, device = given
+def _one_seed(arguments: tuple[int, MachineSettings, ImageSettings | None, str, int, str]) -> StudiedArm:
+    images, machine_settings, settings, title, seed, device = arguments
     load_kinds()
-    shown = [scene(n, ANNOTATED, ProposerSettings().side) for n in range(images)]
+    scenes = [scene(n, ANNOTATED, ProposerSettings().side) for n in range(images)]
     seeds = range(seed, seed + 1)
-    return from_nothing(shown, machine, settings, title, seeds, device=device, processes=1)
+    return from_nothing(scenes, machine_settings, settings, title, seeds, device=device, processes=1)
 
 
 def load_kinds() -> None:
@@ -278,29 +281,31 @@ def main() -> None:
     parser.add_argument("--boxes", action="store_true", help="How good the boxes of --proposer are")
     parser.add_argument("--device", default=CPU, help="Where machines learn: cpu, or cuda")
     parser.add_argument("--processes", type=int, default=1, help="Seeds of arm a that run side by side")
-    given = parser.parse_args()
+    options = parser.parse_args()
     load_kinds()
-    settings = replace(_SETTINGS, least_chance=given.least_chance, bar=given.bar, tries=given.tries)
-    stored = BoxProposer.load(given.proposer) if given.proposer else None
+    settings = replace(_SETTINGS, least_chance=options.least_chance, bar=options.bar, tries=options.tries)
+    stored = BoxProposer.load(options.proposer) if options.proposer else None
     side = stored.settings.side if stored else ProposerSettings().side
-    shown = [scene(n, ANNOTATED, side) for n in range(given.images)]
-    images = [gold for gold, _ in shown]
-    if given.boxes:
+    scenes = [scene(n, ANNOTATED, side) for n in range(options.images)]
+    images = [gold for gold, _ in scenes]
+    if options.boxes:
         if stored is None:
             parser.error("--boxes says how good the boxes of a stored proposer are; give --proposer FOLDER")
-        report_boxes(proposed(stored, shown), images)
+        report_boxes(proposed(stored, scenes), images)
         return
-    seeds = range(given.seeds)
+    seeds = range(options.seeds)
     people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=seeds)
     arms: list[StudiedArm] = []
-    names = given.arms.split(",")
+    names = options.arms.split(",")
     chances = LinkChances()
     if any("savings" in name for name in names):
-        chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(given.learn_from))
+        chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(options.learn_from))
     proposals: dict[str, Proposals] = {}
     if "b" in names or "b+savings" in names:
-        taught_now = stored or _taught_before(given.taught, side, given.epochs, given.save, given.device)
-        proposals = proposed(taught_now, shown)
+        taught_now = stored or _taught_before(
+            options.taught, side, options.epochs, options.save, options.device
+        )
+        proposals = proposed(taught_now, scenes)
     for name in names:
         if name in ("b", "b+savings"):
             own_settings: ImageSettings | None = None
@@ -319,29 +324,29 @@ def main() -> None:
                 own_settings, title = saving_arms(chances)[ALL_SAVINGS], f"{title}, {ALL_SAVINGS}"
             arms.append(
                 from_nothing(
-                    shown,
+                    scenes,
                     settings,
                     own_settings,
                     title,
-                    range(given.seeds_a or given.seeds),
-                    device=given.device,
-                    processes=given.processes,
+                    range(options.seeds_a or options.seeds),
+                    device=options.device,
+                    processes=options.processes,
                 )
             )
-    show(people, arms, given.images)
+    show(people, arms, options.images)
 
 
 def show(people: StudiedArm, arms: Sequence[StudiedArm], images: int) -> None:
     """Print the table."""
-    found = study_of(people, arms)
+    study = study_of(people, arms)
     report = {
         "images": images,
         "seeds": len(people.seeds),
         "interval_remark": "",
-        "machine": [asdict(figure) for figure in found.figures],
-        "savings": [asdict(saving) for saving in found.savings],
+        "machine": [asdict(figure) for figure in study.figures],
+        "savings": [asdict(saving) for saving in study.savings],
         "measured": None,
-        "boxes": [asdict(boxes) for boxes in found.boxes],
+        "boxes": [asdict(boxes) for boxes in study.boxes],
     }
     print(machine_table(report))
 

@@ -50,8 +50,8 @@ from annotation.simulation.machine_study import (
 from annotation.simulation.visits import ORDERLY
 from benchmarks.machines import TAUGHT, load_kinds, proposed, scene, show
 from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
-from models_core.device import CPU
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+from phrasebox.device import CPU
 
 if TYPE_CHECKING:
     from annotation.models import Campaign
@@ -74,7 +74,7 @@ _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+sa
 class CampaignRun:
     """A campaign to answer: the arm's title, the seed of its crowd and that of the `scenes`, how many images,
     and its machine's boxes (none: no machine, unless it `learns`) and settings. The folder `template` has the
-    scenes imported; the arm of this seed is kept in the folder `keep`. A machine learns on `device`.
+    scenes imported; the arm of this seed is kept in `folder`. A machine learns on `device`.
     """
 
     name: str
@@ -87,11 +87,11 @@ class CampaignRun:
     learns: bool
     machine: MachineSettings
     template: Path
-    keep: Path
+    folder: Path
     device: str = CPU
 
     @property
-    def kept(self) -> Path:
+    def stored_file(self) -> Path:
         """The file of this arm and seed: others where settings, boxes or lessons' device are."""
         settings = _settings_of(self).as_dict()
         if not (self.boxes or self.learns):
@@ -101,7 +101,7 @@ class CampaignRun:
             default=repr,
         )
         digest = sha256(about.encode()).hexdigest()[:8]
-        return self.keep / f"{self.name.replace(' ', '-')}-{self.seed}-{digest}.pickle"
+        return self.folder / f"{self.name.replace(' ', '-')}-{self.seed}-{digest}.pickle"
 
 
 def answered(run: CampaignRun) -> StudiedArm:
@@ -111,9 +111,9 @@ def answered(run: CampaignRun) -> StudiedArm:
         _set_up(Path(folder))
         arm = _answered(run)
     # Whole or not at all: what is kept is not run again.
-    part = run.kept.with_suffix(".part")
+    part = run.stored_file.with_suffix(".part")
     part.write_bytes(pickle.dumps(arm))
-    part.rename(run.kept)
+    part.rename(run.stored_file)
     return arm
 
 
@@ -146,20 +146,22 @@ def _answered(run: CampaignRun) -> StudiedArm:
     arm = StudiedArm(run.title, [[StudiedImage() for _ in range(run.images)]])
     corpus = Corpus.objects.get(name="scenes")
     campaign = open_scene_campaign(corpus, f"seed-{run.seed}", seed=run.seed, settings=settings)
-    machine = machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
-    if machine is not None and run.boxes:
-        machines.store_proposals(machine, run.boxes.items(), version=machine.version + 1)
-        machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
+    model_annotator = (
+        machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
+    )
+    if model_annotator is not None and run.boxes:
+        machines.store_proposals(model_annotator, run.boxes.items(), version=model_annotator.version + 1)
+        machines.machine_learnt(model_annotator, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
-    teach = partial(_teach, run.device)
-    plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=teach)
+    train = partial(_train, run.device)
+    plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=train)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
     assert not any(done.violations.values()), done.violations
     # Nobody waited so long, while a machine learned, that a lease ran out.
     assert not done.tally.gone, done.tally
     assert OpenImage.objects.filter(campaign=campaign, complete=True).count() == run.images
     _count(campaign, arm)
-    if machine is not None:
+    if model_annotator is not None:
         _count_machine(campaign, arm)
     print(
         f"{run.title}, seed {run.seed}: {done.tally.answered.total()} answers in {done.seconds:.0f} s",
@@ -168,7 +170,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
     return arm
 
 
-def _teach(device: str) -> None:
+def _train(device: str) -> None:
     """Teach the machines that are to learn now, and have them propose for images that were opened since, as
     the jobs do that the periodic work asks for."""
     from evaluation.services.machines import teaching
@@ -204,22 +206,22 @@ def _count(campaign: Campaign, arm: StudiedArm) -> None:
     from annotation.selectors.records import stream_records
 
     keys = campaign.corpus.images.order_by("position").values_list("key", flat=True)
-    place = {key: number for number, key in enumerate(keys)}
+    numbers = {key: number for number, key in enumerate(keys)}
     (images,) = arm.seeds
     for image in images:
         image.runs += 1
     people = campaign.judgments.filter(image__isnull=False, void=False).exclude(worker__kind=Worker.MACHINE)
     for key, kind, number in people.values_list("image__image__key", "kind").annotate(n=Count("pk")):
-        images[place[key]].judgments[kind] += number
+        images[numbers[key]].judgments[kind] += number
     ruled = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
     for key in ruled.values_list("image__image__key", flat=True):
-        images[place[key]].rulings += 1
+        images[numbers[key]].rulings += 1
     corpus = campaign.corpus
     gold = stream_records(corpus=corpus, layer=corpus.layers.get(name="import"))
-    made = stream_records(corpus=corpus, layer=Layer.objects.get(corpus=corpus, name=campaign.name))
-    for one, two in zip(made, gold, strict=True):
-        if one.layer is not None and two.layer is not None:
-            images[place[one.id]].scores.add(compare_layers(one.layer, two.layer))
+    records = stream_records(corpus=corpus, layer=Layer.objects.get(corpus=corpus, name=campaign.name))
+    for record, two in zip(records, gold, strict=True):
+        if record.layer is not None and two.layer is not None:
+            images[numbers[record.id]].scores.add(compare_layers(record.layer, two.layer))
 
 
 def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
@@ -272,22 +274,24 @@ def main() -> None:
         type=Path,
         help="Keep each campaign's figures here; those of the same settings are not run again",
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     load_kinds()
-    names = given.arms.split(",")
-    if given.proposer is None and not _TAUGHT_BEFORE.isdisjoint(names):
+    names = options.arms.split(",")
+    if options.proposer is None and not _TAUGHT_BEFORE.isdisjoint(names):
         parser.error("--proposer FOLDER names the stored proposer of the arms b and b+savings")
-    stored = BoxProposer.load(given.proposer) if given.proposer else None
-    shown = [scene(n, given.scenes, (stored or BoxProposer()).settings.side) for n in range(given.images)]
-    images = [gold for gold, _ in shown]
-    boxes = proposed(stored, shown) if stored else {}
+    stored = BoxProposer.load(options.proposer) if options.proposer else None
+    scenes = [
+        scene(n, options.scenes, (stored or BoxProposer()).settings.side) for n in range(options.images)
+    ]
+    images = [gold for gold, _ in scenes]
+    boxes = proposed(stored, scenes) if stored else {}
     chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
-    known = replace(usual, least_chance=given.least_chance, bar=given.bar, tries=given.tries)
+    known = replace(usual, least_chance=options.least_chance, bar=options.bar, tries=options.tries)
     learning = replace(
         known,
-        images_at_once=given.at_once,
-        from_images=given.from_images,
-        retrain_each=given.retrain_each,
+        images_at_once=options.at_once,
+        from_images=options.from_images,
+        retrain_each=options.retrain_each,
     )
     arms = [(PEOPLE_ALONE, PEOPLE_ALONE), *((name, _TITLES[name]) for name in names)]
 
@@ -297,47 +301,49 @@ def main() -> None:
         return boxes if arm in _TAUGHT_BEFORE else {}
 
     with tempfile.TemporaryDirectory(prefix="phrasebox-machines-queue-") as folder:
-        keep, template = given.keep or Path(folder) / "kept", Path(folder) / "template"
-        keep.mkdir(parents=True, exist_ok=True)
+        folder_to_keep, template = options.keep or Path(folder) / "kept", Path(folder) / "template"
+        folder_to_keep.mkdir(parents=True, exist_ok=True)
         template.mkdir()
         runs = [
             CampaignRun(
                 name,
                 title,
                 seed,
-                given.scenes,
-                given.images,
+                options.scenes,
+                options.images,
                 _protocol_of(name, chances),
                 boxes_of(name, seed),
                 name in _LEARNING,
                 learning if name in _LEARNING else known,
                 template,
-                keep,
-                given.device,
+                folder_to_keep,
+                options.device,
             )
-            for seed in range(given.seeds)
+            for seed in range(options.seeds)
             for name, title in arms
         ]
         # Those that learn take longest, so they come first.
-        missing = sorted((run for run in runs if not run.kept.exists()), key=lambda run: not run.learns)
+        missing = sorted(
+            (run for run in runs if not run.stored_file.exists()), key=lambda run: not run.learns
+        )
         # Each in a process of its own: Django is set up for one database.
-        with get_context("spawn").Pool(given.processes, maxtasksperchild=1) as pool:
-            pool.apply(_scenes_imported, [template, given.images, given.scenes])
+        with get_context("spawn").Pool(options.processes, maxtasksperchild=1) as pool:
+            pool.apply(_scenes_imported, [template, options.images, options.scenes])
             for _ in pool.imap_unordered(answered, missing, chunksize=1):
                 pass
-        found: dict[str, StudiedArm] = {}
+        studied_arms: dict[str, StudiedArm] = {}
         for run in runs:
-            arm = pickle.loads(run.kept.read_bytes())
-            if run.title in found:
-                found[run.title].add(arm)
+            arm = pickle.loads(run.stored_file.read_bytes())
+            if run.title in studied_arms:
+                studied_arms[run.title].add(arm)
             else:
-                found[run.title] = arm
-    people, *others = found.values()
-    show(people, others, given.images)
-    printed = found.get(_TITLES["printed"])
+                studied_arms[run.title] = arm
+    people, *others = studied_arms.values()
+    show(people, others, options.images)
+    printed = studied_arms.get(_TITLES["printed"])
     if printed is not None:
         print("\nThe same against people alone in the printed order:")
-        show(printed, [arm for arm in others if arm is not printed], given.images)
+        show(printed, [arm for arm in others if arm is not printed], options.images)
 
 
 if __name__ == "__main__":

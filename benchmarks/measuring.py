@@ -15,8 +15,8 @@ T = TypeVar("T")
 def seconds(work: Callable[[], T]) -> tuple[float, T]:
     """How long `work` takes by the clock, and what it gives."""
     start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found
+    result = work()
+    return time.perf_counter() - start, result
 
 
 def product_seconds(size: int, dtype: DTypeLike = np.float64) -> float:

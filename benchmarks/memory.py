@@ -99,7 +99,7 @@ def learn(name: str, images: int, numbers: int) -> tuple[float, float]:
     for count in (WARM_UP, images):
         held_out = min(count, HELD_OUT)
         train, new = data(method, count, numbers, count, 0), data(method, held_out, numbers, count, 1)
-        further = {one: data(method, count, numbers, count, 2) for one in method.needs}
+        further = {item: data(method, count, numbers, count, 2) for item in method.needs}
         before = _status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins again
         method.make(settings).fit(train, new, FitContext(auxiliary=further))
@@ -116,7 +116,9 @@ def main(names: list[str]) -> None:
     print(
         "| method | images x numbers | peak, MiB | estimate, MiB | estimate / peak |\n|---|---|---|---|---|"
     )
-    for name in names or sorted(one for one, method in METHODS.items() if method.learns):
+    for name in names or sorted(
+        name_of_method for name_of_method, method in METHODS.items() if method.learns
+    ):
         for images, numbers in SIZES:
             command = [sys.executable, "-m", "benchmarks.memory", "--one", name, str(images), str(numbers)]
             lines = subprocess.run(command, capture_output=True, text=True)

@@ -27,11 +27,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import metrics_tools
-from evaluation.metrics.judged import judged, originals_of
-from evaluation.metrics.ranked import from_scores, from_tiles
-from evaluation.metrics.scoring import evaluate
-from evaluation.significance.randomisation import of_means, of_median
-from models_core.scoring.tiles import Products
+from phrasebox.metrics.judgments import judged, originals_of
+from phrasebox.metrics.ranked import from_scores, from_tiles
+from phrasebox.metrics.scoring import evaluate
+from phrasebox.scoring.tiles import Products
+from phrasebox.significance.randomisation import of_means, of_median
 
 MEASURES = ["R@1", "R@5", "R@10", "S@1", "S@5", "S@10", "R-precision", "median rank"]
 SIZES = ((1000, 1000), (1000, 5000))
@@ -39,10 +39,10 @@ SIZES = ((1000, 1000), (1000, 5000))
 
 def problem(queries: int, items: int) -> tuple[np.ndarray, np.ndarray]:
     """Scores (queries, items), and rows of (query, relevant item), each query's original first."""
-    dice = np.random.default_rng(items)
-    scores = dice.standard_normal((queries, items), dtype=np.float32)
+    rng = np.random.default_rng(items)
+    scores = rng.standard_normal((queries, items), dtype=np.float32)
     pairs = [(q, q * (items // queries)) for q in range(queries)]
-    pairs += [(int(q), int(i)) for q, i in dice.integers(0, (queries, items), (2 * queries, 2))]
+    pairs += [(int(q), int(i)) for q, i in rng.integers(0, (queries, items), (2 * queries, 2))]
     pairs = sorted(dict.fromkeys(pairs), key=lambda pair: pair[0])
     rows = np.array(pairs)
     scores[rows[:, 0], rows[:, 1]] += 2
@@ -65,13 +65,13 @@ def ours(scores: np.ndarray, rows: np.ndarray) -> dict[str, float]:
 
 def best_of(times: int, work: Callable[[], dict[str, float]]) -> tuple[float, dict[str, float]]:
     """Seconds of the fastest of `times` runs after one that does not count, and what it found."""
-    found = work()
+    result = work()
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - start)
-    return min(seconds), found
+    return min(seconds), result
 
 
 def of_scores(ranx: str | None) -> str:
@@ -86,10 +86,10 @@ def of_scores(ranx: str | None) -> str:
             table.append((name, *best_of(3, lambda t=tool, s=scores, r=rows: t(s, r))))  # type: ignore[misc]
         if ranx:
             table += [(name, *elsewhere(ranx, name, scores, rows)) for name in ("ranx", "ranx, dictionaries")]
-        for name, seconds, found in table:
+        for name, seconds, values in table:
             for measure, value in table[0][2].items():
-                if abs(found[measure] - value) > 1e-6:
-                    raise SystemExit(f"{name} finds {found[measure]} for {measure}, we {value}")
+                if abs(values[measure] - value) > 1e-6:
+                    raise SystemExit(f"{name} finds {values[measure]} for {measure}, we {value}")
             lines.append(
                 f"| {size[0]:,} x {size[1]:,} | {name} | {seconds:.4f} | {seconds / table[0][1]:,.0f} |"
             )
@@ -108,16 +108,16 @@ def elsewhere(python: str, tool: str, scores: np.ndarray, rows: np.ndarray) -> t
 
 
 def of_embeddings(images: int = 25_000, dimensions: int = 512) -> str:
-    dice = np.random.default_rng(0)
-    queries = dice.standard_normal((images, dimensions), dtype=np.float32)
+    rng = np.random.default_rng(0)
+    queries = rng.standard_normal((images, dimensions), dtype=np.float32)
     owner = np.repeat(np.arange(images), 5)
-    items = dice.standard_normal((5 * images, dimensions), dtype=np.float32)
+    items = rng.standard_normal((5 * images, dimensions), dtype=np.float32)
     for start in range(0, len(items), 10_000):
         items[start : start + 10_000] += 0.15 * queries[owner[start : start + 10_000]]
     originals = originals_of(owner, images)
     start_time = time.perf_counter()
     rows, columns = from_tiles(Products(queries, items, cosine=True), originals, originals.swapped())
-    annotation, search = (evaluate(found, ["R@1", "R@10", "median rank"]) for found in (rows, columns))
+    annotation, search = (evaluate(vectors, ["R@1", "R@10", "median rank"]) for vectors in (rows, columns))
     seconds = time.perf_counter() - start_time
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     figures = ", ".join(
@@ -131,9 +131,9 @@ def of_embeddings(images: int = 25_000, dimensions: int = 512) -> str:
 
 
 def of_significance() -> str:
-    dice = np.random.default_rng(0)
-    systems = dice.random((30, 1000)) < dice.uniform(0.1, 0.3, (30, 1))
-    ranks = dice.integers(1, 1000, (2, 1000)).astype(float)
+    rng = np.random.default_rng(0)
+    systems = rng.random((30, 1000)) < rng.uniform(0.1, 0.3, (30, 1))
+    ranks = rng.integers(1, 1000, (2, 1000)).astype(float)
     lines = ["| 100,000 rounds | seconds |", "| --- | ---: |"]
     for name, work in (
         ("means of 30 systems, all pairs", lambda: of_means(systems)),
@@ -151,17 +151,17 @@ def main() -> None:
     )
     parser.add_argument("--ranx", metavar="PYTHON", help="a Python that has ranx")
     parser.add_argument("--only", choices=["scores", "embeddings", "significance"])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     parts = {
-        "scores": lambda: of_scores(asked.ranx),
+        "scores": lambda: of_scores(options.ranx),
         "embeddings": of_embeddings,
         "significance": of_significance,
     }
-    if asked.only:
-        print(parts[asked.only]())
+    if options.only:
+        print(parts[options.only]())
         return
     for part in parts:
-        extra = ["--ranx", asked.ranx] if asked.ranx else []
+        extra = ["--ranx", options.ranx] if options.ranx else []
         subprocess.run([sys.executable, "-m", "benchmarks.metrics", "--only", part, *extra], check=True)
         print()
 

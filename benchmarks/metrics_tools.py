@@ -26,14 +26,16 @@ def _named(scores: np.ndarray, rows: np.ndarray) -> tuple[Named, Named, Named]:
     relevant: Named = {query: {} for query in run}
     for query, item in rows.tolist():
         relevant[f"q{query}"][items[item]] = 1
-    originals: Named = {query: {next(iter(own)): 1} for query, own in relevant.items()}
+    originals: Named = {
+        query: {next(iter(originals_of_query)): 1} for query, originals_of_query in relevant.items()
+    }
     return run, originals, relevant
 
 
-def _figures(found: list[float], reciprocal_ranks: list[float]) -> Figures:
+def _figures(means: list[float], reciprocal_ranks: list[float]) -> Figures:
     names = ["R@1", "R@5", "R@10", "S@1", "S@5", "S@10", "R-precision"]
     median = statistics.median(round(1 / value) for value in reciprocal_ranks)
-    return {**dict(zip(names, map(float, found), strict=True)), "median rank": float(median)}
+    return {**dict(zip(names, map(float, means), strict=True)), "median rank": float(median)}
 
 
 def pytrec_eval(scores: np.ndarray, rows: np.ndarray) -> Figures:
@@ -43,9 +45,11 @@ def pytrec_eval(scores: np.ndarray, rows: np.ndarray) -> Figures:
     by_original = tool.RelevanceEvaluator(originals, {"success.1,5,10", "recip_rank"}).evaluate(run)
     by_relevant = tool.RelevanceEvaluator(relevant, {"success.1,5,10", "Rprec"}).evaluate(run)
     names = ["success_1", "success_5", "success_10"]
-    found = [statistics.fmean(own[name] for own in by_original.values()) for name in names]
-    found += [statistics.fmean(own[name] for own in by_relevant.values()) for name in [*names, "Rprec"]]
-    return _figures(found, [own["recip_rank"] for own in by_original.values()])
+    means = [statistics.fmean(measures[name] for measures in by_original.values()) for name in names]
+    means += [
+        statistics.fmean(measures[name] for measures in by_relevant.values()) for name in [*names, "Rprec"]
+    ]
+    return _figures(means, [measures["recip_rank"] for measures in by_original.values()])
 
 
 def ir_measures(scores: np.ndarray, rows: np.ndarray) -> Figures:
@@ -57,9 +61,9 @@ def ir_measures(scores: np.ndarray, rows: np.ndarray) -> Figures:
     for metric in tool.iter_calc([*successes, tool.RR], originals, run):
         by_original.setdefault(metric.measure, []).append(metric.value)
     by_relevant = tool.calc_aggregate([*successes, tool.Rprec], relevant, run)
-    found = [statistics.fmean(by_original[m]) for m in successes]
-    found += [by_relevant[m] for m in (*successes, tool.Rprec)]
-    return _figures(found, by_original[tool.RR])
+    means = [statistics.fmean(by_original[m]) for m in successes]
+    means += [by_relevant[m] for m in (*successes, tool.Rprec)]
+    return _figures(means, by_original[tool.RR])
 
 
 def ranx(scores: np.ndarray, rows: np.ndarray, *, objects: bool = True) -> Figures:
@@ -72,9 +76,9 @@ def ranx(scores: np.ndarray, rows: np.ndarray, *, objects: bool = True) -> Figur
     names = ["hit_rate@1", "hit_rate@5", "hit_rate@10"]
     by_original = evaluate(originals, run, [*names, "mrr"], return_mean=False)
     by_relevant = evaluate(relevant, run, [*names, "r-precision"])
-    found = [by_original[name].mean() for name in names]
-    found += [by_relevant[name] for name in (*names, "r-precision")]
-    return _figures(found, by_original["mrr"].tolist())
+    means = [by_original[name].mean() for name in names]
+    means += [by_relevant[name] for name in (*names, "r-precision")]
+    return _figures(means, by_original["mrr"].tolist())
 
 
 def ranx_dictionaries(scores: np.ndarray, rows: np.ndarray) -> Figures:
@@ -91,13 +95,13 @@ def measure(tool: Callable[[np.ndarray, np.ndarray], Figures], file: str, times:
     """Seconds of the fastest run after one that does not count (it compiles), and what it found."""
     with np.load(file, allow_pickle=False) as held:
         scores, rows = held["scores"], held["rows"]
-    found = tool(scores, rows)
+    figures = tool(scores, rows)
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
         tool(scores, rows)
         seconds.append(time.perf_counter() - start)
-    return {"seconds": min(seconds), "found": found}
+    return {"seconds": min(seconds), "found": figures}
 
 
 if __name__ == "__main__":

@@ -58,16 +58,16 @@ def own_memory() -> float:
     return float("nan")
 
 
-def captions(images: int, each: int) -> tuple[WordNumbers, NDArray[np.intp]]:
+def captions(images: int, per_image: int) -> tuple[WordNumbers, NDArray[np.intp]]:
     """Captions of words drawn at random, and the image of each."""
-    count = images * each
+    count = images * per_image
     words = np.random.default_rng(0).integers(0, VOCABULARY, count * WORDS)
     rows = RaggedRows.of_counts(words, np.full(count, WORDS))
-    return WordNumbers(rows.values, rows.begin, rows.end, VOCABULARY), np.repeat(np.arange(images), each)
+    return WordNumbers(rows.values, rows.begin, rows.end, VOCABULARY), np.repeat(np.arange(images), per_image)
 
 
-def dataset(values: NDArray[Any], images: int, each: int) -> Dataset:
-    texts, owners = captions(images, each)
+def dataset(values: NDArray[Any], images: int, per_image: int) -> Dataset:
+    texts, owners = captions(images, per_image)
     regions = RaggedRows.of_counts(values, np.full(images, REGIONS))
     return Dataset({"images": regions, "captions": texts}, {LINK: owners})
 
@@ -78,9 +78,9 @@ class Timed(UnitRows):
     spent = 0.0
 
     def padded(self, chosen: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        took, found = seconds(lambda: UnitRows.padded(self, chosen))
+        took, rows = seconds(lambda: UnitRows.padded(self, chosen))
         Timed.spent += took
-        return found
+        return rows
 
 
 def operations(numbers: int, size: int, batch: int) -> float:
@@ -90,15 +90,15 @@ def operations(numbers: int, size: int, batch: int) -> float:
     return 3 * 2 * (layers + regions * words * size)
 
 
-def learn(data: Dataset, asked: argparse.Namespace, numbers: int) -> None:
+def learn(data: Dataset, options: argparse.Namespace, numbers: int) -> None:
     """Steps for so many seconds, and what is said of them."""
     regions, words = data.images, data.captions
     assert isinstance(regions, RaggedRows) and isinstance(words, WordNumbers)
     timed = Timed(regions.values, regions.begin, regions.end)
     pairs = TrainingPairs(timed, words, data.image_of)
-    settings = AlignmentSettings(size=asked.size)
+    settings = AlignmentSettings(size=options.size)
     run = AlignmentRun(
-        "benchmark", (pairs, None), settings, StepSizes(5e-5, 0.0), FitContext(), torch.device(asked.device)
+        "benchmark", (pairs, None), settings, StepSizes(5e-5, 0.0), FitContext(), torch.device(options.device)
     )
     order = np.random.default_rng(0).permutation(len(pairs))
     batches = [order[at : at + settings.batch] for at in range(0, len(order), settings.batch)]
@@ -106,11 +106,11 @@ def learn(data: Dataset, asked: argparse.Namespace, numbers: int) -> None:
     run.step(batches[0])
     held, Timed.spent, done = own_memory(), 0.0, 0
     start = time.perf_counter()
-    while time.perf_counter() - start < asked.seconds:
+    while time.perf_counter() - start < options.seconds:
         run.step(batches[done % len(batches)])
         done += 1
     took = time.perf_counter() - start
-    rate = done * operations(numbers, asked.size, settings.batch) / took
+    rate = done * operations(numbers, options.size, settings.batch) / took
     share = rate / ((before + peak(np.float32)) / 2)
     print(
         f"{done} steps in {took:.1f} s: {done * settings.batch / took:,.0f} pairs a second, "
@@ -119,68 +119,68 @@ def learn(data: Dataset, asked: argparse.Namespace, numbers: int) -> None:
     )
 
 
-def training(asked: argparse.Namespace) -> None:
-    values = np.random.default_rng(0).standard_normal((1000 * REGIONS, asked.numbers), dtype=np.float32)
-    learn(dataset(values, 1000, CAPTIONS), asked, asked.numbers)
+def training(options: argparse.Namespace) -> None:
+    values = np.random.default_rng(0).standard_normal((1000 * REGIONS, options.numbers), dtype=np.float32)
+    learn(dataset(values, 1000, CAPTIONS), options, options.numbers)
 
 
-def store(asked: argparse.Namespace) -> None:
+def store(options: argparse.Namespace) -> None:
     """The file is written in blocks, and mapped as a feature set is."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         file = Path(folder) / "vectors.npy"
         shape = (STORED_IMAGES * REGIONS, STORED_NUMBERS)
         written = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=shape)
-        dice = np.random.default_rng(0)
+        rng = np.random.default_rng(0)
         for start in range(0, len(written), 50_000):
             block = written[start : start + 50_000]
-            block[:] = dice.standard_normal(block.shape, dtype=np.float32)
+            block[:] = rng.standard_normal(block.shape, dtype=np.float32)
         del written
         mapped = np.load(file, mmap_mode="r")
         print(f"{file.stat().st_size / 1e9:.2f} GB on disk")
-        learn(dataset(mapped, STORED_IMAGES, CAPTIONS), asked, STORED_NUMBERS)
+        learn(dataset(mapped, STORED_IMAGES, CAPTIONS), options, STORED_NUMBERS)
 
 
-def scoring(asked: argparse.Namespace) -> None:
+def scoring(options: argparse.Namespace) -> None:
     images = 1000
-    values = np.random.default_rng(0).standard_normal((images * REGIONS, asked.numbers), dtype=np.float32)
+    values = np.random.default_rng(0).standard_normal((images * REGIONS, options.numbers), dtype=np.float32)
     data = dataset(values, images, CAPTIONS)
-    settings = AlignmentSettings(size=asked.size)
+    settings = AlignmentSettings(size=options.size)
     pairs = TrainingPairs.of(data)
     run = AlignmentRun(
-        "benchmark", (pairs, None), settings, StepSizes(5e-5, 0.0), FitContext(), torch.device(asked.device)
+        "benchmark", (pairs, None), settings, StepSizes(5e-5, 0.0), FitContext(), torch.device(options.device)
     )
     embedding, parts = seconds(lambda: embed(run.network, data))
     for objective in ("best-region", "fragments"):
         scores = AlignmentScores(*parts, objective)
         for direction in DIRECTIONS:
-            found = scores if direction == "annotation" else scores.turned()
-            ranking, _ = seconds(lambda f=found, d=direction: ranks_of_own(f, data.image_of, d))  # type: ignore[misc]
+            directed = scores if direction == "annotation" else scores.turned()
+            ranking, _ = seconds(lambda f=directed, d=direction: ranks_of_own(f, data.image_of, d))  # type: ignore[misc]
             print(f"{objective}: embedding {embedding:.2f} s; {direction}: scores and ranks {ranking:.2f} s")
 
 
-def new_captioner(asked: argparse.Namespace) -> CaptionerRun:
+def new_captioner(options: argparse.Namespace) -> CaptionerRun:
     """The training of a network that writes captions, before its first step."""
-    values = np.random.default_rng(0).standard_normal((1000, asked.numbers), dtype=np.float32)
+    values = np.random.default_rng(0).standard_normal((1000, options.numbers), dtype=np.float32)
     words, owners = captions(len(values), CAPTIONS)
-    settings = CaptionerSettings(size=asked.hidden)
+    settings = CaptionerSettings(size=options.hidden)
     data = CaptionedImages(values, words, owners)
-    steps, device = StepSizes(1e-3, 0.0), torch.device(asked.device)
+    steps, device = StepSizes(1e-3, 0.0), torch.device(options.device)
     return CaptionerRun("benchmark", (data, None), settings, steps, FitContext(), device)
 
 
-def captioner(asked: argparse.Namespace) -> None:
-    run = new_captioner(asked)
-    size, batch = asked.hidden, run.settings.batch
+def captioner(options: argparse.Namespace) -> None:
+    run = new_captioner(options)
+    size, batch = options.hidden, run.settings.batch
     order = np.random.default_rng(0).permutation(len(run.pairs))
     batches = [order[at : at + batch] for at in range(0, len(order), batch)]
     # A word goes through the entry and the recurrent layer, and with END to all words.
     layers = WORDS * (run.settings.word_size + size) * size + (WORDS + 1) * size * (VOCABULARY + 1)
-    of_step = 3 * 2 * batch * (layers + asked.numbers * size)
+    of_step = 3 * 2 * batch * (layers + options.numbers * size)
     before = peak(np.float32)
     with fitting_threads(run.multiplications):
         run.step(batches[0])
         done, start = 0, time.perf_counter()
-        while time.perf_counter() - start < asked.seconds:
+        while time.perf_counter() - start < options.seconds:
             run.step(batches[done % len(batches)])
             done += 1
         took = time.perf_counter() - start
@@ -191,8 +191,8 @@ def captioner(asked: argparse.Namespace) -> None:
     )
 
 
-def writing(asked: argparse.Namespace) -> None:
-    run = new_captioner(asked)
+def writing(options: argparse.Namespace) -> None:
+    run = new_captioner(options)
     with torch.no_grad():
         run.network.output.bias[-1] = -1e9  # no END: all sentences are as long as they may be
     model = RecurrentCaptioner(run.settings)
@@ -200,9 +200,9 @@ def writing(asked: argparse.Namespace) -> None:
     images = Dataset({"images": run.pairs.vectors}, {})
     for beam in (1, 7):
         how = WritingSettings(beam=beam, limit=20)
-        took, found = seconds(lambda how=how: model.write(images, how))  # type: ignore[misc]
-        assert {len(one.words) for one in found} == {how.limit}
-        print(f"beam {beam}: {len(found)} captions of {how.limit} words in {took:.1f} s")
+        took, sentences = seconds(lambda how=how: model.write(images, how))  # type: ignore[misc]
+        assert {len(sentence.words) for sentence in sentences} == {how.limit}
+        print(f"beam {beam}: {len(sentences)} captions of {how.limit} words in {took:.1f} s")
 
 
 PARTS: Mapping[str, Callable[[argparse.Namespace], None]] = {
@@ -222,10 +222,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--numbers", type=int, default=512)
     parser.add_argument("--size", type=int, default=300)
     parser.add_argument("--hidden", type=int, default=512)
-    asked = parser.parse_args(arguments)
-    for part in asked.only:
+    options = parser.parse_args(arguments)
+    for part in options.only:
         print(part)
-        PARTS[part](asked)
+        PARTS[part](options)
 
 
 if __name__ == "__main__":

@@ -32,9 +32,8 @@ from tests.services import free_port
 NAME, USER, PASSWORD = "pages", "ann", "known to this benchmark alone"
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
-    "HTTPS": "0",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
-    "ALLOWED_HOSTS": "127.0.0.1",
+    "SITE_URL": "http://127.0.0.1",
 }
 SETTINGS = "[trust]\nqualification = false\ncontrol_share = 0.0\n"
 
@@ -64,14 +63,14 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=100)
     parser.add_argument("--pauses", type=float, nargs="+", default=[1.0, 0.4])
     parser.add_argument("--images", type=int, default=150)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-pages-")))
         environment = {**PRODUCTION, "DATA_DIR": str(folder / "data")}
-        if given.database == "postgresql":
+        if options.database == "postgresql":
             binaries = _need("postgresql")
             environment["DATABASE_URL"] = stack.enter_context(services.postgres(binaries))
-        _fill(folder, environment, given.images)
+        _fill(folder, environment, options.images)
         address = stack.enter_context(_serving(environment))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(
@@ -80,10 +79,10 @@ def main() -> None:
         context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 800})
         page = _at_work(context)
         rows = []
-        for pause in given.pauses:
-            times = _walk(page, given.answers, pause)
+        for pause in options.pauses:
+            times = _walk(page, options.answers, pause)
             late = statistics.quantiles(times, n=20, method="inclusive")[-1]
-            rows.append([given.database, pause, len(times), statistics.median(times), late, max(times)])
+            rows.append([options.database, pause, len(times), statistics.median(times), late, max(times)])
         print(plain_table(["database", "pause s", "answers", "median ms", "p95 ms", "longest ms"], rows))
         print()
         wire, unpacked, requests = _first_page(browser, context, address)
@@ -96,10 +95,10 @@ def main() -> None:
 
 
 def _need(component: str) -> Path:
-    found = prepare.find(component)
-    if found is None:
+    component_path = prepare.find(component)
+    if component_path is None:
         sys.exit(f"{component} is missing: `make setup` says how to install it")
-    return found
+    return component_path
 
 
 @contextlib.contextmanager
@@ -165,8 +164,8 @@ def _walk(page: Page, answers: int, pause: float) -> list[float]:
         page.wait_for_timeout(1000 * pause)
         page.keyboard.press("1")
         page.wait_for_function("done => times.length >= done", arg=done, polling=20)
-    found: list[float] = page.evaluate("times")
-    return found
+    times: list[float] = page.evaluate("times")
+    return times
 
 
 def _first_page(browser: Browser, signed_in: BrowserContext, address: str) -> tuple[float, float, int]:
@@ -179,7 +178,7 @@ def _first_page(browser: Browser, signed_in: BrowserContext, address: str) -> tu
     wire: dict[str, float] = {}
     unpacked: dict[str, float] = {}
 
-    def asked(event: dict[str, object]) -> None:
+    def request_sent(event: dict[str, object]) -> None:
         request = event["request"]
         if isinstance(request, dict) and "/pictures/" in str(request["url"]):
             pictures.add(str(event["requestId"]))
@@ -188,17 +187,17 @@ def _first_page(browser: Browser, signed_in: BrowserContext, address: str) -> tu
         name = str(event["requestId"])
         unpacked[name] = unpacked.get(name, 0) + float(str(event["dataLength"]))
 
-    session.on("Network.requestWillBeSent", asked)
+    session.on("Network.requestWillBeSent", request_sent)
     session.on("Network.dataReceived", came)
     session.on(
         "Network.loadingFinished",
         lambda event: wire.__setitem__(str(event["requestId"]), float(event["encodedDataLength"])),
     )
     page.goto(f"{address}/tasks/{NAME}/coref_link/", wait_until="load")
-    kept = set(wire) - pictures
-    found = sum(wire[name] for name in kept) / 1000, sum(unpacked.get(name, 0) for name in kept) / 1000
+    code = set(wire) - pictures
+    kilobytes = sum(wire[name] for name in code) / 1000, sum(unpacked.get(name, 0) for name in code) / 1000
     context.close()
-    return *found, len(kept)
+    return *kilobytes, len(code)
 
 
 if __name__ == "__main__":

@@ -83,19 +83,19 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--distinct", type=int, default=400, help="scenes generated")
     parser.add_argument("--seconds", type=float, default=5.0, help="per row of folding")
-    given = parser.parse_args()
+    options = parser.parse_args()
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
     golds: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
-        for record in sample_records(given.distinct, seed=1)
+        for record in sample_records(options.distinct, seed=1)
         if record.layer is not None
     ]
-    rows = folded(golds, given.seconds)
-    step = -(-given.images // given.processes)
-    parts = [range(i, min(i + step, given.images)) for i in range(0, given.images, step)]
+    rows = folded(golds, options.seconds)
+    step = -(-options.images // options.processes)
+    parts = [range(i, min(i + step, options.images)) for i in range(0, options.images, step)]
     start = time.perf_counter()
-    with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         results = pool.map(campaign, [(golds, part) for part in parts])
     seconds = time.perf_counter() - start
     total = SimulationCost()
@@ -104,7 +104,7 @@ def main() -> None:
     rates = f"{total.images / seconds:.0f} images/s, {total.total / seconds:.0f} judgments/s"
     rows.append(
         [
-            f"whole chain, {given.processes} processes",
+            f"whole chain, {options.processes} processes",
             f"{total.images} images, {total.mentions} mentions, {total.total} judgments",
             f"{seconds:.0f} s, {rates}",
         ]

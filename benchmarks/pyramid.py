@@ -21,28 +21,28 @@ import numpy as np
 
 from annotation.common.plain_text import plain_table
 from benchmarks.measuring import peak, slope
-from models_core.device import CPU, NoDevice, torch_on
-from models_core.features.image.intersection import Intersection, fold_shares
+from phrasebox.device import CPU, NoDevice, torch_on
+from phrasebox.kernels.intersection import Intersection, fold_shares
 
 CELLS = 21
 
 
 def pyramids(images: int, words: list[int]) -> list[np.ndarray]:
     """Shares of a whole image's pixels, shape (images, cells, words), a third of them 0."""
-    dice = np.random.default_rng(0)
-    made = []
+    rng = np.random.default_rng(0)
+    pictures = []
     for count in words:
-        shares = np.maximum(dice.random((images, CELLS, count), dtype=np.float32) - np.float32(1 / 3), 0)
-        made.append(shares / np.float32(CELLS * count))
-    return made
+        shares = np.maximum(rng.random((images, CELLS, count), dtype=np.float32) - np.float32(1 / 3), 0)
+        pictures.append(shares / np.float32(CELLS * count))
+    return pictures
 
 
 def obvious(vectors: np.ndarray) -> float:
     """Seconds for one pair of images, by NumPy; the mean over some images with up to 500."""
     others = vectors[:500]
     begun = time.perf_counter()
-    for one in vectors[:4]:
-        np.minimum(one, others).sum(axis=1)
+    for vector in vectors[:4]:
+        np.minimum(vector, others).sum(axis=1)
     return (time.perf_counter() - begun) / (4 * len(others))
 
 
@@ -62,8 +62,8 @@ def main() -> None:
     kernel = Intersection(power=2)
     there = Intersection(power=2, device=options.device)
     small = [kind[:64] for kind in kinds]
-    for one in (kernel, there):
-        one.gram(small, small)
+    for side in (kernel, there):
+        side.gram(small, small)
     slow, best = obvious(fold_shares([kind[:500] for kind in kinds], 2)), peak(np.float32)
     numbers = sum(kind.shape[1] * kind.shape[2] for kind in kinds)
     rows, times = [], []
@@ -72,14 +72,14 @@ def main() -> None:
         part = [kind[:size] for kind in kinds]
         pairs = size * (size + 1) / 2
         begun, busy = time.perf_counter(), time.process_time()
-        found = kernel.gram(part, part)
+        gram = kernel.gram(part, part)
         seconds, busy = time.perf_counter() - begun, time.process_time() - busy
         times.append(seconds)
         row = [size, numbers, seconds, busy, slow * pairs, 2 * numbers * pairs / seconds / best]
         if options.device != CPU:
             begun = time.perf_counter()
-            other = there.gram(part, part)
-            row += [time.perf_counter() - begun, f"{np.abs(other - found).max():.0e}"]
+            other_gram = there.gram(part, part)
+            row += [time.perf_counter() - begun, f"{np.abs(other_gram - gram).max():.0e}"]
         rows.append(row)
     head = ["images", "numbers", "s", "processor s", "obvious, s", "share of peak"]
     head += [] if options.device == CPU else [f"{options.device}, s", "largest difference"]

@@ -44,9 +44,8 @@ TICK = os.sysconf("SC_CLK_TCK")
 PROCESSES = {"postgresql": 3, "sqlite": 2}
 ENVIRONMENT = {
     "PHRASEBOX_ENV": "production",
-    "HTTPS": "0",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
-    "ALLOWED_HOSTS": "127.0.0.1",
+    "SITE_URL": "http://127.0.0.1",
 }
 #: Where no Redis is: the server then leaves the jobs to a worker, which nobody starts.
 NO_JOBS = {"REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -80,11 +79,11 @@ class Store:
         """Where the database `name` is, for a process."""
         data = self.folder / name
         data.mkdir(parents=True, exist_ok=True)
-        found = {**os.environ, **ENVIRONMENT, "DATA_DIR": str(data)}
-        found.pop("DATABASE_URL", None)
+        environment = {**os.environ, **ENVIRONMENT, "DATA_DIR": str(data)}
+        environment.pop("DATABASE_URL", None)
         if self.server is not None:
-            found["DATABASE_URL"] = self.server.url.rsplit("/", 1)[0] + f"/{name}"
-        return found
+            environment["DATABASE_URL"] = self.server.url.rsplit("/", 1)[0] + f"/{name}"
+        return environment
 
     def filled(self, tasks: int) -> Path:
         """The list of workers of the database with so many tasks, filled where it is not there yet."""
@@ -184,10 +183,10 @@ def measured(store: Store, run: Run, database: int | None, *, seconds: float, jo
             )
             after = cpu_of(server), cpu_of(database) if database else 0.0
         report: dict[str, Any] = json.loads(done.stdout)
-        each = 1000 / max(report["answers"], 1)
-        report["cpu_server"] = (after[0] - before[0]) * each
-        report["cpu_database"] = (after[1] - before[1]) * each
-        report["cpu_client"] = report["cpu"] * each
+        per_answer = 1000 / max(report["answers"], 1)
+        report["cpu_server"] = (after[0] - before[0]) * per_answer
+        report["cpu_database"] = (after[1] - before[1]) * per_answer
+        report["cpu_client"] = report["cpu"] * per_answer
         check = subprocess.run(
             [sys.executable, str(REPOSITORY / "manage.py"), "shell", "--no-imports", "-c", _CHECK],
             check=True,
@@ -240,19 +239,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", action="store_true")
-    given = parser.parse_args()
-    plan = [Run(tasks, clients, None) for clients in given.clients for tasks in given.tasks]
-    plan += [Run(tasks, max(given.clients), given.rate) for tasks in given.tasks if given.rate]
+    options = parser.parse_args()
+    plan = [Run(tasks, clients, None) for clients in options.clients for tasks in options.tasks]
+    plan += [Run(tasks, max(options.clients), options.rate) for tasks in options.tasks if options.rate]
     results: dict[tuple[str, Run], list[dict[str, Any]]] = defaultdict(list)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        for kind in given.databases:
-            bar = progress_bar(what=kind, total=given.rounds * len(plan))
+        for kind in options.databases:
+            bar = progress_bar(what=kind, total=options.rounds * len(plan))
             stack.callback(bar.close)
             with database_of(kind, folder) as (store, database):
-                for _ in range(given.rounds):
+                for _ in range(options.rounds):
                     for run in plan:
-                        report = measured(store, run, database, seconds=given.seconds, jobs=given.jobs)
+                        report = measured(store, run, database, seconds=options.seconds, jobs=options.jobs)
                         results[kind, run].append(report)
                         bar.update()
                         print(json.dumps({"database": kind, **run.__dict__, **report}), file=sys.stderr)

@@ -33,16 +33,16 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=5_000)
     parser.add_argument("--workers", type=int, default=64)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    report = fill(given.tasks)
-    report["workers"] = enrol(given.workers)
+    report = fill(options.tasks)
+    report["workers"] = enrol(options.workers)
     vacuum()
-    given.out.write_text(json.dumps(report))
+    options.out.write_text(json.dumps(report))
 
 
 def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
@@ -105,24 +105,27 @@ def copy(rounds: int, *, answers: bool = False) -> None:
     steps = {model: max(row["id"] for row in rows) for model, rows in tables.items()}
     places = len(tables[Image])
 
-    def shifted(model: Any, turn: int) -> Iterator[dict[str, Any]]:
+    def shifted(model: Any, copy_number: int) -> Iterator[dict[str, Any]]:
         for row in tables[model]:
-            new = {**row, "id": row["id"] + turn * steps[model]}
+            new = {**row, "id": row["id"] + copy_number * steps[model]}
             if "image_id" in row:
                 of = Image if model in (Caption, OpenImage) else OpenImage
-                new["image_id"] = row["image_id"] and row["image_id"] + turn * steps[of]
+                new["image_id"] = row["image_id"] and row["image_id"] + copy_number * steps[of]
             if model is Image:
-                new |= {"position": row["position"] + turn * places, "key": f"{row['key']}-{turn}"}
+                new |= {
+                    "position": row["position"] + copy_number * places,
+                    "key": f"{row['key']}-{copy_number}",
+                }
             if model is OpenImage:
-                new["place"] = row["place"] + turn * places
+                new["place"] = row["place"] + copy_number * places
             if model is Task:
-                new["rank"] = row["rank"] + turn * places  # A rank rises with its image's place.
+                new["rank"] = row["rank"] + copy_number * places  # A rank rises with its image's place.
             if model in (Item, Assignment):
-                new["task_id"] = row["task_id"] + turn * steps[Task]
+                new["task_id"] = row["task_id"] + copy_number * steps[Task]
             if model is Assignment:
-                new["token"] = f"{row['token']}-{turn}" if row["token"] else ""
+                new["token"] = f"{row['token']}-{copy_number}" if row["token"] else ""
             if model is Judgment:
-                new["assignment_id"] = row["assignment_id"] + turn * steps[Assignment]
+                new["assignment_id"] = row["assignment_id"] + copy_number * steps[Assignment]
             yield new
 
     write = _writer()
@@ -130,7 +133,7 @@ def copy(rounds: int, *, answers: bool = False) -> None:
     for start in range(1, rounds + 1, together):
         turns = range(start, min(start + together, rounds + 1))
         for model in tables:
-            write(model, (row for turn in turns for row in shifted(model, turn)))
+            write(model, (row for copy_number in turns for row in shifted(model, copy_number)))
     _set_sequences(list(tables))
 
 
@@ -138,7 +141,7 @@ def _writer() -> Callable[[Any, Iterable[dict[str, Any]]], None]:
     """What writes rows, given as column -> value, in the database's quickest way."""
     from django.db import connection
 
-    def plain(value: Any) -> Any:
+    def to_text(value: Any) -> Any:
         if isinstance(value, dict | list):
             return json.dumps(value, separators=(",", ":"))
         return connection.ops.adapt_datetimefield_value(value) if hasattr(value, "tzinfo") else value
@@ -149,7 +152,7 @@ def _writer() -> Callable[[Any, Iterable[dict[str, Any]]], None]:
     def copy(model: Any, rows: Iterable[dict[str, Any]]) -> None:
         text = io.StringIO()
         for row in rows:
-            text.write("\t".join(_escaped(plain(row[name])) for name, _ in columns(model)) + "\n")
+            text.write("\t".join(_escaped(to_text(row[name])) for name, _ in columns(model)) + "\n")
         text.seek(0)
         names = ", ".join(f'"{column}"' for _, column in columns(model))
         with connection.cursor() as cursor:
@@ -163,7 +166,7 @@ def _writer() -> Callable[[Any, Iterable[dict[str, Any]]], None]:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO {model._meta.db_table} ({names}) VALUES ({places})",
-                [[plain(row[name]) for name, _ in columns(model)] for row in rows],
+                [[to_text(row[name]) for name, _ in columns(model)] for row in rows],
             )
 
     return copy if connection.vendor == "postgresql" else insert
@@ -203,7 +206,7 @@ def enrol(count: int) -> list[dict[str, Any]]:
     campaign = Campaign.objects.get(name=NAME)
     text = instructions.current_text(campaign=campaign, kind=instructions.CONSENT)
     store = import_module(settings.SESSION_ENGINE).SessionStore
-    found = []
+    sessions = []
     for number in range(count):
         account = Account.objects.create(username=f"bench-{number:03d}", password="!")
         RoleGrant.objects.create(account=account, role="annotator")
@@ -230,8 +233,8 @@ def enrol(count: int) -> list[dict[str, Any]]:
         session[HASH_SESSION_KEY] = account.get_session_auth_hash()
         session.create()
         instructions.record_consent(worker=worker.pk, campaign=campaign, version=text.version)
-        found.append({"worker": worker.pk, "session": session.session_key})
-    return found
+        sessions.append({"worker": worker.pk, "session": session.session_key})
+    return sessions
 
 
 def vacuum() -> None:

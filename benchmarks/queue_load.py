@@ -88,8 +88,8 @@ class Client:
         if not data:
             raise ConnectionError("the server closed a connection")
         self.received += data
-        head, found, body = self.received.partition(b"\r\n\r\n")
-        if not found:
+        head, separator, body = self.received.partition(b"\r\n\r\n")
+        if not separator:
             return None
         at = head.lower().index(b"content-length:") + 15
         if len(body) < int(head[at:].split(b"\r\n", 1)[0]):
@@ -145,13 +145,13 @@ class Load:
             client.begun = self.due.popleft() if self.open_loop else now
             client.answer()
 
-    def _done(self, client: Client, status: int, said: dict[str, Any]) -> None:
+    def _done(self, client: Client, status: int, body: dict[str, Any]) -> None:
         now = time.perf_counter()
         if status != 200:
-            self.errors[f"{status} {said.get('code')}"] += 1
-            client.begun, said = None, {"nothing": "error"}
+            self.errors[f"{status} {body.get('code')}"] += 1
+            client.begun, body = None, {"nothing": "error"}
         was_answer = client.begun is not None
-        following = said.get("next") if was_answer else said
+        following = body.get("next") if was_answer else body
         if was_answer and following is None:
             # The last of a spell: an answer without a next task is no cycle.
             client.begun = None
@@ -184,24 +184,26 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rate", type=float)
-    given = parser.parse_args()
-    filled = json.loads(given.workers.read_text())
+    options = parser.parse_args()
+    filled = json.loads(options.workers.read_text())
     clients = [
-        Client(given.port, worker["session"], number, filled["campaign"])
-        for number, worker in enumerate(filled["workers"][: given.clients])
+        Client(options.port, worker["session"], number, filled["campaign"])
+        for number, worker in enumerate(filled["workers"][: options.clients])
     ]
-    load = Load(clients, given.seconds, given.rate)
+    load = Load(clients, options.seconds, options.rate)
     spent = time.process_time()
     load.run()
     spent = time.process_time() - spent
-    found = sorted(load.latencies)
+    latencies = sorted(load.latencies)
     print(
         json.dumps(
             {
-                "cycles": len(found),
-                "rate": len(found) / given.seconds,
+                "cycles": len(latencies),
+                "rate": len(latencies) / options.seconds,
                 **{
-                    f"p{share}": found[min(int(len(found) * share / 100), len(found) - 1)] if found else None
+                    f"p{share}": latencies[min(int(len(latencies) * share / 100), len(latencies) - 1)]
+                    if latencies
+                    else None
                     for share in (50, 95, 99)
                 },
                 "looks": load.looks,

@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=32)
     parser.add_argument("--cycles", type=int, default=2000)
     parser.add_argument("--functions", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.db import connection
@@ -77,15 +77,15 @@ def main() -> None:
     campaign = Campaign.objects.get(name=NAME)
     chance = Random(1)
     statements, profile = Statements(), cProfile.Profile()
-    people = list(Worker.objects.order_by("pk").values_list("pk", flat=True)[: given.workers])
+    people = list(Worker.objects.order_by("pk").values_list("pk", flat=True)[: options.workers])
     hands: dict[int, Lease] = {}
     kinds: dict[str, int] = defaultdict(int)
 
     def look(worker: int) -> None:
         for kind in chance.sample(QUESTIONS, len(QUESTIONS)):
-            found = leases.take_lease(worker=worker, campaign=campaign, kind=kind)
-            if isinstance(found, Lease):
-                hands[worker] = found
+            taken_lease = leases.take_lease(worker=worker, campaign=campaign, kind=kind)
+            if isinstance(taken_lease, Lease):
+                hands[worker] = taken_lease
                 return
 
     for worker in people:
@@ -93,7 +93,7 @@ def main() -> None:
     took, cycles, start_number = 0.0, 0, time.time_ns()
     cpu = time.process_time()
     with connection.execute_wrapper(statements):
-        while cycles < given.cycles:
+        while cycles < options.cycles:
             worker = people[cycles % len(people)]
             if worker not in hands:
                 look(worker)
@@ -101,7 +101,7 @@ def main() -> None:
             lease = hands.pop(worker)
             word, box = answer_to(lease.kind, chance)
             answer = Answer(word, Box(*box) if box else None)
-            if given.functions:
+            if options.functions:
                 profile.enable()
             begun = time.perf_counter()
             receipt = submit(
@@ -124,15 +124,15 @@ def main() -> None:
     cpu = time.process_time() - cpu
     inside = sum(statements.seconds.values())
     opened = Task.objects.filter(state="open").count()
-    print(f"{connection.vendor}, {opened} open tasks, {given.workers} workers")
+    print(f"{connection.vendor}, {opened} open tasks, {options.workers} workers")
     print(f"{cycles} cycles in {took:.1f} s: {cycles / took:.0f}/s, {took / cycles * 1000:.2f} ms each")
     print(f"CPU of this process, all in all: {cpu / cycles * 1000:.2f} ms a cycle; kinds: {dict(kinds)}")
     print(f"in statements (looks and returns included): {inside / cycles * 1000:.2f} ms a cycle")
     for name in sorted(statements.seconds, key=lambda name: -statements.seconds[name])[:40]:
         share = statements.seconds[name] / cycles * 1000
-        each = statements.seconds[name] / statements.calls[name] * 1000
-        print(f"{share:8.3f} ms/cycle {statements.calls[name] / cycles:6.2f} x {each:7.3f} ms  {name}")
-    if given.functions:
+        per_call = statements.seconds[name] / statements.calls[name] * 1000
+        print(f"{share:8.3f} ms/cycle {statements.calls[name] / cycles:6.2f} x {per_call:7.3f} ms  {name}")
+    if options.functions:
         pstats.Stats(profile).sort_stats("tottime").print_stats(45)
 
 

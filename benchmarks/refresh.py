@@ -41,24 +41,24 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=200)
     parser.add_argument("--role", choices=sorted(ROLES), help=argparse.SUPPRESS)
     parser.add_argument("--until", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.role:
+    options = parser.parse_args()
+    if options.role:
         _set_up()
-        print(json.dumps(ROLES[given.role](given)))
+        print(json.dumps(ROLES[options.role](options)))
         return
     with tempfile.TemporaryDirectory() as name, database(Path(name)) as environment:
         folder = Path(name)
 
         def begin(role: str, until: Path) -> subprocess.Popen[str]:
-            own = [sys.executable, "-m", "benchmarks.refresh", "--role", role, "--until", str(until)]
-            own += ["--images", str(given.images), "--workers", str(given.workers)]
-            return subprocess.Popen(own, env=environment, stdout=subprocess.PIPE, text=True)
+            command = [sys.executable, "-m", "benchmarks.refresh", "--role", role, "--until", str(until)]
+            command += ["--images", str(options.images), "--workers", str(options.workers)]
+            return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
         def result(child: subprocess.Popen[str]) -> Any:
-            told, _ = child.communicate()
+            output, _ = child.communicate()
             if child.returncode:
                 raise SystemExit(f"{child.args!r} failed")
-            return json.loads(told.splitlines()[-1])
+            return json.loads(output.splitlines()[-1])
 
         filled = result(begin("fill", folder / "unused"))
         print(plain_table(list(filled), [list(filled.values())]))
@@ -72,14 +72,14 @@ def main() -> None:
             others[act] = _beside(begin, result, folder / act, do)
         others["nothing"] = _beside(begin, result, folder / "end", lambda: time.sleep(UNDISTURBED))
     rows = [
-        [act, told["images"], told["seconds"], told["seconds"] / told["images"] * 1000]
-        for act, told in acts.items()
+        [act, output["images"], output["seconds"], output["seconds"] / output["images"] * 1000]
+        for act, output in acts.items()
     ]
     print(plain_table(["act", "images", "seconds", "ms an image"], rows))
     rows = [
         [when, role, len(times), *(1000 * value for value in _spread(times))]
-        for when, told in others.items()
-        for role, times in told.items()
+        for when, output in others.items()
+        for role, times in output.items()
     ]
     print(plain_table(["meanwhile", "who", "times", "p50 ms", "p99 ms", "most ms"], rows))
 
@@ -102,7 +102,7 @@ def _set_up() -> None:
     django.setup()
 
 
-def _fill(given: argparse.Namespace) -> dict[str, Any]:
+def _fill(options: argparse.Namespace) -> dict[str, Any]:
     """The campaign, answered, its layer brought up."""
     from django.core.management import call_command
 
@@ -115,9 +115,12 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
     queue_fill.fill(0, scenes=SCENES, settings={"trust": {"qualification": False, "control_share": 0.0}})
     campaign = Campaign.objects.get(name=NAME)
     run_campaign_crowd(
-        campaign=campaign, plan=CrowdPlan(mix={"careful": given.workers}, seed=1), gold="import", review=False
+        campaign=campaign,
+        plan=CrowdPlan(mix={"careful": options.workers}, seed=1),
+        gold="import",
+        review=False,
     )
-    queue_fill.copy(max(0, given.images // SCENES - 1), answers=True)
+    queue_fill.copy(max(0, options.images // SCENES - 1), answers=True)
     queue_fill.vacuum()
     OpenImage.objects.filter(campaign=campaign).update(layer_behind=True)
     began = time.perf_counter()
@@ -142,7 +145,7 @@ def _concerned() -> tuple[Any, int]:
     return campaign, workers[len(workers) // 2]
 
 
-def _withdraw(given: argparse.Namespace) -> dict[str, Any]:
+def _withdraw(options: argparse.Namespace) -> dict[str, Any]:
     from annotation.moderation.discarding import discard_worker
 
     campaign, worker = _concerned()
@@ -151,7 +154,7 @@ def _withdraw(given: argparse.Namespace) -> dict[str, Any]:
     return {"images": done.images, "seconds": time.perf_counter() - began}
 
 
-def _bring_up(given: argparse.Namespace) -> dict[str, Any]:
+def _bring_up(options: argparse.Namespace) -> dict[str, Any]:
     from annotation.datasets import layers
 
     campaign, _ = _concerned()
@@ -160,20 +163,20 @@ def _bring_up(given: argparse.Namespace) -> dict[str, Any]:
     return {"images": written, "seconds": time.perf_counter() - began}
 
 
-def _read(given: argparse.Namespace) -> list[float]:
+def _read(options: argparse.Namespace) -> list[float]:
     """Seconds that each reading of an image's share took, of images that the worker never answered about."""
     from annotation.models import Image, Judgment, Layer
     from annotation.selectors import browse
 
     campaign, worker = _concerned()
-    own = set(
+    images = set(
         Judgment.objects.filter(campaign=campaign, worker=worker).values_list("image__image", flat=True)
     )
-    ids = [pk for pk in Image.objects.values_list("pk", flat=True) if pk not in own]
+    ids = [pk for pk in Image.objects.values_list("pk", flat=True) if pk not in images]
     layer = Layer.objects.get(corpus=campaign.corpus_id, name=NAME)
-    dice, times = random.Random(1), []
-    while not given.until.exists():
-        image = Image.objects.get(pk=dice.choice(ids))
+    rng, times = random.Random(1), []
+    while not options.until.exists():
+        image = Image.objects.get(pk=rng.choice(ids))
         began = time.perf_counter()
         browse.layer_rows(image, layer)
         times.append(time.perf_counter() - began)
@@ -181,7 +184,7 @@ def _read(given: argparse.Namespace) -> list[float]:
     return times
 
 
-def _answer(given: argparse.Namespace) -> list[float]:
+def _answer(options: argparse.Namespace) -> list[float]:
     """Seconds that each question took to be handed out and answered, by somebody new."""
     from annotation.models import Worker
     from annotation.protocol.questions import ANSWERS, BOX_DRAWING, QUESTIONS
@@ -193,17 +196,17 @@ def _answer(given: argparse.Namespace) -> list[float]:
     name = f"latecomer-{time.time_ns()}"
     worker = Worker.objects.create(pseudonym=name).pk
     times: list[float] = []
-    while not given.until.exists():
+    while not options.until.exists():
         time.sleep(0.01)
         for kind in QUESTIONS:
             if kind == BOX_DRAWING:
                 continue
             began = time.perf_counter()
-            found = leases.take_lease(worker=worker, campaign=campaign, kind=kind)
-            if isinstance(found, Lease):
+            lease = leases.take_lease(worker=worker, campaign=campaign, kind=kind)
+            if isinstance(lease, Lease):
                 answer = Answer(ANSWERS[kind][0])
                 token = f"{name}-{len(times)}"
-                submission.submit(worker=worker, assignment=found.id, answer=answer, token=token, then=False)
+                submission.submit(worker=worker, assignment=lease.id, answer=answer, token=token, then=False)
                 times.append(time.perf_counter() - began)
     return times or [0.0, 0.0]
 

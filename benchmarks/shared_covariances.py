@@ -56,13 +56,13 @@ def _stacked_rows() -> StackedRows:
     from models_core.estimators.transfer.stacked import StackedRows
     from models_core.features.fourier import FourierFeatures
 
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     maps = {
-        view: LinearMap(np.zeros(width), dice.standard_normal((width, 128)) / width)
+        view: LinearMap(np.zeros(width), rng.standard_normal((width, 128)) / width)
         for view, width in (("images", STACKED_X), ("captions", STACKED_Y))
     }
-    some = dice.standard_normal((500, 128))
-    fourier = {view: FourierFeatures(FOURIER).fit(some, dice) for view in maps}
+    some = rng.standard_normal((500, 128))
+    fourier = {view: FourierFeatures(FOURIER).fit(some, rng) for view in maps}
     return StackedRows(maps, fourier, {"images": 1.0, "captions": 1.0}, True)
 
 
@@ -71,20 +71,20 @@ def _sums(folder: Path, pairs: int, stacked: bool) -> tuple[float, str]:
 
     from evaluation.services.systems.shared_sums import SharedSums
 
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     x, y = (STACKED_X, STACKED_Y) if stacked else (X, Y)
-    images = dice.standard_normal((pairs // 5, x), dtype=np.float32)
-    captions = dice.standard_normal((pairs, y), dtype=np.float32)
-    made = _stacked_rows() if stacked else None
+    images = rng.standard_normal((pairs // 5, x), dtype=np.float32)
+    captions = rng.standard_normal((pairs, y), dtype=np.float32)
+    stacked_rows = _stacked_rows() if stacked else None
     image_of = np.arange(pairs) // 5
     start = time.perf_counter()
-    sums = SharedSums(folder / "data" / "pairs", lambda *told: None, worth=0)
-    found = sums(images, captions, image_of, described=made)
+    sums = SharedSums(folder / "data" / "pairs", lambda *progress: None, worth=0)
+    covariances = sums(images, captions, image_of, described=stacked_rows)
     taken = time.perf_counter() - start
-    told = hashlib.sha256()
-    for _, array in sorted(found.state()[0].items()):
-        told.update(np.ascontiguousarray(array).data)
-    return taken, told.hexdigest()[:16]
+    progress = hashlib.sha256()
+    for _, array in sorted(covariances.state()[0].items()):
+        progress.update(np.ascontiguousarray(array).data)
+    return taken, progress.hexdigest()[:16]
 
 
 def main() -> None:

@@ -31,8 +31,8 @@ def timed(what: str) -> Iterator[None]:
     """Say how long it took."""
 
     def busy() -> float:
-        own = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        return sum(one.ru_utime + one.ru_stime for one in own)
+        usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
     began, worked = time.perf_counter(), busy()
     yield
@@ -50,35 +50,35 @@ def main(data: Path, images: int, processes: int) -> None:
     from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
     from annotation.selectors.corpora import corpus_named
     from evaluation.services.tags.ranked import TagsRequest, tags_of_images
-    from models_core.features.text.tokens import tokenise
+    from phrasebox.text.tokens import tokenise
 
     call_command("migrate", verbosity=0)
     texts: dict[str, list[str]] = {}
     for line in (data / "flickr8k" / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
         name, _, text = line.partition("\t")
         texts.setdefault(name.rpartition("#")[0], []).append(text)
-    said = [[tokenise(text) for text in own[:CAPTIONS]] for own in texts.values()]
-    chosen = list(itertools.islice(itertools.cycle(said), images))
-    found: list[Sequence[Mention]] = []
+    sentences = [[tokenise(text) for text in image_texts[:CAPTIONS]] for image_texts in texts.values()]
+    chosen = list(itertools.islice(itertools.cycle(sentences), images))
+    tagged: list[Sequence[Mention]] = []
     with timed(f"finding the mentions of {images:,} images, {CAPTIONS * images:,} captions"):
-        found += (find_mentions(own) for own in chosen)
-    print(f"{sum(map(len, found)):,} mentions")
+        tagged += (find_mentions(image_texts) for image_texts in chosen)
+    print(f"{sum(map(len, tagged)):,} mentions")
 
     def records() -> Iterator[ImageRecord]:
-        for number, (own, mentions) in enumerate(zip(chosen, found, strict=True)):
-            captions = tuple(CaptionRecord(" ".join(tokens), tuple(tokens)) for tokens in own)
-            chains = tuple(Chain(str(place + 1), (one,)) for place, one in enumerate(mentions))
+        for number, (image_texts, mentions) in enumerate(zip(chosen, tagged, strict=True)):
+            captions = tuple(CaptionRecord(" ".join(tokens), tuple(tokens)) for tokens in image_texts)
+            chains = tuple(Chain(str(index + 1), (mention,)) for index, mention in enumerate(mentions))
             yield ImageRecord(f"{number}", f"{number}.jpg", captions, layer=LayerRecord(chains))
 
     with timed("importing them"):
         import_records(name="many", records=records(), format="jsonl", source="memory")
-    found.clear()
+    tagged.clear()
     layer = corpus_named("many").layers.get().name
     for number in sorted({1, processes}):
         tags = 0
         with timed(f"tags from stored mentions, {number} {'process' if number == 1 else 'processes'}"):
-            for one in tags_of_images(TagsRequest(corpus="many", layer=layer), processes=number):
-                tags += len(one.tags)
+            for mention in tags_of_images(TagsRequest(corpus="many", layer=layer), processes=number):
+                tags += len(mention.tags)
         print(f"{tags:,} tags")
 
 
@@ -87,9 +87,9 @@ if __name__ == "__main__":
     parser.add_argument("data", type=Path)
     parser.add_argument("--images", type=int, default=31_783)
     parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}
         os.environ["DATABASE_URL"] = f"sqlite:///{folder}/base.sqlite3"
         django.setup()
-        main(given.data, given.images, given.processes)
+        main(options.data, options.images, options.processes)

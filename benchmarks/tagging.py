@@ -34,25 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.plain_text import plain_table
-from evaluation.agreement.estimates import Bootstrap
 from evaluation.figures import sweeps
 from evaluation.figures.files import as_svg
 from evaluation.figures.sweeps import SweptFigure
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.metrics.ranking import average_precision
-from evaluation.metrics.tagging import (
-    by_tag_and_image,
-    draw_distractors,
-    expected_precision_at,
-    precision_at,
-)
 from evaluation.services.tags.reading import TagReader
-from evaluation.significance.resampling import bootstrap_difference, bootstrap_ratio, figure_interval
 from models_core.estimators.base import TagNumbers
 from models_core.estimators.taggers import TagScore
 from models_core.features.text.lemmas import Word
 from models_core.features.text.tags import DEFAULT_ALPHA, TagPlace, TagUnit
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseCache
 from models_core.systems.dataset import PreparedDataset, Vectors
 from models_core.systems.kernels import GivenWordVectors, Resources
@@ -61,6 +51,16 @@ from models_core.systems.recipe import Recipe
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, fit
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.metrics.ranking import average_precision
+from phrasebox.metrics.tagging import (
+    by_tag_and_image,
+    draw_distractors,
+    expected_precision_at,
+    precision_at,
+)
+from phrasebox.significance.resampling import bootstrap_difference, bootstrap_ratio, figure_interval
+from phrasebox.text.tokens import tokenise
 
 Floats = NDArray[np.float64]
 FOLDS, CAPTIONS = 5, 5
@@ -94,15 +94,15 @@ class World:
 
     def prepared(self, unit: TagUnit, chosen: NDArray[np.intp], without: frozenset[str]) -> PreparedDataset:
         """These photographs as a system is trained on them, `without` some of their tags."""
-        said = tuple(
+        captions = tuple(
             tuple(
-                tuple(Word(one.token, "") for one in caption if one.tag not in without)
-                for caption in self.tags[unit][place]
+                tuple(Word(word.token, "") for word in caption if word.tag not in without)
+                for caption in self.tags[unit][number]
             )
-            for place in chosen
+            for number in chosen
         )
         return PreparedDataset(
-            tuple(self.names[place] for place in chosen), said, Vectors(self.vectors[chosen])
+            tuple(self.names[number] for number in chosen), captions, Vectors(self.vectors[chosen])
         )
 
 
@@ -119,7 +119,9 @@ def world(data: Path) -> World:
     for unit in UNITS:
         reader = TagReader(unit)
         tags[unit] = [[reader.tags(tokenise(text)) for text in texts[name][:CAPTIONS]] for name in names]
-    sentences = [[word.lower() for word in tokenise(text)] for own in texts.values() for text in own]
+    sentences = [
+        [word.lower() for word in tokenise(text)] for image_texts in texts.values() for text in image_texts
+    ]
     learned = Word2Vec(
         sentences, vector_size=100, window=5, negative=5, epochs=10, min_count=2, sg=1, seed=0, workers=1
     ).wv
@@ -137,12 +139,12 @@ class Trial:
     settings: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def made(self) -> Recipe:
+    def full_recipe(self) -> Recipe:
         """The recipe itself."""
-        own = named_recipes()[self.recipe]
-        text = replace(own.text, unit=self.unit, alpha=self.alpha)
+        named = named_recipes()[self.recipe]
+        text = replace(named.text, unit=self.unit, alpha=self.alpha)
         settings = {**(CHOSEN if self.recipe in LOSSES else {}), **dict(self.settings)}
-        return replace(own, text=text, settings=replace(own.settings, **settings))
+        return replace(named, text=text, settings=replace(named.settings, **settings))
 
 
 @dataclass(frozen=True)
@@ -154,22 +156,22 @@ class Tested:
 
     def precision(self, k: int, distractors: int = 0) -> tuple[Floats, Floats]:
         """Of each photograph, and what a random order has."""
-        found, chance = [], []
+        precisions, chance = [], []
         for seed, (scores, true) in enumerate(zip(self.scores, self.true, strict=True)):
             extra = draw_distractors(true, distractors, seed=seed)
-            found.append(precision_at(scores, true, k, distractors=extra))
+            precisions.append(precision_at(scores, true, k, distractors=extra))
             chance.append(expected_precision_at(true, k, distractors=extra))
-        return np.concatenate(found), np.concatenate(chance)
+        return np.concatenate(precisions), np.concatenate(chance)
 
     def average_precision(self) -> tuple[Floats, Floats]:
         """Of tags that rank photographs, and of photographs that rank tags."""
         of_tags, of_images = [], []
         for scores, true in zip(self.scores, self.true, strict=True):
-            kept = [place for place, own in enumerate(true) if own]
-            relevant = np.zeros((len(kept), scores.shape[1]), bool)
-            for row, place in enumerate(kept):
-                relevant[row, true[place]] = True
-            by_tag, by_image = by_tag_and_image(scores[kept], relevant)
+            tagged = [index for index, tags in enumerate(true) if tags]
+            relevant = np.zeros((len(tagged), scores.shape[1]), bool)
+            for row, index in enumerate(tagged):
+                relevant[row, true[index]] = True
+            by_tag, by_image = by_tag_and_image(scores[tagged], relevant)
             of_tags.append(average_precision(by_tag))
             of_images.append(average_precision(by_image))
         return np.concatenate(of_tags), np.concatenate(of_images)
@@ -178,10 +180,10 @@ class Tested:
 class Bench:
     """Trains each trial once for each seed, and tells what came of it."""
 
-    def __init__(self, given: World, seeds: int) -> None:
-        self.given, self.seeds = given, seeds
-        self.parts = np.array_split(np.random.default_rng(0).permutation(len(given.names)), FOLDS)
-        self.resources = Resources(word_vectors=given.words)
+    def __init__(self, data: World, seeds: int) -> None:
+        self.data, self.seeds = data, seeds
+        self.parts = np.array_split(np.random.default_rng(0).permutation(len(data.names)), FOLDS)
+        self.resources = Resources(word_vectors=data.words)
         self.tested = cache(self._tested)
 
     def fold(self, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -193,32 +195,32 @@ class Bench:
     def trained(self, trial: Trial, seed: int, without: frozenset[str] = frozenset()) -> TrainedSystem:
         """The system, whose training knows nothing of the tags `without`."""
         training, held, _ = self.fold(seed)
-        recipe = trial.made
+        recipe = trial.full_recipe
         return fit(
             recipe,
-            self.given.prepared(trial.unit, training, without),
-            self.given.prepared(trial.unit, held, without) if recipe.kind.selects else None,
+            self.data.prepared(trial.unit, training, without),
+            self.data.prepared(trial.unit, held, without) if recipe.kind.selects else None,
             self.resources,
-            kept=PhaseCache(),
+            cache=PhaseCache(),
             options=FitOptions(seed=seed),
         )
 
     def true_tags(self, texts: TagTexts, trial: Trial, seed: int) -> list[list[int]]:
         """The numbers of each tested photograph's tags."""
-        prepared = self.given.prepared(trial.unit, self.fold(seed)[2], frozenset())
+        prepared = self.data.prepared(trial.unit, self.fold(seed)[2], frozenset())
         numbers: TagNumbers = texts.describe(prepared.documents())
-        return [numbers.item(place).tolist() for place in range(len(numbers))]
+        return [numbers.item(index).tolist() for index in range(len(numbers))]
 
     def _tested(self, trial: Trial, by: TagScore = "own") -> Tested:
-        found = Tested()
+        tested = Tested()
         for seed in range(self.seeds):
             system = self._system(trial, seed)
             texts = system.texts
             assert isinstance(texts, TagTexts)
-            images = Vectors(self.given.vectors[self.fold(seed)[2]])
-            found.scores.append(system.score_tags(images, texts.candidates(), by))
-            found.true.append(self.true_tags(texts, trial, seed))
-        return found
+            images = Vectors(self.data.vectors[self.fold(seed)[2]])
+            tested.scores.append(system.score_tags(images, texts.candidates(), by))
+            tested.true.append(self.true_tags(texts, trial, seed))
+        return tested
 
     @cache  # noqa: B019  # one bench for the whole run
     def _system(self, trial: Trial, seed: int) -> TrainedSystem:
@@ -230,24 +232,24 @@ def drawn(values: Floats) -> Bootstrap:
     return Bootstrap(range(len(values)), RESAMPLES, 0.95, 0)
 
 
-def told(values: Floats) -> str:
+def interval_text(values: Floats) -> str:
     """A mean with its interval."""
-    found = figure_interval(values, drawn(values))
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    interval = figure_interval(values, drawn(values))
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def swept_figure(series: str, panel: str, setting: float, values: Floats) -> SweptFigure:
     """A mean with its interval, to be drawn."""
-    found = figure_interval(values, drawn(values))
-    return SweptFigure(series, panel, setting, found.value, found.low, found.high)
+    interval = figure_interval(values, drawn(values))
+    return SweptFigure(series, panel, setting, interval.value, interval.low, interval.high)
 
 
 def difference(first: Floats, second: Floats) -> str:
     """Paired, by photograph that has a value for both."""
     both = ~np.isnan(first) & ~np.isnan(second)
     first, second = first[both], second[both]
-    found = bootstrap_difference(first, second, drawn(first))
-    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}], p {found.p:.3f}"
+    interval = bootstrap_difference(first, second, drawn(first))
+    return f"{interval.value:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}], p {interval.p:.3f}"
 
 
 def usual(recipe: str, unit: TagUnit, *settings: tuple[str, Any]) -> Trial:
@@ -263,7 +265,7 @@ def losses(bench: Bench) -> Iterator[SweptFigure]:
             for alpha in ALPHAS:
                 tested = bench.tested(Trial(recipe, unit, alpha))
                 figures = [tested.precision(k)[0] for k in (1, 5)]
-                rows.append([recipe, short, f"{alpha:g}", *map(told, figures)])
+                rows.append([recipe, short, f"{alpha:g}", *map(interval_text, figures)])
                 swept += [
                     (f"{recipe}, {short}", f"p@{k}", alpha, v) for k, v in zip((1, 5), figures, strict=True)
                 ]
@@ -276,7 +278,7 @@ def losses(bench: Bench) -> Iterator[SweptFigure]:
     for recipe in LOSSES:
         for unit, short in UNITS.items():
             tested = bench.tested(usual(recipe, unit, *PRINTED.items()))
-            rows.append([recipe, short, *(told(tested.precision(k)[0]) for k in (1, 5))])
+            rows.append([recipe, short, *(interval_text(tested.precision(k)[0]) for k in (1, 5))])
     print(plain_table(["loss", "tags", "p@1", "p@5"], rows))
     _trends_of_losses(bench)
     for series, panel, x, values in swept:
@@ -296,9 +298,9 @@ def _trends_of_losses(bench: Bench) -> None:
     for recipe in LOSSES:
         tops = best(recipe, "nouns", 1), best(recipe, "compounds", 5)
         print(f"{recipe}: the best alpha is {tops[0]:g} for p@1 of nn, {tops[1]:g} for p@5 of cn")
-        for unit, k, one, other in _ALPHAS_COMPARED:
-            said = difference(of(recipe, unit, one, k), of(recipe, unit, other, k))
-            print(f"  {UNITS[unit]} p@{k}, alpha {one:g} less {other:g}: {said}")
+        for unit, k, first_alpha, second_alpha in _ALPHAS_COMPARED:
+            text = difference(of(recipe, unit, first_alpha, k), of(recipe, unit, second_alpha, k))
+            print(f"  {UNITS[unit]} p@{k}, alpha {first_alpha:g} less {second_alpha:g}: {text}")
         for k in (1, 5):
             nouns, compounds = (of(recipe, unit, DEFAULT_ALPHA[unit], k) for unit in UNITS)
             print(f"  p@{k}, nn 0.75 less cn 0: {difference(nouns, compounds)}")
@@ -306,8 +308,8 @@ def _trends_of_losses(bench: Bench) -> None:
         for first, second in (("SJE-II", "SJE-I"), ("ListSJE", "SJE-II")):
             for k in (1, 5):
                 alpha = DEFAULT_ALPHA[unit]
-                said = difference(of(first, unit, alpha, k), of(second, unit, alpha, k))
-                print(f"{short}, p@{k}, {first} less {second}: {said}")
+                text = difference(of(first, unit, alpha, k), of(second, unit, alpha, k))
+                print(f"{short}, p@{k}, {first} less {second}: {text}")
 
 
 def tops(bench: Bench) -> Iterator[SweptFigure]:
@@ -317,7 +319,7 @@ def tops(bench: Bench) -> Iterator[SweptFigure]:
         for top in TOPS:
             tested = bench.tested(usual("ListSJE", unit, ("top", top)))
             figures = [tested.precision(k)[0] for k in (1, 5)]
-            rows.append([short, str(top), *map(told, figures)])
+            rows.append([short, str(top), *map(interval_text, figures)])
             for k, values in zip((1, 5), figures, strict=True):
                 yield swept_figure(f"ListSJE, {short}", f"p@{k}", top, values)
     print(plain_table(["tags", "K_top", "p@1", "p@5"], rows))
@@ -332,10 +334,10 @@ def pools(bench: Bench) -> Iterator[SweptFigure]:
         for name, recipe, by in ways:
             tested = bench.tested(usual(recipe, unit), by)
             for k in (1, 5):
-                found = [tested.precision(k, number) for number in DISTRACTORS]
-                rows.append([name, f"p@{k}", *(told(values) for values, _ in found)])
-                gains.append([name, f"p@{k}", *(_gain(values, chance) for values, chance in found)])
-            whole.append([name, *map(told, tested.average_precision())])
+                precisions = [tested.precision(k, number) for number in DISTRACTORS]
+                rows.append([name, f"p@{k}", *(interval_text(values) for values, _ in precisions)])
+                gains.append([name, f"p@{k}", *(_gain(values, chance) for values, chance in precisions)])
+            whole.append([name, *map(interval_text, tested.average_precision())])
         head = ["system", "", *(f"{number} distractors" for number in DISTRACTORS)]
         print(f"\n{short}, alpha {DEFAULT_ALPHA[unit]:g}: precision\n\n{plain_table(head, rows)}")
         print(f"\n{short}: gain over a random order, in per cent\n\n{plain_table(head, gains)}")
@@ -350,8 +352,8 @@ def pools(bench: Bench) -> Iterator[SweptFigure]:
 
 
 def _gain(values: Floats, chance: Floats) -> str:
-    found = bootstrap_ratio(values, chance, drawn(values))
-    return f"{100 * (found.value - 1):+.0f} [{100 * (found.low - 1):+.0f}, {100 * (found.high - 1):+.0f}]"
+    ratio = bootstrap_ratio(values, chance, drawn(values))
+    return f"{100 * (ratio.value - 1):+.0f} [{100 * (ratio.low - 1):+.0f}, {100 * (ratio.high - 1):+.0f}]"
 
 
 def unseen(bench: Bench) -> Iterator[SweptFigure]:
@@ -361,17 +363,17 @@ def unseen(bench: Bench) -> Iterator[SweptFigure]:
         for recipe in LOSSES:
             values, number = [], 0
             for seed in range(bench.seeds):
-                own, tags = _unseen_of(bench, usual(recipe, unit), seed)
-                values.append(own)
+                values_of_images, tags = _unseen_of(bench, usual(recipe, unit), seed)
+                values.append(values_of_images)
                 number += tags
-            found = np.concatenate(values)
+            joined = np.concatenate(values)
             rows.append(
                 [
                     short,
                     recipe,
                     f"{number / bench.seeds:.0f}",
-                    str(int((~np.isnan(found)).sum())),
-                    told(found),
+                    str(int((~np.isnan(joined)).sum())),
+                    interval_text(joined),
                 ]
             )
     print(plain_table(["tags", "loss", "tags left out", "photographs", "own before others"], rows))
@@ -382,30 +384,28 @@ def _unseen_of(bench: Bench, trial: Trial, seed: int) -> tuple[Floats, int]:
     """Of each tested photograph how often an own tag that was left out comes before another such, equal ones
     half; NaN where it has none. And how many were left out."""
     whole = TagTexts.learn(
-        trial.made,
-        bench.given.prepared(trial.unit, np.arange(len(bench.given.names)), frozenset()).words,
+        trial.full_recipe,
+        bench.data.prepared(trial.unit, np.arange(len(bench.data.names)), frozenset()).words,
         bench.resources,
         PhaseCache(),
     )
-    dice = np.random.default_rng(seed)
-    left = sorted(dice.choice(whole.vocabulary, len(whole.vocabulary) // 5, replace=False).tolist())
+    rng = np.random.default_rng(seed)
+    left = sorted(rng.choice(whole.vocabulary, len(whole.vocabulary) // 5, replace=False).tolist())
     system = bench.trained(trial, seed, frozenset(left))
     texts = system.texts
     assert isinstance(texts, TagTexts) and not set(left) & set(texts.vocabulary)
     tested = bench.fold(seed)[2]
-    scores = system.score_tags(
-        Vectors(bench.given.vectors[tested]), texts.candidates(left, bench.given.words)
-    )
-    place_of = {tag: place for place, tag in enumerate(left)}
-    found = np.full(len(tested), np.nan)
+    scores = system.score_tags(Vectors(bench.data.vectors[tested]), texts.candidates(left, bench.data.words))
+    place_of = {tag: index for index, tag in enumerate(left)}
+    precisions = np.full(len(tested), np.nan)
     for row, image in enumerate(tested):
-        said = {one.tag for caption in bench.given.tags[trial.unit][image] for one in caption}
-        own = np.zeros(len(left), bool)
-        own[[place_of[tag] for tag in said if tag in place_of]] = True
-        if own.any():
-            mine, others = scores[row, own][:, None], scores[row, ~own]
-            found[row] = np.mean((mine > others) + 0.5 * (mine == others))
-    return found, len(left)
+        tags_of_image = {word.tag for caption in bench.data.tags[trial.unit][image] for word in caption}
+        hidden = np.zeros(len(left), bool)
+        hidden[[place_of[tag] for tag in tags_of_image if tag in place_of]] = True
+        if hidden.any():
+            mine, others = scores[row, hidden][:, None], scores[row, ~hidden]
+            precisions[row] = np.mean((mine > others) + 0.5 * (mine == others))
+    return precisions, len(left)
 
 
 SECTIONS: dict[str, Callable[[Bench], Iterator[SweptFigure]]] = {
@@ -445,5 +445,5 @@ if __name__ == "__main__":
     parser.add_argument("--only", choices=list(SECTIONS), nargs="+", default=list(SECTIONS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--figures", type=Path)
-    given = parser.parse_args()
-    main(given.data, given.only, given.seeds, given.figures)
+    options = parser.parse_args()
+    main(options.data, options.only, options.seeds, options.figures)

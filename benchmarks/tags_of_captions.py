@@ -34,15 +34,15 @@ from numpy.typing import NDArray
 
 from annotation.common.plain_text import plain_table
 from benchmarks.measuring import seconds
-from evaluation.agreement.estimates import Bootstrap
-from evaluation.formats.base import JUDGMENT_FORMATS
-from evaluation.metrics.ranking import average_precision
-from evaluation.metrics.tagging import by_tag_and_image
 from evaluation.services.tags.reading import TagReader
-from evaluation.significance.resampling import bootstrap_difference, figure_interval
 from models_core.features.text.lemmas import NOUN, Word
 from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption
-from models_core.features.text.tokens import tokenise
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.formats.base import JUDGMENT_FORMATS
+from phrasebox.metrics.ranking import average_precision
+from phrasebox.metrics.tagging import by_tag_and_image
+from phrasebox.significance.resampling import bootstrap_difference, figure_interval
+from phrasebox.text.tokens import tokenise
 
 Floats = NDArray[np.float64]
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -79,12 +79,12 @@ def nouns_among(keywords: Sequence[str], captions: Captions, images: Sequence[st
         for text, (words, _) in zip(captions.texts[image], captions.read(image), strict=True):
             for token, word in zip(tokenise(text), words, strict=True):
                 seen[token.lower()][word.lemma, word.part == NOUN] += 1
-    found = {}
+    nouns_of_images = {}
     for keyword in keywords:
         nouns = Counter({lemma: n for (lemma, noun), n in seen[keyword].items() if noun})
         if 2 * nouns.total() > seen[keyword].total():
-            found[keyword] = nouns.most_common(1)[0][0]
-    return found
+            nouns_of_images[keyword] = nouns.most_common(1)[0][0]
+    return nouns_of_images
 
 
 def keyword_scores(tags: Sequence[tuple[str, float]], lemmas: Sequence[str]) -> list[float]:
@@ -96,27 +96,33 @@ def keyword_scores(tags: Sequence[tuple[str, float]], lemmas: Sequence[str]) -> 
     return [best.get(lemma, ABSENT) for lemma in lemmas]
 
 
-def rankings(own: list[list[ReadCaption]], lemmas: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+def rankings(image_captions: list[list[ReadCaption]], lemmas: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Name and scores, shape (captions, keywords), of each way to rank, the baselines first."""
     for unit in UNITS:
-        places = [[tags_in_caption(*one, unit=unit) for one in captions] for captions in own]
-        made = {a: _table(places, lemmas, a) for a in ALPHAS}
+        places = [
+            [tags_in_caption(*caption, unit=unit) for caption in captions] for captions in image_captions
+        ]
+        tables = {a: _table(places, lemmas, a) for a in ALPHAS}
         if unit == "nouns":
-            anywhere = [[tags_in_caption(words) for words, _ in captions] for captions in own]
-            yield "the word is a tag", np.where(made[0.0] > ABSENT, 1.0, ABSENT)
+            anywhere = [[tags_in_caption(words) for words, _ in captions] for captions in image_captions]
+            yield "the word is a tag", np.where(tables[0.0] > ABSENT, 1.0, ABSENT)
         for alpha in ALPHAS:
-            yield f"{unit}, alpha {alpha:g}{' (frequency alone)' if alpha == 1 else ''}", made[alpha]
+            yield f"{unit}, alpha {alpha:g}{' (frequency alone)' if alpha == 1 else ''}", tables[alpha]
         if unit == "nouns":
             yield "nouns, alpha 0.75, outside noun phrases too", _table(anywhere, lemmas, 0.75)
 
 
 def _print_nouns(read: Sequence[ReadCaption]) -> None:
     """How many nouns stand outside all noun phrases, and in how many captions one comes twice."""
-    taken = [tags_in_caption(*one) for one in read]
+    taken = [tags_in_caption(*tag) for tag in read]
     all_nouns = sum(len(tags_in_caption(words)) for words, _ in read)
     inside = sum(map(len, taken))
-    twice = sum(len({one.tag for one in own}) < len(own) for own in taken)
-    joined = sum(" " in one.tag for own in read for one in tags_in_caption(*own, unit="compounds"))
+    twice = sum(len({tag.tag for tag in tags_of_caption}) < len(tags_of_caption) for tags_of_caption in taken)
+    joined = sum(
+        " " in tag.tag
+        for tags_of_caption in read
+        for tag in tags_in_caption(*tags_of_caption, unit="compounds")
+    )
     print(
         f"{len(read):,} captions have {all_nouns:,} nouns, {all_nouns - inside:,} of them outside all noun "
         f"phrases; {joined:,} compounds; {twice:,} captions have a noun twice"
@@ -124,7 +130,9 @@ def _print_nouns(read: Sequence[ReadCaption]) -> None:
 
 
 def _table(places: Sequence[Sequence[Sequence[TagPlace]]], lemmas: Sequence[str], alpha: float) -> Floats:
-    return np.array([keyword_scores(ranked_tags(own, alpha), lemmas) for own in places])
+    return np.array(
+        [keyword_scores(ranked_tags(places_of_image, alpha), lemmas) for places_of_image in places]
+    )
 
 
 def measured(data: Path, resamples: int, seed: int) -> None:
@@ -136,36 +144,36 @@ def measured(data: Path, resamples: int, seed: int) -> None:
     split = [(key.rpartition("_")[0], int(key.rpartition("_")[2])) for key in utterances]
     images = list(dict.fromkeys(image for image, _ in split))
     nouns = nouns_among(keywords, captions, images)
-    said = {(p.document, p.query): 2 * sum(p.grades) > len(p.grades) for p in pairs}
-    relevant = np.array([[said[u, k] for k in nouns] for u in utterances])
+    is_relevant = {(p.document, p.query): 2 * sum(p.grades) > len(p.grades) for p in pairs}
+    relevant = np.array([[is_relevant[u, k] for k in nouns] for u in utterances])
     print(f"{len(nouns)} keywords that are nouns: {', '.join(nouns)}")
     print(f"{len(utterances)} captions of {len(images)} images, {relevant.sum():,} relevant pairs")
-    _print_nouns([one for image in images for one in captions.read(image)])
+    _print_nouns([caption for image in images for caption in captions.read(image)])
     sources: dict[str, Callable[[int, int], bool]] = {
         "the caption that was judged": lambda at, judged: at == judged,
         "all five captions": lambda at, judged: True,
         "the four others": lambda at, judged: at != judged,
     }
     for source, chosen in sources.items():
-        own = [
-            [one for at, one in enumerate(captions.read(image)) if chosen(at, judged)]
+        image_captions = [
+            [caption for at, caption in enumerate(captions.read(image)) if chosen(at, judged)]
             for image, judged in split
         ]
-        rows = list(rankings(own, list(nouns.values())))
+        rows = list(rankings(image_captions, list(nouns.values())))
         _print(source, rows, relevant, resamples, seed)
 
 
 def _print(
     source: str, rows: list[tuple[str, Floats]], relevant: NDArray[np.bool_], resamples: int, seed: int
 ) -> None:
-    table, kept = [], {}
+    table, values_by_ranking = [], {}
     for name, scores in rows:
         tags = scores > ABSENT
         line = [name]
         for among in (relevant, relevant & tags):
             for by, ranked in zip(("MAP", "MiAP"), by_tag_and_image(scores, among), strict=True):
                 values = average_precision(ranked)
-                kept[name, by, among is relevant] = values
+                values_by_ranking[name, by, among is relevant] = values
                 drawn = Bootstrap(range(len(values)), resamples, 0.95, seed)
                 interval = figure_interval(values, drawn)
                 line.append(f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
@@ -177,12 +185,17 @@ def _print(
     against = ["nouns, alpha 1 (frequency alone)", "the word is a tag"]
     for first, second in itertools.product(("nouns, alpha 0", "nouns, alpha 0.75"), against):
         for by, whole in itertools.product(("MAP", "MiAP"), (True, False)):
-            one, other = kept[first, by, whole], kept[second, by, whole]
-            found = bootstrap_difference(one, other, Bootstrap(range(len(one)), resamples, 0.95, seed))
+            first_values, second_values = (
+                values_by_ranking[first, by, whole],
+                values_by_ranking[second, by, whole],
+            )
+            bounds = bootstrap_difference(
+                first_values, second_values, Bootstrap(range(len(first_values)), resamples, 0.95, seed)
+            )
             which = "" if whole else ", occurring"
             print(
-                f"  {first} less {second}, {by}{which}: {found.value:+.4f} [{found.low:+.4f}, "
-                f"{found.high:+.4f}], p {found.p:.3f}"
+                f"  {first} less {second}, {by}{which}: {bounds.value:+.4f} [{bounds.low:+.4f}, "
+                f"{bounds.high:+.4f}], p {bounds.p:.3f}"
             )
 
 
@@ -193,9 +206,9 @@ def speed(data: Path, images: int) -> None:
         reader, done = TagReader(unit), Counter[str]()
 
         def work(reader: TagReader = reader, done: Counter[str] = done) -> None:
-            for own in itertools.islice(itertools.cycle(texts), images):
-                done["tags"] += len(ranked_tags((reader.tags(tokenise(text)) for text in own), 0.75))
-                done["captions"] += len(own)
+            for image_texts in itertools.islice(itertools.cycle(texts), images):
+                done["tags"] += len(ranked_tags((reader.tags(tokenise(text)) for text in image_texts), 0.75))
+                done["captions"] += len(image_texts)
 
         began = time.process_time()
         took, _ = seconds(work)
@@ -215,8 +228,8 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--speed", action="store_true", help="Measure time instead")
     parser.add_argument("--images", type=int, default=31_783, help="Of --speed")
-    given = parser.parse_args()
-    if given.speed:
-        speed(given.data, given.images)
+    options = parser.parse_args()
+    if options.speed:
+        speed(options.data, options.images)
     else:
-        measured(given.data, given.resamples, given.seed)
+        measured(options.data, options.resamples, options.seed)

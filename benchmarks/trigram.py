@@ -31,13 +31,13 @@ from benchmarks.measuring import peak, slope
 from evaluation.reproduction.evidence import LEMMAS
 from evaluation.reproduction.figure3 import tagged
 from models_core.features.text.background import read_sentences
-from models_core.features.text.documents import Document
-from models_core.features.text.kernels.trigram_similar import SimilarTrigram
 from models_core.features.text.lemmas import Lemmatiser
-from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseCache
 from models_core.systems.kernels import Resources, similarity_of
 from models_core.systems.table11 import TABLE_11
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.similarity import WordKernel
+from phrasebox.kernels.trigram_similar import SimilarTrigram
 
 #: Captions of Flickr8k by their number of content lemmas, per thousand, from 1 on.
 LENGTHS = (0, 8, 57, 140, 197, 197, 161, 109, 65, 33, 16, 9, 4, 2, 1, 1)
@@ -46,13 +46,13 @@ OPERATIONS = 9
 
 
 def made_up(images: int) -> list[Document]:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     chances = 1 / np.arange(1, 5001)
     shares = np.array(LENGTHS) / sum(LENGTHS)
     items: list[Document] = []
     for _ in range(images):
-        lengths = dice.choice(len(LENGTHS), 5, p=shares) + 1
-        items.append([[f"w{w}" for w in dice.choice(5000, n, p=chances / chances.sum())] for n in lengths])
+        lengths = rng.choice(len(LENGTHS), 5, p=shares) + 1
+        items.append([[f"w{w}" for w in rng.choice(5000, n, p=chances / chances.sum())] for n in lengths])
     return items
 
 
@@ -70,11 +70,13 @@ def real(folder: Path, images: int, background: Sequence[Path]) -> tuple[list[Do
     recipe = TABLE_11["TRI5SEM" if background else "TRI5-sqrt-idf-A-ic"]
     sentences = [line for file in background for line in file.read_text("utf-8").splitlines()]
     aids = (
-        Resources(read_sentences(sentences, kept=PhaseCache()), "background") if background else Resources()
+        Resources(read_sentences(sentences, cache=PhaseCache()), "background") if background else Resources()
     )
     similarity = similarity_of(recipe, words, aids, PhaseCache())
     assert similarity is not None
-    items: list[Document] = [[[word.lemma for word in caption] for caption in own] for own in words]
+    items: list[Document] = [
+        [[word.lemma for word in caption] for caption in image_captions] for image_captions in words
+    ]
     return items, similarity, recipe.name
 
 

@@ -55,8 +55,8 @@ def fate(
     window, bar, least = settings.window_of(kind), settings.bar_of(kind), settings.verdict_known
     chances, strata = np.array(rights), len(rights)
     everybody = np.arange(workers)
-    given = np.zeros(workers, dtype=np.int64)
-    wrong = np.zeros((workers, window), dtype=bool)
+    answers = np.zeros(workers, dtype=np.int64)
+    mistakes = np.zeros((workers, window), dtype=bool)
     order = np.zeros((workers, strata), dtype=np.int64)
     out = np.zeros(workers, dtype=bool)
     trusted = np.zeros(workers, dtype=bool)
@@ -65,25 +65,25 @@ def fate(
     trusted_place = np.zeros(workers, dtype=np.int64)
     first, shares = 0.0, []
     for item in range(1, horizons[-1] + 1):
-        place = (item - 1) % settings.probation_items
-        if place == 0:
+        item_in_stratum = (item - 1) % settings.probation_items
+        if item_in_stratum == 0:
             on_probation = _probation_places(workers, kind, settings, rng)
         beyond, place_beyond = divmod(item - 1 - settings.probation_items, stretch)
         if place_beyond == 0 and beyond >= 0:
             trusted_place = rng.integers(stretch, size=workers) * (kind != RELEVANCE)
-        known = np.where(trusted, trusted_place == place_beyond, on_probation[:, place])
+        known = np.where(trusted, trusted_place == place_beyond, on_probation[:, item_in_stratum])
         rows = everybody[known & ~out]
-        turn = given[rows] % strata
-        fresh = rows[turn == 0]
+        stratum = answers[rows] % strata
+        fresh = rows[stratum == 0]
         order[fresh] = rng.permuted(np.tile(np.arange(strata), (len(fresh), 1)), axis=1)
-        wrong[rows, given[rows] % window] = rng.random(len(rows)) >= chances[order[rows, turn]]
-        given[rows] += 1
-        bad = wrong[rows].sum(axis=1)
-        out[rows] = (given[rows] >= least) & ((window - bad) / window < bar)
+        mistakes[rows, answers[rows] % window] = rng.random(len(rows)) >= chances[order[rows, stratum]]
+        answers[rows] += 1
+        bad = mistakes[rows].sum(axis=1)
+        out[rows] = (answers[rows] >= least) & ((window - bad) / window < bar)
         # Only those who were just asked, and at the end of probation everybody, can change.
         judged = everybody if item == settings.probation_items else rows
-        looked = np.minimum(given[judged], window)
-        at_bar = (looked - wrong[judged].sum(axis=1)) / np.maximum(looked, 1) >= bar
+        looked = np.minimum(answers[judged], window)
+        at_bar = (looked - mistakes[judged].sum(axis=1)) / np.maximum(looked, 1) >= bar
         enough = (looked >= settings.verdict_of(kind)) & (item >= settings.probation_items)
         trusted[judged] = at_bar & (trusted[judged] | enough) & ~out[judged]
         if item == settings.probation_items:
@@ -142,8 +142,8 @@ def workers() -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
 def rows(settings: TrustSettings, horizons: Sequence[int] = (60, 1000)) -> Iterator[list[str]]:
     """The table's rows: question, worker, accuracy, share trusted at once, shares suspended by horizon."""
     for question, kind, worker, rights in workers():
-        found = fate(rights, kind=kind, settings=settings, horizons=horizons)
-        shares = (found.trusted, *found.suspended)
+        fates = fate(rights, kind=kind, settings=settings, horizons=horizons)
+        shares = (fates.trusted, *fates.suspended)
         yield [question, worker, f"{sum(rights) / len(rights):.3f}", *(f"{share:.4f}" for share in shares)]
 
 
@@ -174,8 +174,8 @@ def drawers_markdown(drawers: int = 4000, boxes: int = 1000) -> str:
                 suspended = np.zeros(drawers, dtype=bool)
                 for n in range(least, boxes + 1):
                     length = min(n, window)
-                    wrong = until[:, n] - until[:, n - length]
-                    suspended |= (length - wrong) / length < bar
+                    mistakes = until[:, n] - until[:, n - length]
+                    suspended |= (length - mistakes) / length < bar
                 shares.append(f"{suspended.mean():.3f}")
             lines.append([name, f"{wrong_verdicts:.2f}", f"{passed:.3f}", *shares])
     rules = [f"bar {bar}, {least} of the last {window}" for bar, least, window in DRAWING_RULES]

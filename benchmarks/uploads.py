@@ -58,12 +58,12 @@ print(settings.SESSION_COOKIE_NAME, session.session_key)
 
 def make_zip(file: Path, size: float, picture: float) -> int:
     """A zip of about `size` GB of pictures of `picture` MB each, and their captions; how many pictures."""
-    dice = np.random.default_rng(23)
+    rng = np.random.default_rng(23)
     side = int(round((picture * 1e6 / 1.3) ** 0.5))  # noise takes about 1.3 bytes a pixel at this quality
     lines, count = [], 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         while file.stat().st_size < size * 1e9:
-            noise = dice.integers(0, 256, (side, side, 3), dtype=np.uint8)
+            noise = rng.integers(0, 256, (side, side, 3), dtype=np.uint8)
             packed = io.BytesIO()
             Picture.fromarray(noise).save(packed, "JPEG", quality=80)
             archive.writestr(f"photos/p{count}.jpg", packed.getvalue())
@@ -92,16 +92,16 @@ class Sender:
                 self.cookies[key] = rest.partition(";")[0]
         text = answer.read().decode()
         line.close()
-        if found := re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', text):
-            self.token = found[1]
+        if match := re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', text):
+            self.token = match[1]
         return answer.status, text
 
     def headers(self, **more: str) -> dict[str, str]:
         """What every request says."""
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         host = f"127.0.0.1:{self.port}"
-        said = {"Host": host, "Cookie": cookies, "X-CSRFToken": self.token, "Referer": f"http://{host}/"}
-        return {**said, **{name.replace("_", "-"): value for name, value in more.items()}}
+        headers = {"Host": host, "Cookie": cookies, "X-CSRFToken": self.token, "Referer": f"http://{host}/"}
+        return {**headers, **{name.replace("_", "-"): value for name, value in more.items()}}
 
     def part(self, upload: str, data: bytes, offset: int) -> int:
         """Send a part; how much has come of the file."""
@@ -114,8 +114,8 @@ class Sender:
         """Send the beginning of a part, and leave the line open."""
         line = socket.create_connection(("127.0.0.1", self.port))
         kind, body = _form(data, offset)
-        told = self.headers(Content_Type=kind, Content_Length=str(len(body)))
-        head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+        headers = self.headers(Content_Type=kind, Content_Length=str(len(body)))
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         line.sendall(f"POST {upload}/files/0 HTTP/1.1\r\n{head}\r\n".encode() + body[: len(body) // 2])
         return line
 
@@ -240,10 +240,10 @@ def main() -> None:
         environ = {**os.environ, "DATA_DIR": str(data), "DATABASE_URL": "", "REDIS_URL": ""}
         manage: dict[str, Any] = {"cwd": REPOSITORY, "env": environ, "check": True, "text": True}
         subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], **manage)
-        made = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "manage.py", "shell", "-v0", "-c", _ACCOUNT], **manage, stdout=subprocess.PIPE
         )
-        cookie = "=".join(made.stdout.split()[-2:])
+        cookie = "=".join(completed.stdout.split()[-2:])
         with serving(environ) as server:
             sender = Sender(server.port, cookie)
             page, parts = send(server, sender, file)
@@ -256,8 +256,8 @@ def main() -> None:
         print(f"{file.stat().st_size / 1e9:.2f} GB, {count} pictures, {parts} whole parts")
         print(plain_table(["process", "peak MiB"], [list(row) for row in sorted(server.peaks.items())]))
         print("digest equal" if digest in checked else "DIGEST DIFFERS")
-        plain = re.sub(r"<[^>]*>|(?<=\d)\D(?=\d{3})", "", corpus)  # thousands are set apart
-        print("all imported" if f"{count} images" in plain else "PICTURES ARE MISSING")
+        text = re.sub(r"<[^>]*>|(?<=\d)\D(?=\d{3})", "", corpus)  # thousands are set apart
+        print("all imported" if f"{count} images" in text else "PICTURES ARE MISSING")
 
 
 if __name__ == "__main__":

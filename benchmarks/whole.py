@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     usual = os.environ.get("REAL_DATA_DIR") or REPOSITORY.parent / "shared" / "data"
     parser.add_argument("--data", type=Path, default=Path(usual))
-    given = parser.parse_args()
-    captions = given.data / "flickr30k" / "validation.json"
+    options = parser.parse_args()
+    captions = options.data / "flickr30k" / "validation.json"
     if not captions.exists():
         raise SystemExit(f"real data absent: no file {captions} (--data can name another folder)")
     with contextlib.ExitStack() as stack:
@@ -58,12 +58,14 @@ def main() -> None:
         serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "3"]
         stack.enter_context(world.running("server", serve))
         services.until_it_answers(port)
-        rows = through(world, captions, f"http://127.0.0.1:{port}", given)
-        rows.append(["periodic work", f"{world.told('clock', 'succeeded')} turns done by the clock's worker"])
+        rows = through(world, captions, f"http://127.0.0.1:{port}", options)
+        rows.append(
+            ["periodic work", f"{world.log_count('clock', 'succeeded')} turns done by the clock's worker"]
+        )
     print(plain_table(["step", "figure"], rows))
 
 
-def through(world: World, captions: Path, url: str, given: argparse.Namespace) -> list[list[Any]]:
+def through(world: World, captions: Path, url: str, options: argparse.Namespace) -> list[list[Any]]:
     """Import, open, answer, export: a line for each."""
     config, out = world.folder / "campaign.toml", world.folder / "out"
     config.write_text(CONFIG)
@@ -78,12 +80,12 @@ def through(world: World, captions: Path, url: str, given: argparse.Namespace) -
     timed("import", "import_corpus", "real", str(captions), "--format", "flickr30k")
     opening = ["open_campaign", "real", "--corpus", "real", "--tasks", "entities", "--unpaid"]
     opening += ["--campaign-settings", str(config)]
-    timed("open", *opening, "--images", str(given.images))
+    timed("open", *opening, "--images", str(options.images))
     crowd = ["simulate_crowd", "real", "--through", "http", "--url", url]
-    crowd += ["--workers", str(given.workers), "--processes", str(given.processes)]
+    crowd += ["--workers", str(options.workers), "--processes", str(options.processes)]
     done = timed("crowd over HTTP", *crowd)
-    asked = ["--layer", "real", "--format", "entities", "--simulated", "--out", str(out)]
-    timed("export", "export_dataset", "real", *asked)
+    export_options = ["--layer", "real", "--format", "entities", "--simulated", "--out", str(out)]
+    timed("export", "export_dataset", "real", *export_options)
     visits = done["visits"]
     answered = sum(visits["answered"].values())
     rows += [
@@ -106,9 +108,9 @@ def _three(visits: dict[str, Any], *names: str) -> str:
 class World:
     """One environment for all processes, and a log for each of those that stay."""
 
-    def __init__(self, folder: Path, **given: str) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
-        self.environment = {**os.environ, "DATA_DIR": str(folder / "data"), **given}
+        self.environment = {**os.environ, "DATA_DIR": str(folder / "data"), **environment}
         (folder / "data").mkdir()
 
     def manage(self, *arguments: str) -> dict[str, Any]:
@@ -139,16 +141,16 @@ class World:
                     process.kill()
                     process.wait()
 
-    def told(self, name: str, word: str) -> int:
+    def log_count(self, name: str, word: str) -> int:
         """How many lines of a process's log hold a word."""
         return (self.folder / f"{name}.log").read_text(errors="replace").count(word)
 
 
 def _need(key: str) -> Path:
-    found = prepare.find(key)
-    if found is None:
+    component = prepare.find(key)
+    if component is None:
         raise SystemExit(f"{key} is not installed; `python -m tests.prepare` says how to get it")
-    return found
+    return component
 
 
 if __name__ == "__main__":

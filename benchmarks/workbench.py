@@ -56,19 +56,21 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=30)
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--role", choices=["fill", "ask"], help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.role:
+    options = parser.parse_args()
+    if options.role:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         django.setup()
-        print(json.dumps((_fill if given.role == "fill" else _ask)(given)))
+        print(json.dumps((_fill if options.role == "fill" else _ask)(options)))
         return
     with tempfile.TemporaryDirectory() as name, database(Path(name)) as environment:
         environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
         def result(role: str) -> Any:
             command = [sys.executable, "-m", "benchmarks.workbench", "--role", role, *sys.argv[1:]]
-            told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-            return json.loads(told.stdout.splitlines()[-1])
+            completed = subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, text=True, check=True
+            )
+            return json.loads(completed.stdout.splitlines()[-1])
 
         filled = result("fill")
         print(plain_table(list(filled), [list(filled.values())]), flush=True)
@@ -77,24 +79,24 @@ def main() -> None:
     print(plain_table(["page", "queries", *heads, "within"], pages))
 
 
-def _fill(given: argparse.Namespace) -> dict[str, Any]:
+def _fill(options: argparse.Namespace) -> dict[str, Any]:
     """All rows; counts of what there is."""
     from annotation.models import Caption, Image, Judgment, Layer
     from benchmarks import refresh
 
     began = time.perf_counter()
-    refresh.SCENES = given.scenes
-    told = refresh._fill(given)
+    refresh.SCENES = options.scenes
+    report = refresh._fill(options)
     _spread()
-    _evaluate(given)
-    _surround(given)
+    _evaluate(options)
+    _surround(options)
     return {
         "images": Image.objects.filter(corpus__name=NAME).count(),
         "captions": Caption.objects.count(),
         "judgments": Judgment.objects.count(),
         "covered": Layer.objects.get(name=NAME).covers.count(),
         "seconds": round(time.perf_counter() - began),
-        "of these layer": round(told["seconds"]),
+        "of these layer": round(report["seconds"]),
     }
 
 
@@ -115,7 +117,7 @@ def _spread() -> None:
             cursor.execute(f"UPDATE {table} SET {moved}")
 
 
-def _evaluate(given: argparse.Namespace) -> None:
+def _evaluate(options: argparse.Namespace) -> None:
     """Runs of two systems in both directions over the first images, qrels of first captions, a batch."""
     from annotation.models import Image
     from evaluation.comparison.subsets import subset_named
@@ -127,7 +129,7 @@ def _evaluate(given: argparse.Namespace) -> None:
 
     Image.objects.filter(corpus__name=NAME).update(split="train")
     in_order = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
-    chosen = list(in_order[: given.queries])
+    chosen = list(in_order[: options.queries])
     Image.objects.filter(pk__in=chosen).update(split="test")
     names = names_of(NAME)
     first = {owner: pk for pk, owner in names.owner.items() if names.number[pk] == 0}
@@ -143,18 +145,18 @@ def _evaluate(given: argparse.Namespace) -> None:
                     scores = draw.standard_normal(len(items)).astype(np.float32)
                     scores[number] += skill
                     best = np.argsort(-scores, kind="stable")[:DEPTH]
-                    yield query, [items[place] for place in best], scores[best]
+                    yield query, [items[index] for index in best], scores[best]
 
-            facts = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
-            store_run(facts, rankings(), NAME)
+            provenance = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
+            store_run(provenance, rankings(), NAME)
     test = subset_named(NAME, "test")
     freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)
     runs = [f"{system}-{direction}" for system in SYSTEMS for direction in DIRECTIONS]
-    asked = BatchRequest(corpus=NAME, runs=runs, depth=POOLED, threshold=0)
-    launch(plan(asked), "pooled")
+    batch_request = BatchRequest(corpus=NAME, runs=runs, depth=POOLED, threshold=0)
+    launch(plan(batch_request), "pooled")
 
 
-def _surround(given: argparse.Namespace) -> None:
+def _surround(options: argparse.Namespace) -> None:
     """What lists have besides: campaigns and jobs; a researcher, and an annotator of the campaign."""
     from annotation.campaigns.summing import keep_sums
     from annotation.models import Account, Campaign, Corpus, Job, RoleGrant
@@ -169,7 +171,7 @@ def _surround(given: argparse.Namespace) -> None:
         Campaign(
             name=f"other-{n}", corpus=corpus, tasks="relevance", state=Campaign.CLOSED, settings=settings
         )
-        for n in range(given.campaigns)
+        for n in range(options.campaigns)
     )
     campaign = Campaign.objects.get(name=NAME)
     campaign.simulated = False
@@ -184,7 +186,7 @@ def _surround(given: argparse.Namespace) -> None:
     queue_fill.vacuum()
 
 
-def _ask(given: argparse.Namespace) -> list[list[Any]]:
+def _ask(options: argparse.Namespace) -> list[list[Any]]:
     """Each page's line of the table."""
     from django.conf import settings
     from django.db import connection
@@ -232,14 +234,14 @@ def _ask(given: argparse.Namespace) -> list[list[Any]]:
             return took
 
         _forget()
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as captured:
             once()
-        queries = (asked.final_queries or 0) - asked.initial_queries
+        queries = (captured.final_queries or 0) - captured.initial_queries
         cold = []
-        for _ in range(given.cold):
+        for _ in range(options.cold):
             _forget()
             cold.append(once())
-        warm = [once() for _ in range(given.warm)]
+        warm = [once() for _ in range(options.warm)]
         by_clock = [[clock for clock, _ in times] for times in (cold, warm)]
         by_cpu = [float(np.median([cpu for _, cpu in times])) for times in (cold, warm)]
         cold95, warm95 = map(_p95, by_clock)

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.localization import command, say, set_up
-from benchmarks.localization import told as per_cent
+from benchmarks.localization import interval_text as per_cent
 
 CORPUS, FEATURES = "flickr8k", "squeezenet"
 MEASURES = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D")
@@ -96,13 +96,13 @@ class Bench:
         """The captions of a set by image."""
         from evaluation.services.captions.scores import candidates_of
 
-        return {one.image: one.caption for one in candidates_of(Path(name), CORPUS)}
+        return {candidate.image: candidate.caption for candidate in candidates_of(Path(name), CORPUS)}
 
     def score(self, captions: str | Path, *options: object) -> dict[str, dict[str, Any]]:
         """The figures of a caption set or a file."""
-        asked = ("--split", "test", "--measures", ",".join(MEASURES), *options)
-        report = command("score_captions", CORPUS, captions, *asked)
-        return {one["measure"]: one for one in report["report"]["sets"][0]["measures"]}
+        arguments = ("--split", "test", "--measures", ",".join(MEASURES), *options)
+        report = command("score_captions", CORPUS, captions, *arguments)
+        return {measure["measure"]: measure for measure in report["report"]["sets"][0]["measures"]}
 
     def score_texts(self, captions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The figures of captions by image."""

@@ -34,15 +34,10 @@ def _number(name: str, usual: int) -> int:
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-#: Templates, static files and translations: a wheel has them here (setup.py), a checkout beside the packages.
-_INSTALLED = Path(__file__).resolve().parent / "assets"
-ASSETS = _INSTALLED if _INSTALLED.is_dir() else BASE_DIR
-# Among installed packages nothing can be kept: an upgrade replaces them.
-_HOME = BASE_DIR if ASSETS == BASE_DIR else Path.cwd()
 _SAID = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
 #: The version of the product, as the library says it, which is not to be imported here.
 PRODUCT_VERSION = _SAID.group(1) if _SAID is not None else ""
-DATA_DIR = Path(os.environ.get("DATA_DIR") or _HOME / "var").resolve()
+DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
 # numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
@@ -55,13 +50,29 @@ DEFAULT_SECRET = "insecure-key-for-development-only"
 SHORTEST_SECRET = 50
 SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
 DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
-ALLOWED_HOSTS = [
-    host.strip()
-    for host in (os.environ.get("ALLOWED_HOSTS") or "127.0.0.1,localhost,[::1]").split(",")
-    if host.strip()
-]
+
+
+def _site_url() -> str:
+    """How every address of this server begins that it writes into e-mails, webhooks and invitations."""
+    value = os.environ.get("SITE_URL", "").strip().rstrip("/") or "http://127.0.0.1:8000"
+    host = urlsplit(value).netloc.rpartition("@")[2]
+    if not host or value not in (f"http://{host}", f"https://{host}"):
+        raise ImproperlyConfigured(
+            f"SITE_URL={value!r} is not the address of a server; use one such as https://example.org"
+        )
+    return value
+
+
+#: In development, `manage.py serve` puts here where it listens.
+SITE_URL = _site_url()
 #: Whether browsers reach us by TLS. A proxy ends it and says so in X-Forwarded-Proto.
-HTTPS = _one_of("HTTPS", ("1", "0") if PRODUCTION else ("0", "1")) == "1"
+HTTPS = SITE_URL.startswith("https://")
+#: The host of SITE_URL and others; requests that name none of them are refused.
+ALLOWED_HOSTS = [
+    re.sub(r":\d+$", "", urlsplit(SITE_URL).netloc),
+    *filter(None, map(str.strip, os.environ.get("ALLOWED_HOSTS", "").split(","))),
+    *(() if PRODUCTION else ("127.0.0.1", "localhost", "[::1]")),
+]
 #: Whether webhooks may lead to this machine: for trials alone.
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
@@ -77,9 +88,9 @@ def _refusals() -> list[str]:
         found.append("DEBUG=1 shows internals to visitors; unset it")
     if WEBHOOKS_TO_LOOPBACK:
         found.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
-    if not os.environ.get("ALLOWED_HOSTS"):
-        found.append("ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas")
-    elif "*" in ALLOWED_HOSTS:
+    if not os.environ.get("SITE_URL"):
+        found.append("SITE_URL is not set; name the address that browsers use, as in https://example.org")
+    if "*" in ALLOWED_HOSTS:
         found.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
     return found
 
@@ -135,7 +146,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [ASSETS / "templates"],
+        "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "loaders": [
                 (
@@ -228,7 +239,7 @@ LANGUAGE_CODE = "en"
 #: What pages can be read in, each by its own name: the reader's choice, else what their browser asks for.
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_I18N = True
-LOCALE_PATHS = [ASSETS / "locale"]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -277,7 +288,7 @@ def _packages(variable: str) -> list[str]:
 
 
 #: Further packages of task types (`annotation.task_types.discovery`), of corpus formats and of measures
-#: (`annotation.common.plug_ins`), and of methods that rank (`models_core.estimators.discovery`).
+#: (`phrasebox.plug_ins`), and of methods that rank (`models_core.estimators.discovery`).
 TASK_TYPE_PACKAGES = _packages("TASK_TYPE_PACKAGES")
 FORMAT_PACKAGES = _packages("FORMAT_PACKAGES")
 METRIC_PACKAGES = _packages("METRIC_PACKAGES")
@@ -293,7 +304,7 @@ UPLOAD_QUOTA = _number("UPLOAD_QUOTA", 20_000) * 10**6
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [ASSETS / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, register
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.metrics import meteor
-from evaluation.metrics.table import METRIC_FOLDERS
+from phrasebox.metrics import meteor
+from phrasebox.metrics.table import METRIC_FOLDERS
 
 
 def check_registries(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:

@@ -1,6 +1,6 @@
 """System checks of evaluation's registries: what an entry lacks that nobody would meet before using it.
 
-Measures that a site adds have a folder with all that belongs to them (`evaluation.metrics.table`); measures,
+Measures that a site adds have a folder with all that belongs to them (`phrasebox.metrics.table`); measures,
 figures, formats, origins and recipes of systems, strategies of pooling, rules and layouts of tables say of
 themselves what pages, commands and reports make use of. Each kind of entry has error ids of its own.
 
@@ -17,18 +17,9 @@ from typing import Any, get_args
 from django.core.checks import Error
 
 from annotation.checks import README, holds_text, source_of
-from annotation.common.registry import Registry
 from evaluation import figures
 from evaluation.figures.base import FIGURE_DRAWERS
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.figure_tables import LAYOUTS
-from evaluation.formats.qrels_files import QRELS_FORMATS
-from evaluation.metrics.captions import FAMILY, has_sums
-from evaluation.metrics.examples import wrong_examples
-from evaluation.metrics.table import EXAMPLES_FILE, MEASURE_FAMILIES, METRIC_FOLDERS, METRICS, Measure
-from evaluation.pooling.active import STRATEGIES
-from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
 from models_core.checked_fields import field_rules
 from models_core.estimators.base import METHODS, Method
@@ -38,6 +29,15 @@ from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe
 from models_core.systems.side_settings import SIDE_SETTINGS, TextKernelName
 from models_core.systems.table11 import TABLE_11
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.formats.qrels_files import QRELS_FORMATS
+from phrasebox.metrics.captions import FAMILY, has_sums
+from phrasebox.metrics.examples import wrong_examples
+from phrasebox.metrics.table import EXAMPLES_FILE, MEASURE_FAMILIES, METRIC_FOLDERS, METRICS, Measure
+from phrasebox.pooling.active import STRATEGIES
+from phrasebox.registry import Registry
+from phrasebox.relevance.grades import GRADED_RULES
+from phrasebox.relevance.qrels import RELEVANCE_RULES
 
 #: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.
 PRINTED_UNITS = ("share", "rank")
@@ -76,7 +76,7 @@ def _lacking_of_metric(name: str, folder: Path) -> Iterator[Error]:
         hint = f"write {folder / README}: its definition, conventions, range and source"
         yield _fault("E003", "measure", name, f"has no {README}", hint)
     if not holds_text(examples):
-        hint = f"write {examples}: small cases, and the values that are right (evaluation.metrics.examples)"
+        hint = f"write {examples}: small cases, and the values that are right (phrasebox.metrics.examples)"
         yield _fault("E004", "measure", name, f"has no {EXAMPLES_FILE}", hint)
     elif measure is not None:
         for message in wrong_examples(examples.read_text(encoding="utf-8"), measure):

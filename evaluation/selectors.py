@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
 from annotation.common.by_command import with_known
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import asked_pairs
 from annotation.selectors.scopes import Account, Corpus, within_scope
 from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
-from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
-from models_core.features.text.tokens import tokenise
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
+from phrasebox.text.tokens import tokenise
 
 #: Rows read at once.
 _PAGE = 5_000

@@ -25,7 +25,7 @@ from typing import Any, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 #: Characters of a value that a message repeats.
-_SHOWN = 60
+_LONGEST_TEXT = 60
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WORDS = {
     "integer": "a whole number",
@@ -42,7 +42,7 @@ class BadField(ValueError):
     """A value that a field cannot hold: which field, the value, and what would have been right; one line."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
-        self.name, self.value, self.expected = name, _shown(value), expected
+        self.name, self.value, self.expected = name, _shortened(value), expected
         super().__init__(f"{name} is {self.value}: expected {expected}")
 
 
@@ -63,7 +63,7 @@ class FieldRule:
     choices: tuple[str, ...] = ()
     example: str = ""
     optional: bool = False
-    each: FieldRule | None = None
+    element: FieldRule | None = None
     help: str = ""
 
     @property
@@ -72,8 +72,8 @@ class FieldRule:
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
         parts = [_WORDS.get(self.sort, self.sort), self._bounds()]
-        if self.each is not None:
-            parts.append(f"each {self.each.expected}")
+        if self.element is not None:
+            parts.append(f"each {self.element.expected}")
         if self.example:
             parts.append(f"as {self.example}")
         return ", ".join(filter(None, parts))
@@ -99,14 +99,14 @@ def check_fields(record: Any) -> None:
         raise _bad(error, checker.kind, values) from None
 
 
-def read_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(kind: type[Any], document: Mapping[str, Any]) -> dict[str, Any]:
     """What `kind(**...)` takes, from plain data that has every field and nothing else.
 
     Where any number is allowed, whole ones become floats; `Field(strict=False)` takes a list as a tuple.
     Raises BadField.
     """
     checker = _checker(kind)
-    values = tuple(given[name] for name in checker.names)
+    values = tuple(document[name] for name in checker.names)
     try:
         return dict(zip(checker.names, checker.check(values), strict=True))
     except ValidationError as error:
@@ -152,7 +152,9 @@ class _Checker:
     def rules(self) -> Mapping[str, FieldRule]:
         """By name, what each field may hold; made when somebody asks."""
         schema = self.adapter.json_schema()
-        rules = (_rule(each, schema.get("$defs", {})) for each in schema.get("prefixItems", ()))
+        rules = (
+            _rule(schema_of_item, schema.get("$defs", {})) for schema_of_item in schema.get("prefixItems", ())
+        )
         return MappingProxyType(dict(zip(self.names, rules, strict=True)))
 
 
@@ -161,10 +163,10 @@ _checkers: dict[type[Any], _Checker] = {}
 
 
 def _checker(kind: type[Any]) -> _Checker:
-    found = _checkers.get(kind)
-    if found is None:
-        found = _checkers[kind] = _Checker(kind)
-    return found
+    checker = _checkers.get(kind)
+    if checker is None:
+        checker = _checkers[kind] = _Checker(kind)
+    return checker
 
 
 @cache
@@ -176,7 +178,7 @@ def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
     """A rule from a piece of JSON schema; `shared` holds the pieces that others refer to."""
     help_text, optional = schema.get("description", ""), "anyOf" in schema
     if optional:
-        schema = {**schema, **next(each for each in schema["anyOf"] if each.get("type") != "null")}
+        schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
     if "$ref" in schema:
         schema = {**shared[schema["$ref"].rsplit("/", 1)[1]], **schema}
     examples = schema.get("examples")
@@ -190,20 +192,20 @@ def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
         choices=tuple(choices),
         example=json.dumps(examples[0]) if examples else "",
         optional=optional,
-        each=_rule(inner, shared) if isinstance(inner, Mapping) and "type" in inner else None,
+        element=_rule(inner, shared) if isinstance(inner, Mapping) and "type" in inner else None,
         help=help_text,
     )
 
 
 def _bad(error: ValidationError, kind: type[Any], values: tuple[Any, ...]) -> BadField:
     """The first thing that is wrong, as our own error: an entry of a table by its name, a list as a whole."""
-    place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
-    field = fields(kind)[int(place[0])]
-    name, value, rule = field.name, values[int(place[0])], field_rules(kind)[field.name]
-    for part in place[1:]:
-        if rule.each is None or not isinstance(value, Mapping) or part not in value:
+    location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+    field = fields(kind)[int(location[0])]
+    name, value, rule = field.name, values[int(location[0])], field_rules(kind)[field.name]
+    for part in location[1:]:
+        if rule.element is None or not isinstance(value, Mapping) or part not in value:
             break
-        name, value, rule = f"{name}.{part}", value[part], rule.each
+        name, value, rule = f"{name}.{part}", value[part], rule.element
     return BadField(name, value, rule.expected)
 
 
@@ -211,24 +213,24 @@ def _number(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
-def _shown(value: object) -> str:
+def _shortened(value: object) -> str:
     """A value as a message repeats it: on one line, cut where it is long."""
     try:
         text = str(value) if hasattr(value, "isoformat") else repr(_lists(value))
     except (ValueError, RecursionError):  # Python writes no number of thousands of digits
         return "too long to print"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 def _lists(value: object) -> object:
     """Tuples as the lists that they were in a file."""
-    return [_lists(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_lists(element) for element in value] if isinstance(value, list | tuple) else value
 
 
 def toml_value(value: Any) -> str:
     """A plain value as TOML has it; JSON's strings, numbers and words are TOML's too."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {toml_value(each)}" for key, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {toml_value(element)}" for key, element in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     return json.dumps(value)

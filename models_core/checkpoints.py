@@ -22,20 +22,20 @@ SECONDS_BETWEEN = 120.0
 class Checkpoints:
     """Checkpoints of one training in `folder`, which is its own; without one nothing is kept.
 
-    `facts` say which training it is, and must fit JSON: a checkpoint of another is not taken. Those that are
-    not `written` are only read: of several processes of a training one writes.
+    `metadata` says which training it is, and must fit JSON: a checkpoint of another is not taken. Those that
+    are not `written` are only read: of several processes of a training one writes.
     """
 
     def __init__(
         self,
         folder: Path | None = None,
-        facts: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         *,
         written: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.written = written
-        self.folder, self.facts, self._clock = folder, dict(facts or {}), clock
+        self.folder, self.metadata, self._clock = folder, dict(metadata or {}), clock
         self._saved_at = clock()
 
     @property
@@ -49,41 +49,41 @@ class Checkpoints:
             return
         number = max(self._numbers(), default=0) + 1
         try:
-            storage.save_model(self._place(number), _KIND, arrays, settings, self.facts)
+            storage.save_model(self._folder_of(number), _KIND, arrays, settings, self.metadata)
         except storage.SafetensorError as error:
             raise OSError(f"{self.folder}: no checkpoint could be written ({error})") from error
         for older in self._numbers():
             if older < number:
-                shutil.rmtree(self._place(older), ignore_errors=True)
+                shutil.rmtree(self._folder_of(older), ignore_errors=True)
         self._saved_at = self._clock()
 
     def latest(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         """The arrays and settings of the last whole one of this training; None where there is none."""
         for number in sorted(self._numbers(), reverse=True):
             try:
-                found = storage.load_model(self._place(number), _KIND)
+                stored = storage.load_model(self._folder_of(number), _KIND)
             except storage.BadModel:
                 continue
-            if found.manifest["facts"] == self.facts:
-                return found.arrays, found.settings
+            if stored.manifest["facts"] == self.metadata:
+                return stored.arrays, stored.settings
         return None
 
     @staticmethod
-    def said_last(folder: Path) -> dict[str, Any] | None:
+    def last_settings(folder: Path) -> dict[str, Any] | None:
         """The settings alone of the last whole checkpoint in `folder`, of whichever training."""
         for number in sorted(Checkpoints(folder)._numbers(), reverse=True):
             try:
-                found: dict[str, Any] = storage.read_manifest(folder / f"checkpoint-{number}")["settings"]
+                settings: dict[str, Any] = storage.read_manifest(folder / f"checkpoint-{number}")["settings"]
             except (storage.BadModel, OSError):
                 continue  # it made place for a newer one
-            return found
+            return settings
         return None
 
-    def _place(self, number: int) -> Path:
+    def _folder_of(self, number: int) -> Path:
         assert self.folder is not None
         return self.folder / f"checkpoint-{number}"
 
     def _numbers(self) -> list[int]:
         if self.folder is None or not self.folder.is_dir():
             return []
-        return [int(m[1]) for each in self.folder.iterdir() if (m := _NAME.fullmatch(each.name))]
+        return [int(m[1]) for path in self.folder.iterdir() if (m := _NAME.fullmatch(path.name))]

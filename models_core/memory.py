@@ -23,8 +23,8 @@ def available_memory() -> int | None:
         soft, _ = resource.getrlimit(limit)
         if soft != resource.RLIM_INFINITY and used in status:
             known.append(soft - status[used])
-    if (machine := _fields(_PROC / "meminfo").get("MemAvailable")) is not None:
-        known.append(machine)
+    if (available := _fields(_PROC / "meminfo").get("MemAvailable")) is not None:
+        known.append(available)
     known += _left_in_groups()
     return max(0, min(known)) if known else None
 
@@ -66,9 +66,9 @@ def _fields(file: Path) -> dict[str, int]:
         return {}
     words = [line.replace(":", " ").split() for line in lines]
     return {
-        own[0]: int(own[1]) * (1024 if own[2:] == ["kB"] else 1)
-        for own in words
-        if len(own) > 1 and own[1].isdigit()
+        words_of_line[0]: int(words_of_line[1]) * (1024 if words_of_line[2:] == ["kB"] else 1)
+        for words_of_line in words
+        if len(words_of_line) > 1 and words_of_line[1].isdigit()
     }
 
 

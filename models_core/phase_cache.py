@@ -51,31 +51,35 @@ class PhaseCache:
         """The same, whose phases are told of as parts of `name`."""
         return PhaseCache(self.folder, lambda phase, done, of: self.progress(f"{name}, {phase}", done, of))
 
-    def arrays(self, phase: str, facts: Mapping[str, Any], make: Callable[[], PhaseArrays]) -> PhaseArrays:
-        """What `make` gives, or gave before under the same `facts` (which must fit JSON)."""
+    def arrays(
+        self, phase: str, provenance: Mapping[str, Any], make: Callable[[], PhaseArrays]
+    ) -> PhaseArrays:
+        """What `make` gives, or gave before under the same `provenance` (which must fit JSON)."""
         self.progress(phase, 0, 1)
-        found = self._kept(phase, facts, make)
+        arrays = self._stored(phase, provenance, make)
         self.progress(phase, 1, 1)
-        return found
+        return arrays
 
-    def _kept(self, phase: str, facts: Mapping[str, Any], make: Callable[[], PhaseArrays]) -> PhaseArrays:
+    def _stored(
+        self, phase: str, provenance: Mapping[str, Any], make: Callable[[], PhaseArrays]
+    ) -> PhaseArrays:
         if self.folder is None:
             return make()
-        text = json.dumps([_DEFINITION, phase, facts], sort_keys=True)
+        text = json.dumps([_DEFINITION, phase, provenance], sort_keys=True)
         name = f"{re.sub(r'[^a-z0-9]+', '-', phase.lower())}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-        place = self.folder / name
-        if place.exists():
+        folder = self.folder / name
+        if folder.exists():
             try:
-                return storage.load_model(place, _KIND).arrays
+                return storage.load_model(folder, _KIND).arrays
             except storage.BadModel:
-                shutil.rmtree(place)
-        made = make()
+                shutil.rmtree(folder)
+        arrays = make()
         try:
-            storage.save_model(place, _KIND, made, {"phase": phase}, dict(facts))
+            storage.save_model(folder, _KIND, arrays, {"phase": phase}, dict(provenance))
         except OSError:
-            if not place.exists():  # else another process made the same meanwhile
+            if not folder.exists():  # else another process made the same meanwhile
                 raise
-        return made
+        return arrays
 
 
 def to_json_array(data: Any) -> NDArray[np.uint8]:
@@ -90,11 +94,11 @@ def from_json_array(array: NDArray[Any]) -> Any:
 
 def digest_of_parts(*parts: Any) -> str:
     """SHA-256 over arrays (type, shape and bytes) and plain data, in this order."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
-            found.update(f"{part.dtype} {part.shape}\n".encode())
-            found.update(np.ascontiguousarray(part).data)
+            sha256.update(f"{part.dtype} {part.shape}\n".encode())
+            sha256.update(np.ascontiguousarray(part).data)
         else:
-            found.update(json.dumps(part, sort_keys=True, ensure_ascii=False).encode())
-    return found.hexdigest()
+            sha256.update(json.dumps(part, sort_keys=True, ensure_ascii=False).encode())
+    return sha256.hexdigest()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
+from phrasebox.device import torch_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Processes:
         """The sum of what all processes pass."""
         if self.count == 1:
             return value
-        found: list[float] = [0.0] * self.count
-        _distributed().all_gather_object(found, value)
-        return sum(found)
+        totals: list[float] = [0.0] * self.count
+        _distributed().all_gather_object(totals, value)
+        return sum(totals)
 
 
 def _distributed() -> Any:
@@ -90,11 +90,11 @@ def joined_processes(device: str) -> Iterator[tuple[Processes, str]]:
         yield Processes(), device
         return
     on_cards = device.startswith("cuda")
-    own = f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if on_cards else device
-    torch_for(own)
+    own_device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if on_cards else device
+    torch_for(own_device)
     distributed = _distributed()
     distributed.init_process_group("nccl" if on_cards else "gloo")
     try:
-        yield present_processes(), own
+        yield present_processes(), own_device
     finally:
         distributed.destroy_process_group()

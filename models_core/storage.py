@@ -48,24 +48,24 @@ def save_model(
     kind: str,
     arrays: dict[str, NDArray[Any]],
     settings: dict[str, Any],
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> None:
     """Write a model to `folder`, which must not exist (FileExistsError); settings and facts must fit JSON."""
     if folder.exists():
         raise FileExistsError(f"{folder} already exists; choose another name, or remove it first")
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        save_file(plain, scratch / ARRAYS)
+        save_file(contiguous, scratch / ARRAYS)
         manifest = {
             "format": _FORMAT,
             "version": FORMAT_VERSION,
             "kind": kind,
             "settings": settings,
-            "facts": facts or {},
+            "facts": metadata or {},
             "made_with": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-            "arrays": {name: _description(array) for name, array in sorted(plain.items())},
+            "arrays": {name: _description(array) for name, array in sorted(contiguous.items())},
             "sha256": file_digest(scratch / ARRAYS),
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -13,8 +13,6 @@ Nothing of Django is imported, and each of the five is loaded when it is first n
 from __future__ import annotations
 
 import importlib
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 __all__ = ["__version__", "agreement", "formats", "kernels", "metrics", "significance"]
-
-#: What lies beside this package, under names that a folder of scripts may have as well.
-_BESIDE = ("annotation", "evaluation", "models_core")
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -36,26 +31,3 @@ def __getattr__(name: str) -> ModuleType:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def _check_neighbours() -> None:
-    """Raise ImportError where a script's neighbour hides a package of ours."""
-    for name in _BESIDE:
-        found = importlib.util.find_spec(name)
-        if found is None:
-            raise ImportError(
-                f"phrasebox is incomplete: it lacks the package {name!r}; install phrasebox again"
-            )
-        if found.origin is None or not _is_ours(Path(found.origin), name):
-            where = found.origin or ", ".join(found.submodule_search_locations or ())
-            raise ImportError(
-                f"{where} hides the package {name!r} that phrasebox needs; rename it, or run from another "
-                "folder"
-            )
-
-
-def _is_ours(origin: Path, name: str) -> bool:
-    return origin.resolve() == Path(__file__).resolve().parent.parent / name / "__init__.py"
-
-
-_check_neighbours()

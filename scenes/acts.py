@@ -97,7 +97,7 @@ def violinist(s: Stage, figure: BodyFigure) -> Entity:
     x, y = figure.neck[0] + 0.015, figure.neck[1] + 0.005
     figure.reach("far arm", figure.outside((x + 0.24, y + 0.015)))
     figure.reach("near arm", figure.outside((x + 0.07, y + 0.12)))
-    made = s.instrument(
+    instrument = s.instrument(
         figure,
         (("violin", 6), ("fiddle", 1)),
         lambda p: instruments.violin(p, (172, 92, 54)),
@@ -105,10 +105,12 @@ def violinist(s: Stage, figure: BodyFigure) -> Entity:
     )
 
     def bow(pen: Pen) -> None:
-        pen.of(made.parts[0]).line([figure.limbs["near arm"][2], (x + 0.17, y - 0.10)], 0.012, (112, 76, 56))
+        pen.of(instrument.parts[0]).line(
+            [figure.limbs["near arm"][2], (x + 0.17, y - 0.10)], 0.012, (112, 76, 56)
+        )
 
     figure.over.append(bow)
-    return made
+    return instrument
 
 
 def trumpeter(s: Stage, figure: BodyFigure) -> Entity:
@@ -140,7 +142,7 @@ def drummer(s: Stage, figure: BodyFigure, kit: Entity | None = None) -> Entity:
     name = s.rng.choice(("red", "blue"))
     x, y = figure.hip[0] + 0.07, figure.hip[1] - 0.03
     _both(figure, (x - 0.03, y - 0.10), (x + 0.08, y - 0.10), elbow=1)
-    made = s.instrument(
+    instrument = s.instrument(
         figure,
         "drum",
         lambda p: instruments.drum(p, NAMED_COLOURS[name]),
@@ -154,7 +156,7 @@ def drummer(s: Stage, figure: BodyFigure, kit: Entity | None = None) -> Entity:
             pen.of(0).line([(hx - 0.02, hy - 0.03), (hx + dx, hy + 0.03)], 0.011, (224, 186, 130))
 
     figure.over.append(sticks)
-    return made
+    return instrument
 
 
 def flag_of(s: Stage) -> Callable[[Pen], None]:
@@ -172,7 +174,7 @@ def balloons(s: Stage, figure: BodyFigure, count: int, *, limb: str = "near arm"
     """`count` balloons on strings in somebody's hand, spread so that each can be told apart."""
     x, y = figure.limbs[limb][2]
     unit = 1.0 if figure.look.build.head < 0.2 else 1.25
-    found = []
+    entities = []
     for k in range(count):
         row, column = divmod(k, 4)
         beside = min(4, count - row * 4)
@@ -189,8 +191,8 @@ def balloons(s: Stage, figure: BodyFigure, count: int, *, limb: str = "near arm"
             toys.balloon(pen.at(x + dx, y + dy, scale=0.2 * unit).of(part), NAMED_COLOURS[name])
 
         figure.behind.append(hook)
-        found.append(balloon)
-    return found
+        entities.append(balloon)
+    return entities
 
 
 def umbrella_in_hand(s: Stage, figure: BodyFigure) -> Entity:
@@ -207,12 +209,12 @@ def umbrella_in_hand(s: Stage, figure: BodyFigure) -> Entity:
 
 def leash(s: Stage, hand: Point, collar: Point) -> Entity:
     """A leash from a hand to a collar, both in picture coordinates."""
-    made = s.entity(OTHER, "leash")
+    entity = s.entity(OTHER, "leash")
     sag = ((hand[0] + collar[0]) / 2, max(hand[1], collar[1]) - 0.1 * abs(collar[1] - hand[1]))
     s.paint(
-        s.height, lambda p: p.of(made.parts[0]).line([hand, sag, collar], 1.5, (150, 60, 60), curved=True)
+        s.height, lambda p: p.of(entity.parts[0]).line([hand, sag, collar], 1.5, (150, 60, 60), curved=True)
     )
-    return made
+    return entity
 
 
 _BALLS: dict[str, Weighted] = {

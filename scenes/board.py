@@ -126,7 +126,7 @@ class SceneBoard:
     ) -> Entity:
         """A thing to be seen, with a part of its own unless `parts` are given."""
         named: Weighted = ((nouns, 1.0),) if isinstance(nouns, str) else nouns
-        made = Entity(
+        entity = Entity(
             len(self.referents),
             category,
             named,
@@ -136,27 +136,27 @@ class SceneBoard:
             [self.canvas.part()] if parts is None else list(parts),
             owner,
         )
-        self.referents.append(made)
-        return made
+        self.referents.append(entity)
+        return entity
 
     def notion(self, *phrases: str, scene: bool = False) -> Notion:
         """A place that is the whole scene, or something without a body, by its noun phrases."""
-        made = Notion(len(self.referents), SCENE if scene else OTHER, tuple((p, 1.0) for p in phrases))
-        self.referents.append(made)
-        return made
+        notion = Notion(len(self.referents), SCENE if scene else OTHER, tuple((p, 1.0) for p in phrases))
+        self.referents.append(notion)
+        return notion
 
     def group(
         self, members: Sequence[Entity], noun: str = "", *, bunch: str = "", phrases: Weighted = ()
     ) -> Group:
         """`members` mentioned together; people need no noun but may have one (a role)."""
-        made = Group(len(self.referents), members[0].category, tuple(members), noun, bunch, phrases)
-        self.referents.append(made)
+        group = Group(len(self.referents), members[0].category, tuple(members), noun, bunch, phrases)
+        self.referents.append(group)
         people = [m for m in members if isinstance(m, ScenePerson)]
         for kind in _ALIKE if people else ():
             worn = [g for p in people for g in p.worn if kind in dict(g.nouns)]
             if len(worn) == len(people):
-                made.worn.append(self.group(worn, kind))
-        return made
+                group.worn.append(self.group(worn, kind))
+        return group
 
     # -- what can be said --------------------------------------------------------------------
 

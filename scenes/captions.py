@@ -43,10 +43,10 @@ class _Draft:
     words: list[str] = field(default_factory=list)
     mentions: list[tuple[int, int, int]] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
-    shown: set[int] = field(default_factory=set)
+    depicted: set[int] = field(default_factory=set)
     verbs: set[int] = field(default_factory=set)
     parts: set[int] = field(default_factory=set)
-    own: str = "their"
+    possessive: str = "their"
 
     def say(self, text: str) -> None:
         self.words += text.split()
@@ -57,18 +57,18 @@ class _Draft:
         if referent is None:
             raise Unfit
         stands_for = {e.key for e in referent.entities} or {key}
-        if stands_for & self.shown or key in self.shown:
+        if stands_for & self.depicted or key in self.depicted:
             raise Unfit
         if tokens is None:
             tokens = phrases.wording(
                 referent,
                 self.rng,
                 style=style,
-                own=self.own,
+                possessive=self.possessive,
                 first=not self.words,
                 again=frozenset(self.heads),
             )
-        self.shown |= stands_for | {key}
+        self.depicted |= stands_for | {key}
         self.heads.add(phrases.noun_of(tokens))
         self.mentions.append((key, len(self.words), len(self.words) + len(tokens)))
         self.words += tokens
@@ -76,8 +76,8 @@ class _Draft:
 
     def wear(self, person: ScenePerson, *, limit: int) -> None:
         """Say what a person wears or looks like, in up to `limit` mentions."""
-        worn = [g for g in person.worn if g.key in self.usable and g.key not in self.shown]
-        looks = [f for f in person.features if f.key in self.usable and f.key not in self.shown]
+        worn = [g for g in person.worn if g.key in self.usable and g.key not in self.depicted]
+        looks = [f for f in person.features if f.key in self.usable and f.key not in self.depicted]
         main = [
             g
             for g in worn
@@ -119,12 +119,12 @@ class _Draft:
     def _some(self, things: Sequence[Entity], count: int) -> list[Entity]:
         """`count` of `things`, the first ones (outermost, largest) more often."""
         left = list(things)
-        found: list[Entity] = []
-        while left and len(found) < count:
+        entities: list[Entity] = []
+        while left and len(entities) < count:
             weights = [1.0 / (k + 1) for k in range(len(left))]
-            found.append(self.rng.choices(left, weights)[0])
-            left.remove(found[-1])
-        return found
+            entities.append(self.rng.choices(left, weights)[0])
+            left.remove(entities[-1])
+        return entities
 
     def _list(self, things: Sequence[Entity]) -> None:
         for k, thing in enumerate(things):
@@ -171,35 +171,35 @@ def _agreement(draft: _Draft, referents: Sequence[Referent]) -> bool:
 
 def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
     """Word the subject; returns whether its verb is in the plural."""
-    said: list[Referent] = []
+    subjects: list[Referent] = []
     for k, subject in enumerate(clause.subjects):
         if k:
             draft.parts.add(len(draft.words))
             draft.say("and")
-        draft.own = clause.subjects[0].own if k else "their"
+        draft.possessive = clause.subjects[0].possessive if k else "their"
         style = "own" if k and subject.category == "animals" and draft.rng.random() < 0.5 else ""
-        said.append(draft.mention(subject.key, style))
+        subjects.append(draft.mention(subject.key, style))
         if draft.words[draft.mentions[-1][1]] == "another":
             raise Unfit  # "a dancer and another dancer": better said of both together
         if len(clause.subjects) == 1:
-            several = _agreement(draft, said)
+            several = _agreement(draft, subjects)
         if (
             dressed
             and isinstance(subject, ScenePerson)
             and (len(clause.subjects) == 1 or draft.rng.random() < 0.4)
         ):
             draft.wear(subject, limit=dressed)
-        elif dressed and isinstance(said[-1], Group) and draft.rng.random() < 0.5:
-            draft.wear_alike(said[-1])
-    draft.own = said[0].own if len(said) == 1 else "their"
-    return several if len(said) == 1 else True
+        elif dressed and isinstance(subjects[-1], Group) and draft.rng.random() < 0.5:
+            draft.wear_alike(subjects[-1])
+    draft.possessive = subjects[0].possessive if len(subjects) == 1 else "their"
+    return several if len(subjects) == 1 else True
 
 
 def _background(draft: _Draft, board: SceneBoard, count: int) -> None:
     """Up to `count` phrases of place and surroundings; what does not fit is left out."""
-    for turn in range(count):
+    for index in range(count):
         chance = draft.rng.random()
-        if not turn and chance < 0.68 and board.places:
+        if not index and chance < 0.68 and board.places:
             text = draft.rng.choices([p for p, _ in board.places], [w for _, w in board.places])[0]
         elif chance < 0.86 and board.around:
             text = draft.rng.choice(board.around)
@@ -209,24 +209,24 @@ def _background(draft: _Draft, board: SceneBoard, count: int) -> None:
             continue
         if text.split()[0] == draft.words[-1]:
             continue
-        before = (len(draft.words), len(draft.mentions), set(draft.heads), set(draft.shown))
+        before = (len(draft.words), len(draft.mentions), set(draft.heads), set(draft.depicted))
         try:
             draft.parts.add(len(draft.words))
             draft.template(text, "finite", False)
         except Unfit:
             draft.words, draft.mentions = draft.words[: before[0]], draft.mentions[: before[1]]
-            draft.heads, draft.shown = before[2], before[3]
+            draft.heads, draft.depicted = before[2], before[3]
 
 
 def _compose(draft: _Draft, board: SceneBoard, main: Sequence[Clause], side: Sequence[Clause]) -> None:
     rng = draft.rng
     clause = rng.choices(main, [c.weight for c in main])[0]
-    wanted = rng.choices((2, 3, 4, 5), (16, 34, 32, 18))[0]
+    length = rng.choices((2, 3, 4, 5), (16, 34, 32, 18))[0]
     form = rng.choices(("finite", "progressive", "gerund"), (52, 28, 20))[0]
     shape = rng.random()
     text = rng.choice(clause.texts)
     holds = text.count("@") + len(clause.subjects)
-    dressed = max(0, wanted - holds) if rng.random() < 0.7 else 0
+    dressed = max(0, length - holds) if rng.random() < 0.7 else 0
     fronted = shape < 0.06 and clause.here and board.places
     if fronted:
         opening = rng.choices([p for p, _ in board.places], [w for _, w in board.places])[0]
@@ -245,13 +245,13 @@ def _compose(draft: _Draft, board: SceneBoard, main: Sequence[Clause], side: Seq
         if several and draft.words[2] not in ("a", "an"):
             draft.words[1] = "are"
     draft.template(text, form, several)
-    left = wanted - len(draft.mentions)
+    left = length - len(draft.mentions)
     others = [c for c in side if c is not clause]
     if left >= 1 and others and rng.random() < 0.36:
-        other = rng.choices(others, [c.weight for c in others])[0]
+        addition = rng.choices(others, [c.weight for c in others])[0]
         draft.say(rng.choice(("while", "while", "as")))
-        many = _subject(draft, other, dressed=1 if left > 2 and rng.random() < 0.5 else 0)
-        draft.template(rng.choice(other.texts), rng.choice(("finite", "progressive")), many)
+        many = _subject(draft, addition, dressed=1 if left > 2 and rng.random() < 0.5 else 0)
+        draft.template(rng.choice(addition.texts), rng.choice(("finite", "progressive")), many)
     elif clause.here and not fronted and left > 0:
         _background(draft, board, min(left, 2) if rng.random() < 0.5 else 1)
 
@@ -272,7 +272,7 @@ def write(
     side = [c for c in board.clauses if all(s.key in usable for s in c.subjects)]
     if not main:
         return None
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     seen: set[tuple[str, ...]] = set()
     for _ in range(60 * count):
         draft = _Draft(rng, usable)
@@ -281,11 +281,11 @@ def write(
         except Unfit:
             continue
         sentence = _finish(draft)
-        said = sum(word not in _STOPS for word in sentence.words)
-        if not _SHORTEST <= said <= _LONGEST or sentence.words in seen:
+        word_count = sum(word not in _STOPS for word in sentence.words)
+        if not _SHORTEST <= word_count <= _LONGEST or sentence.words in seen:
             continue
         seen.add(sentence.words)
-        found.append(sentence)
-        if len(found) == count:
-            return found
+        sentences.append(sentence)
+        if len(sentences) == count:
+            return sentences
     return None

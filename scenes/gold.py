@@ -44,15 +44,15 @@ def visible(entities: Sequence[Entity], extents: Extents) -> dict[int, Box]:
             boxes[entity.key] = box
     by_key = {e.key: e for e in entities}
     ranked = sorted(boxes, key=lambda k: (_rank(by_key[k]), k))
-    kept: dict[int, Box] = {}
+    boxes_by_key: dict[int, Box] = {}
     for key in ranked:
         box = boxes[key]
         if all(
-            box != other and (box.iou(other) < _ALIKE or may_coincide(by_key[key], by_key[k]))
-            for k, other in kept.items()
+            box != earlier and (box.iou(earlier) < _ALIKE or may_coincide(by_key[key], by_key[k]))
+            for k, earlier in boxes_by_key.items()
         ):
-            kept[key] = box
-    return kept
+            boxes_by_key[key] = box
+    return boxes_by_key
 
 
 def _rank(entity: Entity) -> int:
@@ -64,21 +64,23 @@ def mentionable(referents: Sequence[Referent], boxes: dict[int, Box]) -> dict[in
 
     No two stand for the same set of things.
     """
-    found: dict[int, Referent] = {}
+    referents_by_key: dict[int, Referent] = {}
     taken: set[tuple[int, ...]] = set()
     for referent in referents:
         if isinstance(referent, Notion):
-            found[referent.key] = referent
+            referents_by_key[referent.key] = referent
             continue
         seen = referent.seen(boxes) if isinstance(referent, Group) else referent
         if seen is None or any(e.key not in boxes for e in seen.entities):
             continue
         keys = tuple(sorted(e.key for e in seen.entities))
-        shown = [boxes[k] for k in keys]
-        if keys not in taken and all(a.iou(b) < APART for k, a in enumerate(shown) for b in shown[k + 1 :]):
+        visible_boxes = [boxes[k] for k in keys]
+        if keys not in taken and all(
+            a.iou(b) < APART for k, a in enumerate(visible_boxes) for b in visible_boxes[k + 1 :]
+        ):
             taken.add(keys)
-            found[referent.key] = seen
-    return found
+            referents_by_key[referent.key] = seen
+    return referents_by_key
 
 
 def layer(
@@ -99,16 +101,19 @@ def layer(
     depicted = {key: sorted(boxes[e.key] for e in referents[key].entities) for key in mentions}
     objects: list[dict[str, Any]] = []
     listed: set[Box] = set()
-    for key, own in depicted.items():
-        for box in own:
+    for key, boxes_of_referent in depicted.items():
+        for box in boxes_of_referent:
             if box not in listed:
                 listed.add(box)
                 chains = [names[k] for k, theirs in depicted.items() if box in theirs]
                 objects.append({"chains": chains, "box": list(box)})
-        if not own:
-            place = isinstance(referents[key], Notion) and referents[key].category == "scene"
-            objects.append({"chains": [names[key]], "scene": place, "nobndbox": not place})
+        if not boxes_of_referent:
+            is_place = isinstance(referents[key], Notion) and referents[key].category == "scene"
+            objects.append({"chains": [names[key]], "scene": is_place, "nobndbox": not is_place})
     return {
-        "chains": [{"id": names[key], "mentions": said} for key, said in mentions.items()],
+        "chains": [
+            {"id": names[key], "mentions": mentions_of_referent}
+            for key, mentions_of_referent in mentions.items()
+        ],
         "objects": objects,
     }

@@ -33,19 +33,19 @@ def dependencies(sentence: Sentence) -> Dependencies:
     """The tree of a sentence that the grammar wrote."""
     reading = _Reading(sentence)
     ends = {start: end for _, start, end in sentence.mentions}
-    place = 0
-    while place < len(sentence.words):
-        if place in sentence.parts:
+    index = 0
+    while index < len(sentence.words):
+        if index in sentence.parts:
             reading.begin_part()
-        if place in ends:
-            reading.noun_phrase(place, ends[place])
-            place = ends[place]
+        if index in ends:
+            reading.noun_phrase(index, ends[index])
+            index = ends[index]
             continue
-        if place in sentence.verbs:
-            reading.verb_at(place)
+        if index in sentence.verbs:
+            reading.verb_at(index)
         else:
-            reading.other_word(place)
-        place += 1
+            reading.other_word(index)
+        index += 1
     return reading.tree()
 
 
@@ -54,10 +54,10 @@ def conllu_of(name: str, sentences: Sequence[Sentence]) -> Iterator[str]:
     for number, sentence in enumerate(sentences):
         tree = dependencies(sentence)
         yield f"# sent_id = {name}#{number}\n# text = {' '.join(sentence.words)}\n"
-        for place, (word, head, relation) in enumerate(
+        for index, (word, head, relation) in enumerate(
             zip(sentence.words, tree.heads, tree.relations, strict=True), start=1
         ):
-            yield f"{place}\t{word}\t_\t_\t_\t_\t{head + 1}\t{relation}\t_\t_\n"
+            yield f"{index}\t{word}\t_\t_\t_\t_\t{head + 1}\t{relation}\t_\t_\n"
         yield "\n"
 
 
@@ -77,28 +77,28 @@ class _Reading:
     subordinator: int | None = None
     root: int | None = None
 
-    def link(self, place: int, head: int, relation: str) -> None:
-        self.heads[place], self.relations[place] = head, relation
+    def link(self, index: int, head: int, relation: str) -> None:
+        self.heads[index], self.relations[index] = head, relation
 
-    def word(self, place: int) -> str:
-        return self.sentence.words[place].lower()
+    def word(self, index: int) -> str:
+        return self.sentence.words[index].lower()
 
-    def said(self, words: frozenset[str]) -> bool:
+    def is_any_of(self, words: frozenset[str]) -> bool:
         """Whether one word is waiting, and is one of these."""
         return len(self.waiting) == 1 and self.word(self.waiting[0]) in words
 
     def noun_phrase(self, start: int, end: int) -> None:
         """A mention with all its words."""
         head = self._inside(start, end)
-        if self.said(frozenset(("and",))) and self.noun is not None:
+        if self.is_any_of(frozenset(("and",))) and self.noun is not None:
             self.link(self.waiting[0], head, "cc")
             self.link(head, self.noun, "conj")
         elif len(self.waiting) == 1 and self.word(self.waiting[0]).endswith("ing"):
             self._participle(self.waiting[0])
             self.link(head, self.waiting[0], "obj")
         elif self.waiting:
-            for place in self.waiting:
-                self.link(place, head, "case")
+            for index in self.waiting:
+                self.link(index, head, "case")
             self._oblique(head)
         elif self.verb is not None:
             where = self.word(head) in _PLACES
@@ -111,12 +111,12 @@ class _Reading:
             self.subject = head
         self.waiting, self.noun = [], head
 
-    def _participle(self, place: int) -> None:
+    def _participle(self, index: int) -> None:
         """Of the verb, or of the noun before ("a man wearing a hat")."""
         if self.verb is not None:
-            self.link(place, self.verb, "advcl")
+            self.link(index, self.verb, "advcl")
         elif self.noun is not None:
-            self.link(place, self.noun, "acl")
+            self.link(index, self.noun, "acl")
 
     def _oblique(self, head: int) -> None:
         """A noun phrase after a preposition: of the verb, of the noun before, or of a verb still to come."""
@@ -129,80 +129,80 @@ class _Reading:
 
     def _inside(self, start: int, end: int) -> int:
         """Link the words of a noun phrase; returns the place of its head."""
-        of = next((place for place in range(start + 1, end) if self.word(place) == "of"), None)
+        of = next((index for index in range(start + 1, end) if self.word(index) == "of"), None)
         if of is not None:
             head, inner = self._inside(start, of), self._inside(of + 1, end)
             self.link(of, inner, "case")
             self.link(inner, head, "nmod")
             return head
         head = end - 1
-        for place in range(start, head):
-            word = self.word(place)
-            joined = place > start + 1 and self.word(place - 1) == "and"
+        for index in range(start, head):
+            word = self.word(index)
+            joined = index > start + 1 and self.word(index - 1) == "and"
             if word == "and":
-                self.link(place, place + 1, "cc")
+                self.link(index, index + 1, "cc")
             elif joined:
-                self.link(place, place - 2, "conj")
+                self.link(index, index - 2, "conj")
             else:
-                self.link(place, head, _relation_within(word))
+                self.link(index, head, _relation_within(word))
         return head
 
-    def verb_at(self, place: int) -> None:
+    def verb_at(self, index: int) -> None:
         """A verb, perhaps after its auxiliary."""
-        progressive = self.said(_AUXILIARIES)
+        progressive = self.is_any_of(_AUXILIARIES)
         first = self.verb is None
         for before in self.waiting:
             word = self.word(before)
             kind = "aux" if progressive else "cc" if word == "and" else "mark"
-            self.link(before, place, kind)
+            self.link(before, index, kind)
         joined = bool(self.waiting) and self.word(self.waiting[-1]) == "and"
         self.waiting = []
         if first:
-            self._first_verb(place, participle=self.word(place).endswith("ing") and not progressive)
+            self._first_verb(index, participle=self.word(index).endswith("ing") and not progressive)
         else:
             assert self.verb is not None
-            self.link(place, self.verb, "conj" if joined else "xcomp")
-        self.verb, self.object_known = place, False
+            self.link(index, self.verb, "conj" if joined else "xcomp")
+        self.verb, self.object_known = index, False
 
-    def _first_verb(self, place: int, *, participle: bool) -> None:
+    def _first_verb(self, index: int, *, participle: bool) -> None:
         subject = self.subject
         if self.subordinator is not None:
             assert self.root is not None
-            self.link(self.subordinator, place, "mark")
-            self.link(place, self.root, "advcl")
+            self.link(self.subordinator, index, "mark")
+            self.link(index, self.root, "advcl")
         elif participle and subject is not None:
             if self.root is None:
                 self._become_root(subject)
-            self.link(place, subject, "acl")
+            self.link(index, subject, "acl")
             subject = None
         else:
-            self._become_root(place)
+            self._become_root(index)
         if subject is not None:
-            self.link(subject, place, "nsubj")
+            self.link(subject, index, "nsubj")
         for head in self.fronted:
-            self.link(head, place, "obl")
+            self.link(head, index, "obl")
         self.fronted = []
 
-    def _become_root(self, place: int) -> None:
-        self.root = place
-        self.link(place, _NOTHING, _ROOT)
+    def _become_root(self, index: int) -> None:
+        self.root = index
+        self.link(index, _NOTHING, _ROOT)
 
-    def other_word(self, place: int) -> None:
+    def other_word(self, index: int) -> None:
         """A preposition, an adverb, a conjunction or a sign."""
-        word = self.word(place)
+        word = self.word(index)
         if word in _SUBORDINATORS and self.root is not None:
             self.close_part()
-            self.subordinator = place
+            self.subordinator = index
             self.subject = self.noun = self.verb = None
         elif word in _SIGNS:
             self.close_part()
             self.noun = None
-        elif word in _AUXILIARIES and self.word(0) == "there" and place == 1:
-            self._become_root(place)
-            self.link(0, place, "expl")
+        elif word in _AUXILIARIES and self.word(0) == "there" and index == 1:
+            self._become_root(index)
+            self.link(0, index, "expl")
             self.waiting = []
         else:
-            self.waiting.append(place)
+            self.waiting.append(index)
 
     def begin_part(self) -> None:
         """A place, or a further subject, begins here."""
@@ -217,13 +217,13 @@ class _Reading:
         if not words or above is None:
             return
         *before, last = words
-        if any(self.word(place) in _DETERMINERS for place in before):  # "in the background"
-            for place in before:
-                self.link(place, last, "det" if self.word(place) in _DETERMINERS else "case")
+        if any(self.word(index) in _DETERMINERS for index in before):  # "in the background"
+            for index in before:
+                self.link(index, last, "det" if self.word(index) in _DETERMINERS else "case")
             self.link(last, above, "obl")
             return
-        for place in words:
-            self.link(place, above, "advmod")
+        for index in words:
+            self.link(index, above, "advmod")
 
     def tree(self) -> Dependencies:
         """What was read, with signs at the root."""
@@ -232,11 +232,11 @@ class _Reading:
             self._become_root(self.subject if self.subject is not None else 0)
         assert self.root is not None
         places = range(len(self.sentence.words))
-        for place in places:
-            if place not in self.heads:
-                self.link(place, self.root, "punct" if self.word(place) in _SIGNS else "dep")
+        for index in places:
+            if index not in self.heads:
+                self.link(index, self.root, "punct" if self.word(index) in _SIGNS else "dep")
         return Dependencies(
-            tuple(self.heads[place] for place in places), tuple(self.relations[place] for place in places)
+            tuple(self.heads[index] for index in places), tuple(self.relations[index] for index in places)
         )
 
 

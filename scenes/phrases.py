@@ -13,24 +13,24 @@ def wording(
     rng: Random,
     *,
     style: str = "",
-    own: str = "",
+    possessive: str = "",
     first: bool = False,
     again: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
     """The tokens of one mention.
 
-    `style` is the template's ("the" or "own"); `own` the possessive of the clause's
+    `style` is the template's ("the" or "own"); `possessive` the possessive of the clause's
     subject; `first` says that the mention opens the caption; `again` holds the nouns the caption
     has used, so that a second man becomes "another man".
     """
     if isinstance(referent, Notion):
         return tuple(weighted(rng, referent.phrases).split())
     if isinstance(referent, Group):
-        return _several(referent, rng, style, own)
+        return _several(referent, rng, style, possessive)
     if isinstance(referent, ScenePerson):
-        return _person(referent, rng, style, own, first, again)
+        return _person(referent, rng, style, possessive, first, again)
     assert isinstance(referent, Entity)
-    return _thing(referent, rng, style, own, again)
+    return _thing(referent, rng, style, possessive, again)
 
 
 def noun_of(tokens: tuple[str, ...]) -> str:
@@ -38,20 +38,20 @@ def noun_of(tokens: tuple[str, ...]) -> str:
     return tokens[-1].lower()
 
 
-def _several(group: Group, rng: Random, style: str, own: str) -> tuple[str, ...]:
-    plain = tuple(p for p in group.phrases if p[0].split()[0] not in NUMBERS)
-    phrase = weighted(rng, plain if style == "own" and plain else group.phrases)
+def _several(group: Group, rng: Random, style: str, possessive: str) -> tuple[str, ...]:
+    plain_phrases = tuple(p for p in group.phrases if p[0].split()[0] not in NUMBERS)
+    phrase = weighted(rng, plain_phrases if style == "own" and plain_phrases else group.phrases)
     head = phrase.split()[0]
-    if style == "own" and own and head not in ("a", "an", "their", "his", "her", "both"):
+    if style == "own" and possessive and head not in ("a", "an", "their", "his", "her", "both"):
         bare = phrase.split()
-        return (own, *(bare[1:] if bare[0] in ("several", "many") else bare))
+        return (possessive, *(bare[1:] if bare[0] in ("several", "many") else bare))
     if style == "the" and head not in ("a", "an", "the", "several", "many", "their", "his", "her"):
         return ("the", *phrase.split())
     return tuple(phrase.split())
 
 
 def _person(
-    person: ScenePerson, rng: Random, style: str, own: str, first: bool, again: frozenset[str]
+    person: ScenePerson, rng: Random, style: str, possessive: str, first: bool, again: frozenset[str]
 ) -> tuple[str, ...]:
     noun = weighted(rng, person.nouns)
     if noun.split()[-1] in again:
@@ -82,7 +82,7 @@ def colour_words(colour: str) -> tuple[str, ...]:
     return tuple(colour.split())
 
 
-def _thing(thing: Entity, rng: Random, style: str, own: str, again: frozenset[str]) -> tuple[str, ...]:
+def _thing(thing: Entity, rng: Random, style: str, possessive: str, again: frozenset[str]) -> tuple[str, ...]:
     noun = weighted(rng, thing.nouns)
     if thing.form == "whole":
         return tuple(noun.split())
@@ -101,8 +101,8 @@ def _thing(thing: Entity, rng: Random, style: str, own: str, again: frozenset[st
                 thing.colour.split()[0] if thing.owner and " " in thing.colour else thing.colour
             )
     words += noun.split()
-    if style == "own" and own:
-        return (own, *words)
+    if style == "own" and possessive:
+        return (possessive, *words)
     if thing.form in ("pair", "plenty"):
         if (
             thing.form == "pair"

@@ -26,7 +26,14 @@ _PEOPLE: dict[str, Weighted] = {
     "baby": (("baby", 5), ("toddler", 3), ("child", 1.5), ("infant", 0.6)),
 }
 
-_OWN = {"man": "his", "old man": "his", "boy": "his", "woman": "her", "old woman": "her", "girl": "her"}
+_POSSESSIVES = {
+    "man": "his",
+    "old man": "his",
+    "boy": "his",
+    "woman": "her",
+    "old woman": "her",
+    "girl": "her",
+}
 
 _IRREGULAR = {
     "man": "men", "woman": "women", "child": "children", "person": "people", "sheep": "sheep",
@@ -86,7 +93,7 @@ class Referent:
         return False
 
     @property
-    def own(self) -> str:
+    def possessive(self) -> str:
         """The possessive that refers to it."""
         return "its"
 
@@ -127,8 +134,8 @@ class ScenePerson(Entity):
     features: list[Entity] = field(default_factory=list)
 
     @property
-    def own(self) -> str:
-        return _OWN.get(self.kind, "its")
+    def possessive(self) -> str:
+        return _POSSESSIVES.get(self.kind, "its")
 
     @property
     def adult(self) -> bool:
@@ -138,11 +145,11 @@ class ScenePerson(Entity):
 
 def people_nouns(kind: str, role: Weighted) -> Weighted:
     """What a person of `kind` may be called; a role is as likely as half of the plain nouns."""
-    plain = _PEOPLE[kind]
+    nouns = _PEOPLE[kind]
     if not role:
-        return plain
-    share = sum(w for _, w in plain) * 0.5 / sum(w for _, w in role)
-    return plain + tuple((noun, w * share) for noun, w in role)
+        return nouns
+    share = sum(w for _, w in nouns) * 0.5 / sum(w for _, w in role)
+    return nouns + tuple((noun, w * share) for noun, w in role)
 
 
 @dataclass(eq=False)
@@ -183,7 +190,7 @@ class Group(Referent):
         return True
 
     @property
-    def own(self) -> str:
+    def possessive(self) -> str:
         return "their"
 
 
@@ -210,36 +217,36 @@ def group_of_people(people: Sequence[ScenePerson], role: str = "") -> Weighted:
     kinds = {p.kind for p in people}
     young = all(not p.adult for p in people)
     mixed = not young and any(not p.adult for p in people)
-    found: list[tuple[str, float]] = []
+    nouns: list[tuple[str, float]] = []
 
     def add(noun: str, weight: float) -> None:
         many = plural(noun)
-        found.append((f"{number} {many}", weight * 3))
-        found.append((many, weight * (0.8 if count < 3 else 1.6)))
+        nouns.append((f"{number} {many}", weight * 3))
+        nouns.append((many, weight * (0.8 if count < 3 else 1.6)))
         if count >= 3:
-            found.append((f"a group of {many}", weight * 2))
+            nouns.append((f"a group of {many}", weight * 2))
         if count >= 4:
-            found.append((f"several {many}", weight))
+            nouns.append((f"several {many}", weight))
 
     if role:
         add(role, 1.4)
     if young:
         if "baby" not in kinds:
-            found.append((f"{number} young children", 0.6))
+            nouns.append((f"{number} young children", 0.6))
         add("child", 1.2)
         add("kid", 0.7)
         if kinds <= {"boy"}:
             add("boy", 1.8)
-            found.append((f"{number} young boys", 1.5))
+            nouns.append((f"{number} young boys", 1.5))
         elif kinds <= {"girl"}:
             add("girl", 1.8)
-            found.append((f"{number} little girls", 1.5))
-        return tuple(found)
+            nouns.append((f"{number} little girls", 1.5))
+        return tuple(nouns)
     add("person", 1.2)
     if mixed:
         if count > 2:
-            found += [("a family", 3.5), ("a happy family", 0.6)]
-        return tuple(found)
+            nouns += [("a family", 3.5), ("a happy family", 0.6)]
+        return tuple(nouns)
     if kinds <= {"man", "old man"}:
         add("man", 2.2)
         add("guy", 0.5)
@@ -248,10 +255,10 @@ def group_of_people(people: Sequence[ScenePerson], role: str = "") -> Weighted:
         add("lady", 0.5)
     elif count == 2 and len({k.startswith("old") for k in kinds}) == 1:
         old = all(k.startswith("old") for k in kinds)
-        found += [("a couple", 5), ("an elderly couple" if old else "a young couple", 1.5)]
+        nouns += [("a couple", 5), ("an elderly couple" if old else "a young couple", 1.5)]
     if count > 2:
-        found += [("a group of friends", 1.2), ("friends", 0.5)]
-    return tuple(found)
+        nouns += [("a group of friends", 1.2), ("friends", 0.5)]
+    return tuple(nouns)
 
 
 def group_of_things(noun: str, things: Sequence[Entity], *, bunch: str = "") -> Weighted:
@@ -259,28 +266,31 @@ def group_of_things(noun: str, things: Sequence[Entity], *, bunch: str = "") -> 
     many = plural(noun)
     count = len(things)
     colours = {t.colour for t in things}
-    found = [(many, 2.0)]
+    nouns = [(many, 2.0)]
     # Nobody counts clothes: "two girls in hats".
     if counted := things[0].category != CLOTHING:
-        found.append((f"{NUMBERS[count]} {many}", 2.5 if count < 7 else 0.4))
+        nouns.append((f"{NUMBERS[count]} {many}", 2.5 if count < 7 else 0.4))
     if count >= 4 and counted:
-        found.append((f"several {many}", 1.0))
+        nouns.append((f"several {many}", 1.0))
     if count >= 6 and counted:
-        found.append((f"many {many}", 0.8))
+        nouns.append((f"many {many}", 0.8))
     if len(colours) == 1 and (colour := colours.pop()) and " " not in colour:
-        found.append((f"{colour} {many}", 2.0))
+        nouns.append((f"{colour} {many}", 2.0))
         if counted:
-            found.append((f"{NUMBERS[count]} {colour} {many}", 1.5))
+            nouns.append((f"{NUMBERS[count]} {colour} {many}", 1.5))
     elif len(colours) > 2 and things[0].category != ANIMALS:
-        found.append((f"colorful {many}", 2.0))
+        nouns.append((f"colorful {many}", 2.0))
     if bunch:
-        found.append((f"{bunch} {many}", 2.0))
-    return tuple(found)
+        nouns.append((f"{bunch} {many}", 2.0))
+    return tuple(nouns)
 
 
-def may_coincide(one: Referent, other: Referent) -> bool:
+def may_coincide(first: Referent, second: Referent) -> bool:
     """Whether boxes of the two may be near-identical: people with what they wear or are made of."""
-    return (one.category == PEOPLE) != (other.category == PEOPLE) and {one.category, other.category} <= {
+    return (first.category == PEOPLE) != (second.category == PEOPLE) and {
+        first.category,
+        second.category,
+    } <= {
         PEOPLE,
         CLOTHING,
         BODYPARTS,

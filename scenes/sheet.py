@@ -22,7 +22,7 @@ def contact_sheet(pictures: Iterable[Image.Image], *, width: int = 1280, row: in
         rows[-1].append(picture)
     if not rows[0]:
         raise ValueError("no pictures to lay out; expected one at least")
-    strips = [_strip(found, width, min(_height(found, width), row)) for found in rows]
+    strips = [_strip(images, width, min(_height(images, width), row)) for images in rows]
     sheet = Image.new("RGB", (width, _GAP + sum(strip.height + _GAP for strip in strips)), _GROUND)
     y = _GAP
     for strip in strips:

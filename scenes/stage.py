@@ -126,21 +126,21 @@ class Stage(SceneBoard):
         ground = ground if at.y is None else at.y
         x = at.x * self.width
         tall = adult * _TALL[kind] * self.rng.uniform(0.96, 1.04)
-        made = wardrobe.choose_look(self.rng, kind, code or self.code, self.harmony, self.unlike)
+        look = wardrobe.choose_look(self.rng, kind, code or self.code, self.harmony, self.unlike)
         stance = POSES[pose] if isinstance(pose, str) else pose
-        figure = BodyFigure(made, stance, x, ground, tall, at.flip)
+        figure = BodyFigure(look, stance, x, ground, tall, at.flip)
         if seat is not None:
             figure.hips_at((x, ground - seat - 0.03 * tall))
             side = -1 if at.flip else 1
             for limb, far in (("near leg", 0.235), ("far leg", 0.27)):
                 figure.reach(limb, (figure.x + side * far * tall, ground - 0.036 * tall), outward=1)
         roles: Weighted = ((role, 1.0),) if isinstance(role, str) else role
-        adjectives = _ADJECTIVES[kind] + (("smiling",) if made.merry else ())
-        if made.beard:
+        adjectives = _ADJECTIVES[kind] + (("smiling",) if look.merry else ())
+        if look.beard:
             adjectives += ("bearded",)
-        if made.style == "receding" and not made.worn("hat"):
+        if look.style == "receding" and not look.worn("hat"):
             adjectives += ("bald",)
-        elif made.hair == "blond" and not made.worn("hat"):
+        elif look.hair == "blond" and not look.worn("hat"):
             adjectives += ("blond",)
         person = ScenePerson(
             len(self.referents),
@@ -158,7 +158,7 @@ class Stage(SceneBoard):
         return person, figure
 
     def _clothe(self, person: ScenePerson, figure: BodyFigure) -> None:
-        made = figure.look
+        look = figure.look
         body = self.canvas.part()
         person.parts.append(body)
 
@@ -169,22 +169,22 @@ class Stage(SceneBoard):
 
         figure.parts["body"] = body
         piece("hair")
-        if made.beard:
+        if look.beard:
             piece("beard")
         for side in ("near", "far"):
             piece(f"{side} arm")
-        for garment in made.garments:
+        for garment in look.garments:
             for name in _PIECES.get(garment.slot, (garment.slot,)):
                 piece(name)
-        suited = any(g.style == "suit" for g in made.garments)
-        for garment in made.garments:
+        suited = any(g.style == "suit" for g in look.garments)
+        for garment in look.garments:
             if suited and garment.slot == "bottom":
                 continue
             names = _PIECES.get(garment.slot, (garment.slot,))
             if garment.style == "suit":
                 names = (*names, "bottom")
             person.worn.append(self._garment(garment, person, [figure.parts[n] for n in names]))
-        self._features(person, figure, made)
+        self._features(person, figure, look)
 
     def _garment(self, garment: Garment, person: ScenePerson, parts: list[int]) -> Entity:
         nouns, form = wardrobe.NOUNS[garment.style]
@@ -202,23 +202,23 @@ class Stage(SceneBoard):
             CLOTHING, nouns, colour=colour, adjectives=adjectives, form=form, owner=person, parts=parts
         )
 
-    def _features(self, person: ScenePerson, figure: BodyFigure, made: BodyLook) -> None:
-        tone = "brown" if made.hair == "dark" else made.hair
+    def _features(self, person: ScenePerson, figure: BodyFigure, look: BodyLook) -> None:
+        tone = "brown" if look.hair == "dark" else look.hair
         hair: list[str] = [f"{tone} hair"]
-        if made.style in ("long", "curly"):
-            hair += [f"{made.style} hair", f"{made.style} {tone} hair"]
-        elif made.style in ("short", "tousled"):
+        if look.style in ("long", "curly"):
+            hair += [f"{look.style} hair", f"{look.style} {tone} hair"]
+        elif look.style in ("short", "tousled"):
             hair += ["short hair"]
-        elif made.style in ("ponytail", "bun"):
-            hair += [f"a {made.style}"] * 2
-        elif made.style == "pigtails":
+        elif look.style in ("ponytail", "bun"):
+            hair += [f"a {look.style}"] * 2
+        elif look.style == "pigtails":
             hair += ["pigtails"] * 2
-        if not made.worn("hat") and made.style not in ("wisp", "receding"):
+        if not look.worn("hat") and look.style not in ("wisp", "receding"):
             nouns = tuple((h, 1.0) for h in hair)
             person.features.append(
                 self.entity(BODYPARTS, nouns, form="whole", owner=person, parts=[figure.parts["hair"]])
             )
-        if made.beard:
+        if look.beard:
             beards = ((f"a {tone} beard", 1.0), ("a beard", 1.5))
             person.features.append(
                 self.entity(BODYPARTS, beards, form="whole", owner=person, parts=[figure.parts["beard"]])
@@ -231,7 +231,7 @@ class Stage(SceneBoard):
             parts = [figure.parts[f"{side} arm"]]
             parts += [figure.parts[n] for n in figure.parts if n.startswith(side) and n.endswith("sleeve")]
             both.append(self.entity(BODYPARTS, "arm", owner=person, parts=parts))
-        return self.group(both, phrases=((f"{person.own} arms", 2.0), ("both arms", 0.4)))
+        return self.group(both, phrases=((f"{person.possessive} arms", 2.0), ("both arms", 0.4)))
 
     def animal(
         self,
@@ -266,26 +266,26 @@ class Stage(SceneBoard):
         adjectives = {"dog": ("small", "large", "big"), "cat": ("small",), "duck": ("small",)}.get(kind, ())
         if pose != "fly" and kind in ("horse", "cow"):
             adjectives = ("large",)
-        made = self.entity(ANIMALS, _ANIMAL_NOUNS[kind], colour=colour, adjectives=adjectives)
+        entity = self.entity(ANIMALS, _ANIMAL_NOUNS[kind], colour=colour, adjectives=adjectives)
         fur = COATS[kind][colour]
         x = at.x * self.width
 
         def painter(pen: Pen) -> None:
-            own = pen.at(x, ground, scale=tall, flip=at.flip).of(made.parts[0])
-            ANIMAL_PAINTERS[kind](own, fur, pose)
+            animal_pen = pen.at(x, ground, scale=tall, flip=at.flip).of(entity.parts[0])
+            ANIMAL_PAINTERS[kind](animal_pen, fur, pose)
             if tack:
-                tack(own)
+                tack(animal_pen)
 
         self.paint(ground if at.order is None else at.order, painter)
         if pose not in ("fly", "swim", "leap"):
             self.shadow(x, ground, tall * (0.34 if kind == "cat" else 0.7))
-        return made, tall
+        return entity, tall
 
     def thing(
         self,
         nouns: Weighted | str,
         painter: Painter,
-        place: Placement,
+        placement: Placement,
         *,
         category: str = OTHER,
         colour: str = "",
@@ -294,17 +294,17 @@ class Stage(SceneBoard):
         parts: Sequence[int] | None = None,
     ) -> Entity:
         """Put a thing on the stage."""
-        made = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form, parts=parts)
-        x, y = place.x * self.width, place.y
+        entity = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form, parts=parts)
+        x, y = placement.x * self.width, placement.y
 
         def paint(pen: Pen) -> None:
-            own = pen.at(x, y, scale=place.size, flip=place.flip, turn=place.turn)
-            painter(own.of(made.parts[0]))
+            thing_pen = pen.at(x, y, scale=placement.size, flip=placement.flip, turn=placement.turn)
+            painter(thing_pen.of(entity.parts[0]))
 
-        self.paint(y if place.order is None else place.order, paint)
-        if place.shadow:
-            self.shadow(x, y, place.size * place.shadow)
-        return made
+        self.paint(y if placement.order is None else placement.order, paint)
+        if placement.shadow:
+            self.shadow(x, y, placement.size * placement.shadow)
+        return entity
 
     def held(
         self,
@@ -319,22 +319,24 @@ class Stage(SceneBoard):
         form: str = "one",
     ) -> Entity:
         """Have somebody carry a thing."""
-        made = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form)
+        entity = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form)
 
         def hook(pen: Pen) -> None:
             x, y = figure.limbs[grip.at][2] if isinstance(grip.at, str) else grip.at
             right, down = grip.lift
             flip = grip.upright and figure.flip
-            painter(pen.at(x + right, y + down, scale=grip.size, turn=grip.turn, flip=flip).of(made.parts[0]))
+            painter(
+                pen.at(x + right, y + down, scale=grip.size, turn=grip.turn, flip=flip).of(entity.parts[0])
+            )
 
         getattr(figure, grip.layer).append(hook)
-        return made
+        return entity
 
     def vehicle(
         self,
         nouns: Weighted | str,
         painter: Painter,
-        place: Placement,
+        placement: Placement,
         *,
         colour: str = "",
         adjectives: tuple[str, ...] = (),
@@ -342,7 +344,7 @@ class Stage(SceneBoard):
     ) -> Entity:
         """A thing of the category vehicles."""
         return self.thing(
-            nouns, painter, place, category=VEHICLES, colour=colour, adjectives=adjectives, parts=parts
+            nouns, painter, placement, category=VEHICLES, colour=colour, adjectives=adjectives, parts=parts
         )
 
     def instrument(

@@ -36,8 +36,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SCRATCH = Path(tempfile.mkdtemp(prefix="phrasebox-tests-"))
 
 # The developer's own environment must not leak in: only DATABASE_URL is the tests' to choose.
-for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "HTTPS", "STATIC_ROOT", "REDIS_URL"):
+for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "STATIC_ROOT", "REDIS_URL"):
     os.environ.pop(name, None)
+os.environ["SITE_URL"] = "http://testserver"
 os.environ["DATA_DIR"] = str(SCRATCH / "data")
 # What libraries make once and keep: compiled kernels, the list of fonts. It outlives a run's own folder.
 KEPT = Path.home() / ".cache" / "phrasebox-tests"

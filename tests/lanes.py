@@ -62,17 +62,12 @@ BOTH = (
 #: What uses no database, or is the same on either: what a browser does.
 ANYWHERE = (
     "tests/browser/",
-    "tests/evaluation/agreement/",
     "tests/evaluation/figures/",
     "tests/evaluation/formats/",
-    "tests/evaluation/metrics/",
-    "tests/evaluation/pooling/",
-    "tests/evaluation/ranking/",
     "tests/evaluation/reporting/",
     "tests/evaluation/reproduction/",
-    "tests/evaluation/significance/",
     "tests/formats/",
-    "tests/library/",
+    "tests/phrasebox/",
     "tests/models_core/",
     "tests/protocol/",
     "tests/scenes/",

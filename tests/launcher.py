@@ -87,10 +87,10 @@ LIBRARIES = """
 #: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
 OURS = """
     annotation.protocol annotation.formats annotation.simulation scenes.generate
-    annotation.images.metadata annotation.common.registry evaluation.agreement
-    evaluation.comparison.cross_validation evaluation.figures evaluation.formats evaluation.metrics
-    evaluation.pooling evaluation.relevance.qrels evaluation.reporting evaluation.reproduction
-    evaluation.significance evaluation.formats.figure_tables models_core
+    annotation.images.metadata phrasebox.registry phrasebox.agreement
+    evaluation.comparison.cross_validation evaluation.figures evaluation.formats phrasebox.metrics
+    phrasebox.pooling phrasebox.relevance.qrels evaluation.reporting evaluation.reproduction
+    phrasebox.significance evaluation.formats.figure_tables models_core
 """.split()
 
 #: Packages whose code is read beforehand, though not run.
@@ -102,8 +102,8 @@ OF_BLAS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 #: What a process may be given and still be forked: names that our settings alone read, and the shell's.
 TAKEN = frozenset(
     """
-    PATH HOME DATA_DIR DATABASE_URL REDIS_URL PHRASEBOX_ENV SECRET_KEY ALLOWED_HOSTS DEBUG HTTPS STATIC_ROOT
-    DISK_RESERVE UPLOAD_QUOTA EMAIL_URL EMAIL_FROM PICTURE_PROXY_PREFIX JAVA_HOME METEOR_JAR
+    PATH HOME DATA_DIR DATABASE_URL REDIS_URL PHRASEBOX_ENV SECRET_KEY SITE_URL ALLOWED_HOSTS DEBUG
+    STATIC_ROOT DISK_RESERVE UPLOAD_QUOTA EMAIL_URL EMAIL_FROM PICTURE_PROXY_PREFIX JAVA_HOME METEOR_JAR
     PROLIFIC_API_TOKEN PROLIFIC_JWKS PROLIFIC_SIGNED_LINKS PROLIFIC_WEBHOOK_SECRET
     DJANGO_SETTINGS_MODULE MPLCONFIGDIR NUMBA_CACHE_DIR
     """.split()

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from annotation.common.operations import requests
-from annotation.common.plug_ins import PlugInFolders
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS
-from evaluation.metrics.table import METRIC_FOLDERS, METRICS
+from phrasebox.metrics.table import METRIC_FOLDERS, METRICS
+from phrasebox.plug_ins import PlugInFolders
 
 HERE = "tests.plugged_in"
 FOLDER = Path(__file__).with_name("plugged_in")

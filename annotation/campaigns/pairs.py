@@ -9,9 +9,8 @@ import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
+from phrasebox.text_files import FormatError, lines
 
 REQUIRED = ("image", "caption")
 _COLUMNS = (*REQUIRED, "role")

@@ -106,11 +106,11 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
     for one in fields(_RECORDS[table]):
         name, rule = f"{table}.{one.name}".removeprefix("."), rules[one.name]
         if name == ITEM_PAY.rstrip("."):
-            assert rule.each is not None
+            assert rule.element is not None
             for kind in kinds:
                 label = format_lazy(_("Pay of an answer: {kind}"), kind=kind_in_words(kind))
                 yield SettingField(
-                    name=f"{ITEM_PAY}{kind}", rule=rule.each, default=0.0, label=label, group=group
+                    name=f"{ITEM_PAY}{kind}", rule=rule.element, default=0.0, label=label, group=group
                 )
         elif one.name not in _RECORDS and (chained or table or name in _OF_ALL):
             yield SettingField(

@@ -13,11 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.common import database
-from annotation.common.registry import UnknownName
 from annotation.datasets import layers
 from annotation.datasets.datasheets import add_datasheet
 from annotation.datasets.layer_rows import SIMULATION_SOURCE
-from annotation.formats import FORMATS, Format, FormatError, Written
+from annotation.formats import FORMATS, Format, Written
 from annotation.images.pictures import picture_path
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import (
@@ -39,6 +38,8 @@ from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.left_out import unsaid_by_every_format
 from annotation.selectors.records import stream_records
 from annotation.selectors.settings_versions import images_by_version
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 #: Where `with_pictures` puts the pictures, within the export.
 _IMAGES = "images"

@@ -17,7 +17,6 @@ from pydantic import Field
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
-from annotation.common.registry import UnknownName
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
 from annotation.datasets.source_problems import (
     IntakeError,
@@ -25,10 +24,12 @@ from annotation.datasets.source_problems import (
     SourceProblems,
     pictures_in_folder,
 )
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.formats.files.archive import unpacked_source
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 

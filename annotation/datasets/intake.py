@@ -19,13 +19,13 @@ from annotation.common import batching, database
 from annotation.common.locks import Busy
 from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
-from annotation.formats.base import FormatError
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.formats.problems import problems_told
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord
+from phrasebox.text_files import FormatError
 
 #: The layer made of what a source brings, and where it says it is from.
 IMPORT = "import"

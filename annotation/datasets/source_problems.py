@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from annotation.formats.base import FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.formats.names import PICTURE_EXTENSIONS
 from annotation.images.pictures import PictureError
+from phrasebox.text_files import FormatError
 
 #: Sorts of problems. The first three end an import that is not told to leave them out; the last two are
 #: told, and imported or passed over as they are.

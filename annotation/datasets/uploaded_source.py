@@ -28,11 +28,12 @@ from annotation.datasets.source_problems import (
     pictures_in_folder,
 )
 from annotation.datasets.uploads import Upload, free_bytes
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_archive
 from annotation.formats.problems import problems_told
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
+from phrasebox.text_files import FormatError
 
 #: Rows of the preview, captions of each, and the longer side of its pictures in pixels.
 PREVIEW_ROWS, _PREVIEW_CAPTIONS, _PREVIEW_SIDE = 20, 5, 240

@@ -26,9 +26,9 @@ from django.utils.translation import gettext as _
 
 from annotation.common.locks import in_turn
 from annotation.datasets.importing import corpus_name_is_valid
-from annotation.formats.files.text import short_repr
 from annotation.formats.names import is_plain_name
 from annotation.models import Account, Corpus, Job
+from phrasebox.text_files import short_repr
 
 #: Bytes of a part at most, files of an upload, uploads of an account at a time, folders within folders.
 PART_BYTES = 8 * 2**20

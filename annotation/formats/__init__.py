@@ -6,13 +6,13 @@ They are imported then and not before: whoever needs `base` or `text` alone load
 import sys
 from typing import TYPE_CHECKING, Any
 
-from annotation.common.registry import discover
 from annotation.formats import base
+from phrasebox.registry import discover
 
 if TYPE_CHECKING:
-    from annotation.formats.base import FORMATS, Format, FormatError, Written
+    from annotation.formats.base import FORMATS, Format, Written
 
-__all__ = ["FORMATS", "Format", "FormatError", "Written"]
+__all__ = ["FORMATS", "Format", "Written"]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,29 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from annotation.common.plug_ins import PlugInFolders
-from annotation.common.registry import Registry
 from annotation.protocol.terms import ImageRecord
-
-
-class FormatError(ValueError):
-    """A source that cannot be read: names the file, the line, what was found and what was expected.
-
-    `str()` is one line, fit to be shown as it is.
-    """
-
-    def __init__(
-        self, problem: str, *, file: Path | str, line: int | None = None, expected: str = ""
-    ) -> None:
-        self.problem = problem
-        self.file = str(file)
-        self.line = line
-        self.expected = expected
-        #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
-        self.found_nothing = False
-        where = self.file if line is None else f"{self.file}, line {line}"
-        hint = f"; expected {expected}" if expected else ""
-        super().__init__(f"{where}: {problem}{hint}")
+from phrasebox.plug_ins import PlugInFolders
+from phrasebox.registry import Registry
+from phrasebox.text_files import FormatError
 
 
 @dataclass(slots=True)

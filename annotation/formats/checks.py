@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import Format, FormatError, Written
+from annotation.formats.base import Format, Written
 from annotation.formats.contents import RECORD_CONTENTS
-from annotation.formats.files.text import short_repr
 from annotation.formats.names import PLAIN_NAME, is_plain_name
 from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
+from phrasebox.text_files import FormatError, short_repr
 
 #: A record, the file it stands in, and its line where the format has lines.
 Found = tuple[ImageRecord, Path, int | None]

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_MENTIONS
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.numbering import Numbering
 from annotation.formats.problems import tell_problem
@@ -31,7 +30,8 @@ from annotation.protocol.terms import (
     ImageRecord,
     LayerRecord,
 )
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.tokens import tokenise
+from phrasebox.text_files import FormatError, open_new, short_repr
 
 _SHAPE = (
     '{"images": [{"id": 1, "file_name": ...}], "annotations": [{"id": 1, "image_id": 1, "caption": ...}]}'

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import MOST_PER_IMAGE, Found, checked_records, writable
 from annotation.formats.contents import ALL_CONTENTS, LEFT_OUT_ORDER
 from annotation.formats.entities_notation import (
@@ -33,10 +33,10 @@ from annotation.formats.entities_notation import (
     print_sentence,
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
-from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
 from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
 SPLITS = ("train", "restval", "val", "test")

@@ -17,9 +17,8 @@ from xml.sax.saxutils import escape
 import defusedxml.sax
 from defusedxml.common import DefusedXmlException
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
 from annotation.protocol.terms import NOT_VISUAL, Box, LayerObject
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _FLAGS = ("scene", "nobndbox")

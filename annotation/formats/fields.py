@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import short_repr
+from phrasebox.text_files import FormatError, short_repr
 
 _REQUIRED: Any = object()
 

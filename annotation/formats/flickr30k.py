@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.json_stream import members
-from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
 from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.text_files import FormatError, open_new, short_repr
 
 _SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
 _PICTURES = "flickr30k-images"

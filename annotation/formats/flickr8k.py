@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
-from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 LINE = "name.jpg#number<TAB>caption"
 TOKEN_FILE = "Flickr8k.token.txt"

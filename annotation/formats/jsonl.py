@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.fields import Fields
-from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, only_file
 from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import (
@@ -25,6 +24,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 _NAME = "phrasebox-corpus"
 _VERSION = 1

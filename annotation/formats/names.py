@@ -3,8 +3,8 @@
 from os.path import splitext
 from pathlib import Path
 
-from annotation.formats.base import FormatError
 from annotation.protocol.terms import ImageRecord
+from phrasebox.text_files import FormatError
 
 PICTURE_EXTENSIONS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 

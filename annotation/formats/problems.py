@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from annotation.formats.base import FormatError
+from phrasebox.text_files import FormatError
 
 ProblemListener = Callable[[FormatError], None]
 

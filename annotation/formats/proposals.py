@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from annotation.protocol.contents import corners
 from annotation.protocol.machines import Proposals, ProposedBox, best_first
 from annotation.protocol.terms import Box
+from phrasebox.text_files import FormatError, lines
 
 _SHAPE = '{"image": KEY, "boxes": {"0:1-3": [[xmin, ymin, xmax, ymax, chance], ...]}}'
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from annotation.formats.base import FormatError
 from annotation.formats.checks import MOST_PER_IMAGE
-from annotation.formats.files.text import short_repr
+from phrasebox.text_files import FormatError, short_repr
 
 #: KiB of pages that SQLite may keep in memory.
 CACHE = 8 * 1024

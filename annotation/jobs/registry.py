@@ -23,7 +23,7 @@ from annotation.common.operations import (
     plain_result,
     read_request,
 )
-from annotation.common.registry import Registry
+from phrasebox.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
 F = TypeVar("F", bound=Work)

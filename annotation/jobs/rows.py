@@ -18,12 +18,12 @@ from django.db.models import Q
 from annotation import audit
 from annotation.common import database
 from annotation.common.operations import Operation, OperationContext, plain_request
-from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import JOB_ENDED
+from phrasebox.registry import UnknownName
 
 #: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
 LOST = 40.0

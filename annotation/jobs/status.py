@@ -10,12 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
-from annotation.common.registry import UnknownName
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.jobs.registry import job_kind_named, kinds_of_other_apps
 from annotation.jobs.rows import SweptJobs, cancel_job, remaining, resume_job, sweep_jobs
 from annotation.models import Account, Job
 from annotation.selectors.scopes import within_scope
+from phrasebox.registry import UnknownName
 
 #: States of jobs in words.
 JOB_STATES: dict[str, str | Promise] = {

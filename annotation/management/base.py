@@ -22,12 +22,12 @@ from django.db import OperationalError, ProgrammingError
 from tqdm import tqdm
 
 from annotation.common.by_command import for_terminal
-from annotation.common.registry import UnknownName
 from models_core.memory import NotEnoughMemory, memory_errors
+from phrasebox.registry import UnknownName
 
 _T = TypeVar("_T")
 #: A bootstrap over fewer images says so beside its interval; as
-#: `evaluation.agreement.estimates.FEW_CLUSTERS`.
+#: `phrasebox.agreement.estimates.FEW_CLUSTERS`.
 FEW_IMAGES = 10
 
 #: Seconds before a bar is shown on a terminal, and between two lines elsewhere.

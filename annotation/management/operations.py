@@ -198,7 +198,7 @@ def _value(one: RequestField, given: Any) -> Any:
 
 def _parts(one: RequestField, text: Any) -> list[Any]:
     """What one argument lists, separated by commas; a file's name may have some, and a list in the list."""
-    nested = one.rule.each is not None and one.rule.each.sort == "array"
+    nested = one.rule.element is not None and one.rule.element.sort == "array"
     if not isinstance(text, str) or one.upload is not None or one.server_file is not None or nested:
         return [text]
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -17,7 +17,6 @@ from annotation.common.operations import (
     register,
     request_fields,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.archives import DownloadExpired
 from annotation.datasets.contents import answer_files, arrow_tables
@@ -30,6 +29,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.campaign import summaries
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.left_out import missing_from_export
+from phrasebox.registry import UnknownName
 
 MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
 MAY_RUN = Has((RESEARCHER,), on="campaign")

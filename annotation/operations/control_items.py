@@ -5,14 +5,14 @@ from django.utils.translation import ngettext
 
 from annotation.common.operations import CommandLine, FormPage, Rest, register
 from annotation.common.plain_text import plain_table
-from annotation.common.registry import UnknownName
 from annotation.datasets.layers import LayerBehind
-from annotation.formats.base import FormatError
 from annotation.moderation import control_items
 from annotation.moderation import control_requests as requests
 from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
 from annotation.protocol.questions import QUESTIONS
 from annotation.quality.controls import BadItem, BadItems
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
 _SKIPPED = 20

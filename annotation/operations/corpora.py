@@ -6,7 +6,6 @@ from django.utils.translation import ngettext
 from annotation.campaigns import phrases
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, importing, licences
 from annotation.datasets.contents import arrow_tables, figures, images
@@ -14,13 +13,14 @@ from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.exporting import ExportError
 from annotation.datasets.layers import LayerBehind
 from annotation.datasets.source_problems import IntakeError
-from annotation.formats import FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
 from annotation.operations.texts.datasets import dataset_text, imported_corpus_text
 from annotation.selectors.corpora import AmbiguousLayer
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")

@@ -3,9 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import JobError, status
+from phrasebox.registry import UnknownName
 
 _TAG, _ONE = "jobs", "jobs/<int:job>"
 _ITS_RESEARCHERS, _JOB = Has((RESEARCHER,), on="job"), CommandLine(positional=("job",))

@@ -17,11 +17,11 @@ from annotation.common.operations import (
 )
 from annotation.common.plain_text import plain_table
 from annotation.common.roles import RESEARCHER
-from annotation.formats.base import FormatError
 from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines import listing
 from annotation.selectors.machines.reports import MachineReport
 from annotation.selectors.machines.savings import MachineSaving
+from phrasebox.text_files import FormatError
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _TAG = "machines"

@@ -8,10 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from annotation.campaigns.drafts import fields, requests
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.plain_text import pages_text, plain_table
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
-from annotation.formats.base import FormatError
 from annotation.jobs import JobError
 from annotation.jobs.kinds import open_images
 from annotation.jobs.status import JobStatus
@@ -19,6 +17,8 @@ from annotation.models import Campaign
 from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN
 from annotation.operations.texts.campaign import alarm_lines
 from annotation.protocol.campaign_settings import CampaignError
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _RESEARCHERS = Has((RESEARCHER,), corpora=True)
 _PLAN = {

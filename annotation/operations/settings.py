@@ -15,11 +15,11 @@ from annotation.common.operations import (
     Rest,
     register,
 )
-from annotation.common.registry import UnknownName
 from annotation.instructions import publishing
 from annotation.operations.campaigns import MAY_READ, MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
 from annotation.protocol.boxes import TRANSITIONS, Transition, mermaid
 from annotation.protocol.campaign_settings import CampaignError
+from phrasebox.registry import UnknownName
 
 _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
 

@@ -6,13 +6,13 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.locks import Busy
 from annotation.common.operations import File, FormPage, Has, Rest, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.source_problems import IntakeError
 from annotation.datasets.uploads import NoSuchUpload, UploadRefused
-from annotation.formats import FormatError
 from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import corpus_uploads as uploads
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _TAG, _ONE, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
 _READING = (UploadRefused, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)

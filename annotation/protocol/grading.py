@@ -15,9 +15,9 @@ Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.common.registry import UnknownName
 from annotation.protocol.kinds import Grader, kind_of
 from annotation.protocol.trust_settings import TrustSettings
+from phrasebox.registry import UnknownName
 
 GRADES = (1, 2, 3, 4)
 

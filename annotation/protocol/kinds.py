@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.common.registry import Registry
 from annotation.protocol.words import gettext_noop as _
+from phrasebox.registry import Registry
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
 #: image and caption, or a page of several images with captions. The last three are only counted.

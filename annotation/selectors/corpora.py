@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from annotation.common.by_command import with_known
-from annotation.common.registry import UnknownName
 from annotation.models import Corpus, Image, Layer
+from phrasebox.registry import UnknownName
 
 
 class AmbiguousLayer(ValueError):

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.common.registry import Registry, UnknownName
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, erring
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
+from phrasebox.registry import Registry, UnknownName
 
 #: What the API tells of a task, and how an image's name becomes its key -> the task's content.
 Content = Callable[[Mapping[str, Any], Callable[[str], str]], dict[str, Any]]

@@ -17,10 +17,10 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from annotation.common.operations import OneOf
-from annotation.common.registry import Registry
 from annotation.protocol.questions import DRAWING_WAYS, FLAGS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
 from annotation.task_types.shown import ShownImage
+from phrasebox.registry import Registry
 
 TranslatableText = str | Promise
 

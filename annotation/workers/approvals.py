@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import Help, NewFile, OneOf, OperationContext
-from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.workers.payments import PaymentError, currency_of, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS, PlatformName
+from phrasebox.spreadsheets import escape_formula
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"

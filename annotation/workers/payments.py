@@ -20,13 +20,13 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import invalid
-from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Bonus, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text, currency_digits, payable_amount, smallest_amount
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import bonuses, hourly, money, paid, units
 from annotation.selectors.campaign.sums import earned
+from phrasebox.spreadsheets import escape_formula
 
 #: Lines of the ledger read at once.
 LEDGER_LINES_PER_QUERY = 2_000

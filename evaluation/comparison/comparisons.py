@@ -22,10 +22,10 @@ from evaluation.comparison.scoring import (
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
-from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of
-from evaluation.significance.randomisation import ROUNDS
+from phrasebox.metrics.table import METRICS
+from phrasebox.significance.randomisation import ROUNDS
 
 #: Columns for what a run did not rank.
 NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.agreement.estimates import Bootstrap
-from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.resampling import Interval, figure_interval
-from evaluation.significance.tables import holm, mark
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.selection import CUTOFFS
 from models_core.systems.cross_validation import CrossValidation
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.significance.mcnemar_test import mcnemar
+from phrasebox.significance.resampling import Interval, figure_interval
+from phrasebox.significance.tables import holm, mark
 
 #: What is tested, and against which system by default: the best of the nearest neighbours in print.
 TESTED = 10

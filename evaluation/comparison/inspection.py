@@ -8,8 +8,8 @@ import numpy as np
 
 from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.scoring import score
-from evaluation.metrics import METRICS
 from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
+from phrasebox.metrics import METRICS
 
 #: How many items of a ranking are shown, and the measure by which queries are told apart.
 _TOP = 10

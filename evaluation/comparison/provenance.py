@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
-from annotation.common.registry import UnknownName
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import SeenImages, System
+from phrasebox.registry import UnknownName
 
 Hashes = NDArray[np.uint64]
 

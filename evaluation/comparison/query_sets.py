@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import OF_RUN, BadSubset, Subset, subset_named
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Run
 from evaluation.selectors import CorpusNames, Queries, batch_of, names_of, run_named
+from phrasebox.text_files import FormatError, lines
 
 IMAGE, CAPTION = "image", "caption"
 #: What asks in a direction.

@@ -24,10 +24,7 @@ from numpy.typing import NDArray
 
 from evaluation.comparison.query_sets import ASKS, ranked_queries
 from evaluation.comparison.subsets import Subset
-from evaluation.metrics.judged import NO_GRADE, POOLED, Judged, judged
-from evaluation.metrics.ranked import Ranked, from_lists
 from evaluation.models import QrelsRow, QrelsSnapshot, Run
-from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import (
     CANDIDATES,
     captions_of_images,
@@ -36,6 +33,9 @@ from evaluation.selectors import (
     rankings_of,
     stored_queries,
 )
+from phrasebox.metrics.judgments import NO_GRADE, POOLED, Judged, judged
+from phrasebox.metrics.ranked import Ranked, from_lists
+from phrasebox.relevance.qrels import rule_named
 
 RowIds = NDArray[np.int64]
 

@@ -37,17 +37,17 @@ from evaluation.comparison.ranked_runs import (
 )
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.metrics import METRICS
-from evaluation.metrics.scoring import Score, evaluate
-from evaluation.metrics.sums import number_of
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import names_of
-from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.pairing import shared_images
-from evaluation.significance.preference import Preference, preference
-from evaluation.significance.randomisation import ROUNDS, of_means, of_median
-from evaluation.significance.tables import holm, mark
+from phrasebox.metrics import METRICS
+from phrasebox.metrics.scoring import Score, evaluate
+from phrasebox.metrics.sums import number_of
+from phrasebox.relevance.qrels import rule_named
+from phrasebox.significance.mcnemar_test import mcnemar
+from phrasebox.significance.pairing import shared_images
+from phrasebox.significance.preference import Preference, preference
+from phrasebox.significance.randomisation import ROUNDS, of_means, of_median
+from phrasebox.significance.tables import holm, mark
 
 DEFAULT_MEASURES = (
     *("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10"),

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of
 from models_core.systems.cross_validation import make_folds
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError, lines
 
 #: A fold and how many there are.
 FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from annotation.common.registry import Registry
 from evaluation.formats.figure_tables import Table
+from phrasebox.registry import Registry
 
 if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
     from matplotlib.figure import Figure

@@ -18,9 +18,9 @@ from annotation.figures.style import (
 )
 from evaluation.figures.base import Plot, figure_kind, rows_by
 from evaluation.formats.figure_tables import Cell, Table
-from evaluation.metrics.table import METRICS
 from evaluation.report_data.directions import DirectionTable, basis_of_directions
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of
+from phrasebox.metrics.table import METRICS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

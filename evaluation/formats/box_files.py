@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from annotation.formats.base import FormatError
 from annotation.formats.fields import Fields
-from annotation.formats.files.text import lines, short_repr
-from evaluation.formats.arrays import open_arrays
-from evaluation.formats.scores import ids_of, named_array
+from phrasebox.formats.arrays import open_arrays
+from phrasebox.formats.scores import ids_of, named_array
+from phrasebox.text_files import FormatError, lines, short_repr
 
 #: How the names of such files end.
 BOX_SUFFIXES = (".csv", ".json", ".npz")

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, short_repr
+from phrasebox.text_files import FormatError, lines, short_repr
 
 _COLUMNS = 10
 _ID, _FORM, _HEAD, _RELATION = 0, 1, 6, 7

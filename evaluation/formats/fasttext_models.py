@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes
+from phrasebox.text_files import FormatError, open_bytes
 
 #: How such a file begins.
 _BEGINNING = b"\xba\x16\x4f\x2f"

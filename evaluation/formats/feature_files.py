@@ -15,13 +15,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
-from evaluation.formats.arrays import SUFFIXES, open_arrays
-from evaluation.formats.embeddings import EmbeddedSide, read_embeddings
 from evaluation.formats.fasttext_models import FastTextModel, is_fasttext_model
-from evaluation.formats.scores import named_array
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
+from phrasebox.formats.arrays import SUFFIXES, open_arrays
+from phrasebox.formats.embeddings import EmbeddedSide, read_embeddings
+from phrasebox.formats.scores import named_array
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 #: Kinds of items that a file of features describes.
 DescribedItems = Literal["images", "captions", "regions", "words"]

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from annotation.common.registry import Registry
-from annotation.common.spreadsheets import escape_formula
 from evaluation.formats.figure_basis import FigureBasis
+from phrasebox.registry import Registry
+from phrasebox.spreadsheets import escape_formula
 
 _ESCAPED = str.maketrans(
     {

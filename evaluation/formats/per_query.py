@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotation.common.spreadsheets import escape_formula
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_new, whole_file
+from phrasebox.spreadsheets import escape_formula
+from phrasebox.text_files import FormatError, open_new, whole_file
 
 Rows = Sequence[Mapping[str, Any]]
 

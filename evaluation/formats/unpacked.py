@@ -3,9 +3,9 @@
 import zipfile
 from pathlib import Path
 
-from annotation.formats.files.text import unpacked_size
-from evaluation.formats.arrays import SUFFIXES
 from evaluation.formats.feature_files import FEATURE_SUFFIXES, unpacked_bytes
+from phrasebox.formats.arrays import SUFFIXES
+from phrasebox.text_files import unpacked_size
 
 
 def bytes_inside(path: Path, most: int) -> int:

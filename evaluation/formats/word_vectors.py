@@ -13,8 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 WORD_VECTOR_SUFFIXES = (".txt", ".vec", ".bin")
 #: Words that are read at a time.

@@ -104,7 +104,7 @@ class QrelsSnapshot(StoredRow):
     its originals; `pool` describes it, and what is not among the rows does not take part. Nor does it where
     judgments were frozen for a `subset` of images. Imported qrels tell their `source`, and are about what it
     `asks`: rankings for images, for captions, or, where that is empty, for both. `digest` is that of
-    `evaluation.relevance.qrels.Qrels`: over settings and rows, not over name and version.
+    `phrasebox.relevance.qrels.Qrels`: over settings and rows, not over name and version.
 
     `queries` (`QrelsQueries`) says what was asked, whatever was judged of it. Of a batch's judgments,
     `pairs_judged` of `pairs_asked` had as many answers as the batch wanted.

@@ -5,9 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from annotation.common.plain_text import pages_text, plain_table
-from evaluation.agreement.estimates import Estimate
-from evaluation.pooling.unlikely import FilterLoss
-from evaluation.relevance.pair_tasks import pair_tasks
+from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.closing import ClosedBatch
 from evaluation.services.batches.collecting import Collected
 from evaluation.services.batches.launching import OpenedBatch, PlannedBatch
@@ -15,6 +13,8 @@ from evaluation.services.batches.listing import BatchStatus
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE, Reassignment
 from evaluation.services.batches.rounds import STABLE, RoundStatus
 from evaluation.services.batches.state import BatchState
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.pooling.unlikely import FilterLoss
 
 #: What helps where pages lack captions.
 _REMEDY = "they can be judged as they are; for more fillers, use a greater depth, more runs, or smaller pages"

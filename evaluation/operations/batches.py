@@ -12,14 +12,11 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.moderation.discarding import CannotDo
 from annotation.quality.controls import BadItem
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import batch_texts as texts
-from evaluation.pooling.pools import BadPool
 from evaluation.services.batches import (
     closing,
     collecting,
@@ -30,6 +27,9 @@ from evaluation.services.batches import (
 )
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.pooling.pools import BadPool
+from phrasebox.registry import UnknownName
 
 _ON_BATCH = Has((RESEARCHER,), on="batch", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)

@@ -13,10 +13,7 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import set_texts as texts
 from evaluation.operations.score_texts import report_command
 from evaluation.services.captions import judging, scoring, sets, writing
@@ -24,6 +21,9 @@ from evaluation.services.captions.figures import tables_of_captions
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import CAPTION_SETS
+from phrasebox.metrics.meteor import MeteorFailed, MeteorMissing
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=CAPTION_SETS,

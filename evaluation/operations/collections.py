@@ -3,11 +3,11 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.services import collection_requests as asked
 from evaluation.services import feature_requests
+from phrasebox.registry import UnknownName
 
 _OF_SERVER = Has((RESEARCHER,), server=True)
 _ERRORS = (UnknownName, OSError, ValueError)

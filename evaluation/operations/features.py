@@ -4,12 +4,12 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as asked
 from evaluation.services.stored import InUse
+from phrasebox.registry import UnknownName
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)

@@ -12,16 +12,16 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from annotation.formats.base import FormatError
-from evaluation.agreement.estimates import AgreementError
 from evaluation.operations import judgment_texts as texts
-from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import agreements, importing, listing
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
+from phrasebox.agreement.estimates import AgreementError
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.scales import BadScale
+from phrasebox.text_files import FormatError
 
 register_stored(
     StoredThing(
@@ -75,4 +75,5 @@ register(
         example={"judgments": "harbour:grades", "resamples": 100},
     ),
     command=CommandLine(positional=("file",), text=texts.agreement_text, layouts=texts.AGREEMENT_LAYOUTS),
+    page=FormPage(table=texts.agreement_page_table),
 )

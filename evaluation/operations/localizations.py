@@ -13,7 +13,6 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.operations.score_texts import report_command
@@ -22,6 +21,7 @@ from evaluation.services.localizations.tables import remarks_on_localization, ta
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
+from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=LOCALIZATION_SETS,

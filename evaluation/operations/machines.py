@@ -6,9 +6,9 @@ from annotation.campaigns import CampaignError
 from annotation.campaigns.machines import TEACH_JOB
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.services.machines import lessons, stored_proposers
+from phrasebox.registry import UnknownName
 
 register(
     name=TEACH_JOB,

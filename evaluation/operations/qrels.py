@@ -13,17 +13,17 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from annotation.formats.base import FormatError
 from evaluation.comparison.subsets import BadSubset
 from evaluation.operations import judgment_texts as texts
-from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.scales import BadScale
+from phrasebox.text_files import FormatError
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)

@@ -13,14 +13,14 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
 from evaluation.services.reports.request import ReportRefused
 from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import REPORTS
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.registry import UnknownName
 
 
 def _built_text(built: BuiltReport) -> str:

@@ -13,17 +13,17 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from annotation.formats.base import FormatError
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.operations import run_texts as texts
 from evaluation.services.common import ImportRefused
 from evaluation.services.runs import figures, files, listing, queries
 from evaluation.services.stored import InUse, remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 _ON_RUN = Has((RESEARCHER,), on="run", corpora=True)
 _SCORING = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)

@@ -4,12 +4,12 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, Has, register
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import study_texts as texts
 from evaluation.services import hodosh
 from evaluation.services.batches import recorded_judges
 from evaluation.services.systems import cross_validation
+from phrasebox.registry import UnknownName
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)

@@ -11,12 +11,12 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import system_texts as texts
 from evaluation.services.alignments import decoding
 from evaluation.services.runs import ranking
 from evaluation.services.systems import listing, training, training_requests, upload
+from phrasebox.registry import UnknownName
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)

@@ -13,7 +13,6 @@ from annotation.common.operations import (
     register,
     register_stored,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.operations.score_texts import report_command
@@ -22,6 +21,7 @@ from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging import judging, listing, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
+from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=TAG_SETS,

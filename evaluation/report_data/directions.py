@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement.estimates import Bootstrap
 from evaluation.formats.figure_basis import FigureBasis, basis_of_several
 from evaluation.formats.figure_tables import Weight, finite_or_none
-from evaluation.metrics.scoring import Score
-from evaluation.metrics.table import METRICS
-from evaluation.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.metrics.scoring import Score
+from phrasebox.metrics.table import METRICS
+from phrasebox.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
 
 ANNOTATION_TABLE = "annotation"
 #: Upper ends of the bins of ranks; beyond the last is a bin of its own, and what was not retrieved.

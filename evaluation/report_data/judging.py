@@ -1,6 +1,6 @@
 """Those who judged: how many answers pairs have, how far they agree, and what a threshold changes.
 
-Coefficients are those of `evaluation.agreement`, with intervals that draw whole images. The sweep holds
+Coefficients are those of `phrasebox.agreement`, with intervals that draw whole images. The sweep holds
 each answer against the mean of the other answers to its pair, cut at every threshold: where kappa is
 highest, a single judge agrees best with what the others settle. With a second set of judgments of the same
 pairs (experts, say) the sets' means are compared with each other, as in Table 10 of Hodosh et al. 2013.
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
-from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
-from evaluation.agreement.summary import Resampling
-from evaluation.agreement.thresholds import Sweep, sweep
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.relevance.pairs import JudgedPair
+from phrasebox.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
+from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
+from phrasebox.agreement.summary import Resampling
+from phrasebox.agreement.thresholds import Sweep, sweep
+from phrasebox.relevance.pairs import JudgedPair
 
 #: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
 MOST_ROWS, MOST_COLUMNS = 9, 12

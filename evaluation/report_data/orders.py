@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluation.report_data.directions import DirectionTable
-from evaluation.significance.tables import kendall, spearman
+from phrasebox.significance.tables import kendall, spearman
 
 #: Which of a report's measures stand for the originals and for the judgments, the first that is there.
 BY_ORIGINALS = ("R@10", "R@5", "R@1", "median rank")

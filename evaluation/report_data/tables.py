@@ -6,14 +6,14 @@ Shares are in per cent in tables for reading; `tidy` holds every figure unrounde
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
-from evaluation.agreement.shares import WILSON
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Marked, Table
-from evaluation.metrics.table import METRICS
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import OrderAgreement
+from phrasebox.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
+from phrasebox.agreement.shares import WILSON
+from phrasebox.metrics.table import METRICS
 
 #: What marks and emphasis mean, below every table that has them.
 _MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."

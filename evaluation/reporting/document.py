@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.agreement.estimates import FEW_CLUSTERS
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import Plot
 from evaluation.formats.figure_basis import FigureBasis
@@ -19,6 +18,7 @@ from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
 from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, basis_of_tags, tag_remarks, tag_tables
+from phrasebox.agreement.estimates import FEW_CLUSTERS
 
 #: Raised where what a report's files mean changes.
 REPORT_DEFINITION = 1

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from evaluation.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, RelevanceRule
+from phrasebox.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, RelevanceRule
 
 UnjudgedConvention = Literal["irrelevant", "left out", "originals relevant"]
 

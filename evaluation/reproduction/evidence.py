@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import short_repr
 from annotation.formats.flickr8k import Flickr8k
 from annotation.protocol.terms import ImageRecord
-from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
-from evaluation.metrics.captioning import grams
-from evaluation.metrics.overlap import Entries, Overlap, content_words, words
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.reproduction.conventions import Conventions
-from models_core.features.text.stopwords import STOP_WORDS
+from phrasebox.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
+from phrasebox.metrics.captioning import grams
+from phrasebox.metrics.overlap import Entries, Overlap, content_words, words
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.text.stopwords import STOP_WORDS
+from phrasebox.text_files import FormatError, short_repr
 
 #: The number of the caption that stands for its image in the pool.
 POOL = 2

@@ -16,8 +16,8 @@ from models_core.features.text.aligned import Tagged, aligned, word_classes
 from models_core.features.text.distributional import distributional, frequent
 from models_core.features.text.lemmas import Lemmatiser, Word
 from models_core.features.text.lin import Lin
-from models_core.features.text.similarity import WordKernel
 from models_core.features.text.wordnet import WordNet
+from phrasebox.kernels.similarity import WordKernel
 
 TABLE = "Figure 3"
 ALIGNMENT, CAPTIONS, BNC, LIN = "alignment", "distributional, captions", "distributional, BNC", "Lin"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.agreement.estimates import Estimate
-from evaluation.agreement.thresholds import Retrieval, retrieval, sweep
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions, UnjudgedConvention
 from evaluation.reproduction.evidence import REFERENCES, Evidence, ExpertScores
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.agreement.thresholds import Retrieval, retrieval, sweep
 
 #: Below every distance between two scores: keeps "=" at the top of a scale where comparisons are strict.
 _HAIR = 1e-6

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evaluation.agreement.coefficients import MEASUREMENT_LEVELS, as_ratings, krippendorff
-from evaluation.relevance.qrels import RELEVANCE_RULES, QrelsSettings, freeze_pairs
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions
@@ -20,7 +18,9 @@ from evaluation.reproduction.measures import (
     lay_scores,
     top,
 )
-from models_core.features.text.stopwords import STOP_WORDS
+from phrasebox.agreement.coefficients import MEASUREMENT_LEVELS, as_ratings, krippendorff
+from phrasebox.relevance.qrels import RELEVANCE_RULES, QrelsSettings, freeze_pairs
+from phrasebox.text.stopwords import STOP_WORDS
 
 FEWEST = 5
 #: The level of the printed alpha, surely: grades from 1 to 4, of which means are taken.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from evaluation.agreement.estimates import Estimate
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import KAPPA, PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions
@@ -18,7 +17,8 @@ from evaluation.reproduction.measures import (
     top,
 )
 from evaluation.reproduction.printed_systems import AUTOMATIC, COLUMN_OF_DIRECTION, HUMAN
-from evaluation.significance.tables import kendall, spearman
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.significance.tables import kendall, spearman
 
 
 def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:

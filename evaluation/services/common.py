@@ -11,9 +11,9 @@ from django.conf import settings
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import OperationContext
-from annotation.formats.base import FormatError
 from evaluation.models.stored import StoredPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
+from phrasebox.text_files import FormatError
 
 #: Rows written in one transaction.
 ROWS_PER_INSERT = 2_000

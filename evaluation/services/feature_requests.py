@@ -20,7 +20,6 @@ from annotation.common.operations import (
     StoredKind,
     invalid,
 )
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -53,6 +52,7 @@ from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.weak.collections import weak_collection, weak_collections
+from phrasebox.registry import UnknownName
 
 FEATURE_FILES = ServerFile("features", (*FEATURE_SUFFIXES, *WORD_VECTOR_SUFFIXES))
 _VECTOR_FILES = ServerFile("features", FEATURE_SUFFIXES)

@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf
-from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
+from phrasebox.agreement.summary import Resampling
 
 #: In the place of a split: all images.
 EVERY_IMAGE = "all"

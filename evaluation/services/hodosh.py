@@ -8,11 +8,8 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
-from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.reproduction.evidence import LEMMAS, Evidence
 from evaluation.reproduction.figure3 import Figure3, make_figure3, tagged
 from evaluation.reproduction.report import ReproductionReport, reproduce
@@ -20,6 +17,9 @@ from evaluation.selectors import judged_pairs, judgment_set, names_of
 from evaluation.services.systems.sources import WordNetField, wordnet_folder
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.features.text.wordnet import WordNet, WordNetMissing
+from phrasebox.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.text_files import FormatError
 
 _Folder = Annotated[Path, FileUpload()]
 

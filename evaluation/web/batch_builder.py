@@ -21,7 +21,7 @@ from annotation.selectors.scopes import Corpus
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import JudgmentSet, Run
-from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
+from evaluation.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.selectors import BATCH_FORMAT
 from evaluation.services.batches.launching import PlannedBatch
 from evaluation.services.batches.stored_answers import reusable

@@ -22,9 +22,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Batch, QrelsSnapshot
-from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.qrels import RELEVANCE_RULES
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import judgments_source
 from evaluation.services.batches.collecting import staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
@@ -33,6 +31,8 @@ from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, offer_choices
 from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_made
+from phrasebox.relevance.grades import GRADED_RULES
+from phrasebox.relevance.qrels import RELEVANCE_RULES
 
 #: Batches on a page, and judges on a batch's.
 _PAGE, MOST_JUDGES = 30, 100

@@ -17,13 +17,13 @@ from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import sent_request
 from evaluation.comparison.comparisons import table_of_comparison
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
-from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.runs import RUN_REFUSALS, chosen_qrels, figure_form, with_chosen
+from phrasebox.metrics.table import METRICS
 
 #: What is downloaded, and as what.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}

@@ -16,14 +16,14 @@ from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from evaluation.comparison.query_sets import ASKS, query_remarks
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
-from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import QrelsCounts, counts_of
 from evaluation.services.stored_kinds import QRELS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, newest_page
 from evaluation.web.job_lines import job_lines, pages_of_made
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.relevance.qrels import rule_named
 
 _KINDS = ("freeze_qrels",)
 #: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
@@ -107,7 +107,7 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
 def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
     """Versions with what they hold; it is counted once, since a version never changes."""
     rows = list(rows)
-    keys = {row.pk: f"evaluation.relevance.qrels.{row.pk}.{row.digest}" for row in rows}
+    keys = {row.pk: f"phrasebox.relevance.qrels.{row.pk}.{row.digest}" for row in rows}
     known = cache.get_many(list(keys.values()))
     counted = counts_of([row for row in rows if keys[row.pk] not in known])
     cache.set_many({keys[row]: counts for row, counts in counted.items()})

@@ -11,18 +11,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, for_roles_on
 from annotation.web.staff.frame import query_string as as_query
 from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus
 from evaluation.services.runs.queries import values_under
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.runs import RUN, chosen_qrels
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.registry import UnknownName
 
 #: Queries on a page of the list.
 QUERIES_PER_PAGE = 50

@@ -13,12 +13,10 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.common.operations import operation_named
-from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
-from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, TagSet
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused
@@ -27,6 +25,8 @@ from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.job_lines import job_lines, pages_of_made
 from evaluation.web.sent_forms import SentForm, offer_rows, sent_form
+from phrasebox.metrics.table import METRICS
+from phrasebox.registry import UnknownName
 
 _KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.

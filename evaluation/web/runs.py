@@ -7,15 +7,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm, sent_request
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
 from evaluation.services.runs.files import tied_queries
@@ -24,6 +21,9 @@ from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits, text_parameter
 from evaluation.web.sent_forms import sent_form
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 #: Runs on a page.
 RUNS_PER_PAGE = 50

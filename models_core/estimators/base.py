@@ -19,9 +19,9 @@ from scipy import sparse
 
 from models_core.checked_fields import BadField
 from models_core.checkpoints import Checkpoints
-from models_core.device import CPU
 from models_core.phase_cache import PhaseProgress, no_progress
-from models_core.scoring.tiles import Scores
+from phrasebox.device import CPU
+from phrasebox.scoring.tiles import Scores
 
 Matrix = NDArray[np.float64]
 #: An image asks for captions, or a caption for images.
@@ -72,9 +72,9 @@ class RaggedRows:
         places = np.asarray(chosen, np.intp)
         return replace(self, begin=self.begin[places], end=self.end[places])
 
-    def item(self, place: int) -> NDArray[Any]:
+    def item(self, index: int) -> NDArray[Any]:
         """The rows of an item."""
-        return self.values[self.begin[place] : self.end[place]]
+        return self.values[self.begin[index] : self.end[index]]
 
     def joined(self) -> NDArray[Any]:
         """The rows of all items, one after the other: copied only where they do not lie so."""
@@ -99,14 +99,14 @@ class RaggedRows:
         known: dict[Any, int] = {}
         firsts: list[int] = []
         which = np.empty(len(self), np.intp)
-        for place, head in enumerate(heads):
-            key: Any = place
+        for index, head in enumerate(heads):
+            key: Any = index
             if often[head] > 1:
-                rows = np.ascontiguousarray(self.values[self.begin[place] : self.end[place]])
+                rows = np.ascontiguousarray(self.values[self.begin[index] : self.end[index]])
                 key = head[0], hashlib.blake2b(rows.tobytes(), digest_size=16).digest()
-            which[place] = known.setdefault(key, len(firsts))
-            if which[place] == len(firsts):
-                firsts.append(place)
+            which[index] = known.setdefault(key, len(firsts))
+            if which[index] == len(firsts):
+                firsts.append(index)
         return np.asarray(firsts, np.intp), which
 
     def padded(self, chosen: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -115,10 +115,10 @@ class RaggedRows:
         places = np.asarray(chosen, np.intp)
         counts = self.counts[places]
         there = np.arange(max(1, counts.max(initial=0))) < counts[:, None]
-        found = np.zeros((*there.shape, *self.values.shape[1:]), self.dtype)
-        for row, place in enumerate(places):
-            found[row, : counts[row]] = self.item(int(place))
-        return found, there
+        values = np.zeros((*there.shape, *self.values.shape[1:]), self.dtype)
+        for row, index in enumerate(places):
+            values[row, : counts[row]] = self.item(int(index))
+        return values, there
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class UnitRows(RaggedRows):
         """Single precision."""
         return np.dtype(np.float32)
 
-    def item(self, place: int) -> NDArray[Any]:
+    def item(self, index: int) -> NDArray[Any]:
         """The rows of an item, with length 1."""
-        return rows_of_length_1(np.asarray(super().item(place), np.float32))
+        return rows_of_length_1(np.asarray(super().item(index), np.float32))
 
     def joined(self) -> NDArray[Any]:
         """The rows of all items, with length 1."""
@@ -248,8 +248,8 @@ class FitContext:
 
     def rng(self, phase: str) -> np.random.Generator:
         """Dice of this phase alone: a phase that is not done again shifts no draw of another."""
-        told = hashlib.sha256(phase.encode()).digest()[:8]
-        return np.random.default_rng([self.seed, int.from_bytes(told)])
+        digest = hashlib.sha256(phase.encode()).digest()[:8]
+        return np.random.default_rng([self.seed, int.from_bytes(digest)])
 
 
 #: How much there is to learn from, by the names below: images, captions, and numbers of a row of each; images
@@ -285,8 +285,8 @@ def no_estimate(settings: Any, amounts: Amounts) -> float:
 
 def several_values(settings: Any) -> bool:
     """Whether a setting lists several values, of which the best is chosen."""
-    values = (getattr(settings, one.name) for one in fields(settings))
-    return any(isinstance(own, tuple) and len(set(own)) > 1 for own in values)
+    values = (getattr(settings, field.name) for field in fields(settings))
+    return any(isinstance(value, tuple) and len(set(value)) > 1 for value in values)
 
 
 def no_check(text: Any, image: Any) -> None:
@@ -367,14 +367,14 @@ def method_named(name: str) -> Method:
 
 def checked_numbers(values: ArrayLike, name: str) -> Matrix:
     """Finite real numbers as float64; raises ValueError naming the first entry that is none."""
-    found = np.asarray(values)
-    if found.dtype.kind not in "fiub":
-        raise ValueError(f"{name} is of type {found.dtype}; expected real numbers")
-    found = np.asarray(found, dtype=np.float64)
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "fiub":
+        raise ValueError(f"{name} is of type {numbers.dtype}; expected real numbers")
+    numbers = np.asarray(numbers, dtype=np.float64)
     # Sums are not finite where an entry is not, and need no matrix of truth values.
-    if not np.isfinite(found.sum()):
-        wrong = np.argwhere(~np.isfinite(found))
-        if len(wrong):
-            at = tuple(int(i) for i in wrong[0])
-            raise ValueError(f"{name} is {found[at]} at {at}; every entry must be a finite number")
-    return found
+    if not np.isfinite(numbers.sum()):
+        invalid = np.argwhere(~np.isfinite(numbers))
+        if len(invalid):
+            at = tuple(int(i) for i in invalid[0])
+            raise ValueError(f"{name} is {numbers[at]} at {at}; every entry must be a finite number")
+    return numbers

@@ -100,7 +100,7 @@ class ChosenMaps:
 
 
 def choose_maps(
-    found: Covariances,
+    covariances: Covariances,
     settings: RidgeChoice,
     powers: tuple[float, ...],
     context: FitContext,
@@ -119,7 +119,7 @@ def choose_maps(
         ridge, power = setting
         if ridge not in ridges:
             try:
-                ridges[ridge] = canonical_maps(found, settings.components, ridge)
+                ridges[ridge] = canonical_maps(covariances, settings.components, ridge)
             except SingularCovariance as error:
                 ridges[ridge], failure = None, error
             context.progress("trying ridges", len(ridges), max(len(ridges), len(settings.ridges)))
@@ -127,7 +127,10 @@ def choose_maps(
         tried.append((ridge, power, UNUSABLE if maps is None else figure_of(maps, power)))
         if len(powers) == 1:  # else maps may be asked for again; they are large
             best = grid.best(tried)[0]
-            ridges = {one: own if one == best else None for one, own in ridges.items()}
+            ridges = {
+                tried_ridge: maps_of_ridge if tried_ridge == best else None
+                for tried_ridge, maps_of_ridge in ridges.items()
+            }
     ridge, power = grid.best(tried)
     chosen = ridges[ridge]
     if chosen is None:
@@ -136,14 +139,17 @@ def choose_maps(
     return ChosenMaps(chosen, ridge, power, np.asarray(tried), grid.remarks(tried))
 
 
-def canonical_maps(found: Covariances, components: int, ridge: float) -> CanonicalMaps:
+def canonical_maps(covariances: Covariances, components: int, ridge: float) -> CanonicalMaps:
     """The leading `components` of eq. 1, or as many as there are.
 
     Raises SingularCovariance where a covariance with its ridge has no inverse, naming constant columns.
     """
-    factors = [_factor(own, ridge, name) for own, name in ((found.xx, IMAGE_VIEW), (found.yy, CAPTION_VIEW))]
+    factors = [
+        _factor(covariance, ridge, name)
+        for covariance, name in ((covariances.xx, IMAGE_VIEW), (covariances.yy, CAPTION_VIEW))
+    ]
     # K = Lx^-1 Cxy Ly^-T; its singular values are the correlations.
-    half = solve_triangular(factors[0], found.xy, lower=True)
+    half = solve_triangular(factors[0], covariances.xy, lower=True)
     whitened = solve_triangular(factors[1], half.T, lower=True).T
     left, values, right = _leading(whitened, components)
     weights = [
@@ -154,8 +160,8 @@ def canonical_maps(found: Covariances, components: int, ridge: float) -> Canonic
     peaks = np.take_along_axis(weights[0], np.abs(weights[0]).argmax(axis=0)[None], axis=0)[0]
     signs = np.where(peaks < 0, -1.0, 1.0)
     return CanonicalMaps(
-        LinearMap(found.x_mean, weights[0] * signs),
-        LinearMap(found.y_mean, weights[1] * signs),
+        LinearMap(covariances.x_mean, weights[0] * signs),
+        LinearMap(covariances.y_mean, weights[1] * signs),
         np.minimum(values, 1.0),
     )
 
@@ -201,8 +207,8 @@ def _leading(matrix: Matrix, components: int) -> tuple[Matrix, Matrix, Matrix]:
     squares, vectors = eigh(gram, subset_by_index=(size - number, size - 1))
     values = np.sqrt(np.maximum(squares[::-1], 0.0))
     vectors = vectors[:, ::-1]
-    kept = values > 1e-7 * values[0]
-    values, vectors = values[kept], vectors[:, kept]
+    retained = values > 1e-7 * values[0]
+    values, vectors = values[retained], vectors[:, retained]
     others = tall @ vectors / values
     return (vectors, values, others) if turned else (others, values, vectors)
 
@@ -254,8 +260,8 @@ class CCA(LinearEmbedder):
         are listed. Raises ValueError without held-out pairs where there is something to choose.
         """
         self._check_choice(validation)
-        found = sums_of_dataset(train, context).covariances()
-        return self.solve(found, validation, context)
+        covariances = sums_of_dataset(train, context).covariances()
+        return self.solve(covariances, validation, context)
 
     def _check_choice(self, validation: Dataset | None) -> None:
         settled = len(self.settings.ridges) == len(self._powers) == 1
@@ -266,7 +272,7 @@ class CCA(LinearEmbedder):
     def _powers(self) -> tuple[float, ...]:
         return self.settings.powers if self.settings.normalised else (0.0,)
 
-    def solve(self, found: Covariances, validation: Dataset | None, context: FitContext) -> CCA:
+    def solve(self, covariances: Covariances, validation: Dataset | None, context: FitContext) -> CCA:
         """Learn from covariances that somebody else added up; else as `fit`."""
         self._check_choice(validation)
 
@@ -274,7 +280,7 @@ class CCA(LinearEmbedder):
             self.images_, self.captions_ = maps.scaled(power)
             return self.held_out_recall(validation)
 
-        chosen = choose_maps(found, self.settings, self._powers, context, recall)
+        chosen = choose_maps(covariances, self.settings, self._powers, context, recall)
         self.ridge_, self.power_ = chosen.ridge, chosen.power
         self.images_, self.captions_ = chosen.maps.scaled(chosen.power)
         self.correlations_, self.tried_ = chosen.maps.correlations, chosen.tried
@@ -294,12 +300,12 @@ class CCA(LinearEmbedder):
     @classmethod
     def from_state(cls, settings: CCASettings, state: State) -> CCA:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.take_maps(arrays)
-        found.correlations_, found.tried_ = arrays["correlations"], arrays["tried"]
-        found.ridge_, found.power_ = said["ridge"], said["power"]
-        return found
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.take_maps(arrays)
+        restored.correlations_, restored.tried_ = arrays["correlations"], arrays["tried"]
+        restored.ridge_, restored.power_ = stored_settings["ridge"], stored_settings["power"]
+        return restored
 
 
 def _chooses(settings: CCASettings) -> bool:

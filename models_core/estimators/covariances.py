@@ -155,30 +155,30 @@ class PairedSums:
 
     def weighted(self, weight: float) -> PairedSums:
         """The sums where each pair counts `weight` times."""
-        found = PairedSums(*self.widths)
-        found.count = self.count * weight
-        found._shifts = [shift.copy() for shift in self._shifts]
-        found._sums = [weight * one for one in self._sums]
-        found._squares = [weight * one for one in self._squares]
-        found._products = weight * self._products
-        return found
+        weighted = PairedSums(*self.widths)
+        weighted.count = self.count * weight
+        weighted._shifts = [shift.copy() for shift in self._shifts]
+        weighted._sums = [weight * sums for sums in self._sums]
+        weighted._squares = [weight * sums for sums in self._squares]
+        weighted._products = weight * self._products
+        return weighted
 
     def covariances(self) -> Covariances:
         """What the sums come to. Raises ValueError for fewer than two pairs."""
         if self.count < 2:
             raise ValueError(f"covariances of {self.count} pairs; expected 2 or more")
         means = [total / self.count for total in self._sums]
-        own = []
+        view_covariances = []
         for square, mean in zip(self._squares, means, strict=True):
             full = np.triu(square) + np.triu(square, 1).T
-            own.append(full / self.count - np.outer(mean, mean))
+            view_covariances.append(full / self.count - np.outer(mean, mean))
         return Covariances(
             self.count,
             self._shifts[0] + means[0],
             self._shifts[1] + means[1],
-            own[0],
+            view_covariances[0],
             self._products / self.count - np.outer(*means),
-            own[1],
+            view_covariances[1],
         )
 
     def state(self) -> State:
@@ -191,12 +191,12 @@ class PairedSums:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PairedSums:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(*arrays["products"].shape)
-        found.count, found._products = int(settings["count"]), np.array(arrays["products"])
-        found._shifts, found._sums, found._squares = (
+        restored = cls(*arrays["products"].shape)
+        restored.count, restored._products = int(settings["count"]), np.array(arrays["products"])
+        restored._shifts, restored._sums, restored._squares = (
             [np.array(arrays[f"{name}.{side}"]) for side in "xy"] for name in ("shift", "sum", "square")
         )
-        return found
+        return restored
 
 
 def sums_of_pairs(
@@ -211,15 +211,15 @@ def sums_of_pairs(
 
     `described`, where there is one, makes of each block what is added up.
     """
-    found: PairedSums | None = None
+    sums: PairedSums | None = None
     for start in range(0, captions.shape[0], rows):
         part = slice(start, start + rows)
         blocks = images[image_of[part]], captions[part]
         if described is not None:
             blocks = described(IMAGE_VIEW, blocks[0]), described(CAPTION_VIEW, blocks[1])
-        found = found or PairedSums(blocks[0].shape[1], blocks[1].shape[1])
-        found.add(*blocks)
-    return found or PairedSums(images.shape[1], captions.shape[1])
+        sums = sums or PairedSums(blocks[0].shape[1], blocks[1].shape[1])
+        sums.add(*blocks)
+    return sums or PairedSums(images.shape[1], captions.shape[1])
 
 
 def sums_of_dataset(data: Dataset, context: FitContext, described: RowMap | None = None) -> PairedSums:
@@ -229,9 +229,9 @@ def sums_of_dataset(data: Dataset, context: FitContext, described: RowMap | None
     """
     context.progress(ADDING_UP, 0, 1)
     sum_pairs = context.sum_pairs or sums_of_pairs
-    found: PairedSums = sum_pairs(data.images, data.captions, data.image_of, described=described)
+    sums: PairedSums = sum_pairs(data.images, data.captions, data.image_of, described=described)
     context.progress(ADDING_UP, 1, 1)
-    return found
+    return sums
 
 
 def covariance_memory(x: int, y: int, pairs: int) -> float:
@@ -258,24 +258,24 @@ def memory_of_further_pairs(settings: Any, amounts: Amounts) -> float:
 
 
 def _checked(block: View, width: int, name: str) -> View:
-    found = block if isinstance(block, sparse.csr_matrix) else np.asarray(block)
-    if found.ndim != 2 or found.shape[1] != width:
-        raise ValueError(f"a block of {name} has shape {found.shape}; expected (pairs, {width})")
-    if found.dtype.kind not in "fiub":
-        raise ValueError(f"a block of {name} is of type {found.dtype}; expected real numbers")
-    single = found.dtype in (np.float16, np.float32)
-    found = found.astype(np.float32 if single else np.float64, copy=False)
+    checked = block if isinstance(block, sparse.csr_matrix) else np.asarray(block)
+    if checked.ndim != 2 or checked.shape[1] != width:
+        raise ValueError(f"a block of {name} has shape {checked.shape}; expected (pairs, {width})")
+    if checked.dtype.kind not in "fiub":
+        raise ValueError(f"a block of {name} is of type {checked.dtype}; expected real numbers")
+    single = checked.dtype in (np.float16, np.float32)
+    checked = checked.astype(np.float32 if single else np.float64, copy=False)
     # A sum is not finite where a number is not; one of large numbers may overflow without that.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspect = not np.isfinite(found.sum(dtype=np.float64))
+        suspect = not np.isfinite(checked.sum(dtype=np.float64))
     if suspect:
-        rows, columns = np.nonzero(~np.isfinite(_dense(found)))
+        rows, columns = np.nonzero(~np.isfinite(_dense(checked)))
         if len(rows):
             raise ValueError(
                 f"row {int(rows[0])} of a block of {name} is not finite in column {int(columns[0])}; "
                 "leave the item out, or mend its features"
             )
-    return found
+    return checked
 
 
 def _dense(block: Any) -> NDArray[Any]:
@@ -297,8 +297,8 @@ def _moved(block: View, shift: Matrix) -> View:
 def _add_square(total: Matrix, block: View) -> None:
     """Add block' block, of which only what is above the diagonal counts."""
     if isinstance(block, sparse.csr_matrix):
-        found = (block.T @ block).tocoo()
-        total[found.row, found.col] += found.data
+        square = (block.T @ block).tocoo()
+        total[square.row, square.col] += square.data
         return
     # Half of the operations of a full product; BLAS wants columns to lie together, so rows are its columns.
     syrk = ssyrk if block.dtype == np.float32 else dsyrk

@@ -9,8 +9,8 @@ PACKAGE = "models_core.estimators"
 
 def load_methods(package: str = PACKAGE) -> None:
     """Import what registers methods in a package. Raises ImportError where there is no such package."""
-    found = import_module(package)
-    for module in pkgutil.iter_modules(found.__path__, f"{package}."):
+    imported = import_module(package)
+    for module in pkgutil.iter_modules(imported.__path__, f"{package}."):
         if not module.ispkg:
             import_module(module.name)
         elif find_spec(f"{module.name}.method"):

@@ -19,9 +19,9 @@ from models_core.estimators.base import (
     RankDirection,
     View,
 )
-from models_core.scoring import ranking
-from models_core.scoring.similarities import similarity_scores
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring import ranking
+from phrasebox.scoring.similarities import similarity_scores
+from phrasebox.scoring.tiles import Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
@@ -50,12 +50,12 @@ class LinearMap:
         if isinstance(features, sparse.csr_matrix):
             moved = np.asarray(self.mean @ self.weights, kind)
             return np.asarray(features @ weights - moved)
-        found: NDArray[Any] = np.empty((features.shape[0], weights.shape[1]), kind)
+        mapped: NDArray[Any] = np.empty((features.shape[0], weights.shape[1]), kind)
         step = min(_ROWS, max(1, _NUMBERS // len(self.mean)))
-        for start in range(0, len(found), step):
+        for start in range(0, len(mapped), step):
             part = np.asarray(features[start : start + step], kind)
-            found[start : start + step] = (part - mean) @ weights
-        return found
+            mapped[start : start + step] = (part - mean) @ weights
+        return mapped
 
     def scaled(self, scale: Matrix) -> LinearMap:
         """The map with each component times its `scale`, shape (components,)."""
@@ -66,8 +66,8 @@ def embedded_scores(
     images: NDArray[Any], captions: NDArray[Any], *, direction: RankDirection, cosine: bool
 ) -> Scores:
     """Cosines of embeddings, or half of their negative squared distances; rows are queries."""
-    found = similarity_scores(images, captions, "cosine" if cosine else "euclidean")
-    return found if direction == "annotation" else found.turned()
+    scores = similarity_scores(images, captions, "cosine" if cosine else "euclidean")
+    return scores if direction == "annotation" else scores.turned()
 
 
 class LinearEmbedder:
@@ -134,8 +134,8 @@ def recall_of_scores(scores: Scores, image_of: NDArray[np.intp]) -> float:
     """
     shares: list[Any] = []
     for direction in DIRECTIONS:
-        found = scores if direction == "annotation" else scores.turned()
-        ranks = ranks_of_own(found, image_of, direction)
+        directed = scores if direction == "annotation" else scores.turned()
+        ranks = ranks_of_own(directed, image_of, direction)
         shares += [np.mean(ranks <= cutoff) for cutoff in SELECTION_CUTOFFS]
     return float(np.mean(shares))
 
@@ -145,6 +145,6 @@ def ranks_of_own(scores: Scores, image_of: NDArray[np.intp], direction: RankDire
     if direction == "search":
         return ranking.ranks(scores, image_of)
     (better, equal), _ = ranking.count(scores, in_rows=(image_of, np.arange(len(image_of))))
-    found = np.full(scores.shape[0], np.inf)
-    np.minimum.at(found, image_of, 1 + better + (equal - 1) / 2)
-    return found
+    ranks = np.full(scores.shape[0], np.inf)
+    np.minimum.at(ranks, image_of, 1 + better + (equal - 1) / 2)
+    return ranks

@@ -61,10 +61,10 @@ def fit_method(
 
 
 def _bytes(method: Method, settings: Any, amounts: Amounts) -> float:
-    own = {
+    sizes = {
         name.removeprefix(_SETTING): number for name, number in amounts.items() if name.startswith(_SETTING)
     }
-    return method.memory(replace(settings, **own), amounts)
+    return method.memory(replace(settings, **sizes), amounts)
 
 
 def amounts_of(

@@ -85,12 +85,12 @@ class Grid:
         figures = {tuple(row[:-1]): row[-1] for row in tried}
         return tuple(
             sentence
-            for place, axis in enumerate(self.axes)
+            for index, axis in enumerate(self.axes)
             if (
                 sentence := _remark(
                     axis,
-                    last.values[place],
-                    last.best[place],
+                    last.values[index],
+                    last.best[index],
                     (self.figure, figures[first.best], figures[last.best]),
                 )
             )
@@ -102,7 +102,7 @@ class Grid:
         values = tuple(tuple(dict.fromkeys(axis.values)) for axis in self.axes)
         while True:
             known = [setting for setting in product(*values) if setting in figures]
-            best = max(known, key=lambda one: figures[one]) if known else ()
+            best = max(known, key=lambda candidate: figures[candidate]) if known else ()
             missing = next((setting for setting in product(*values) if setting not in figures), None)
             yield _Search(values, best, missing)
             if missing is not None:
@@ -116,13 +116,13 @@ class Grid:
         self, values: tuple[tuple[float, ...], ...], best: GridPoint
     ) -> tuple[GridPoint, ...] | None:
         """The values of the axes with one more at an end that is the best; None where no end is."""
-        for place, (axis, own) in enumerate(zip(self.axes, values, strict=True)):
-            for upper, end in ((True, max(own)), (False, min(own))):
+        for index, (axis, listed_values) in enumerate(zip(self.axes, values, strict=True)):
+            for upper, end in ((True, max(listed_values)), (False, min(listed_values))):
                 listed = max(axis.values) if upper else min(axis.values)
-                added = sum(value > listed if upper else value < listed for value in own)
-                value = axis.beyond(own, upper=upper)
-                if best[place] == end and added < self.steps and value is not None:
-                    return (*values[:place], (*own, value), *values[place + 1 :])
+                added = sum(value > listed if upper else value < listed for value in listed_values)
+                value = axis.beyond(listed_values, upper=upper)
+                if best[index] == end and added < self.steps and value is not None:
+                    return (*values[:index], (*listed_values, value), *values[index + 1 :])
         return None
 
 
@@ -135,15 +135,15 @@ def _remark(axis: Axis, values: Sequence[float], best: float, moved: tuple[str, 
     at_end = (upper or best == min(values)) and axis.beyond(values, upper=upper) is not None
     if not beyond and not at_end:
         return ""
-    said = f"{axis.name} {best:g}: chosen "
+    remark = f"{axis.name} {best:g}: chosen "
     if beyond:
-        said += (
+        remark += (
             f"at the end of the extended grid {min(values):g} .. {max(values):g}"
             if at_end
             else (f"beyond the grid {listed}, which was extended to {min(values):g} .. {max(values):g}")
         )
-        return f"{said}; held-out {figure} moved from {before:.3f} to {after:.3f}"
+        return f"{remark}; held-out {figure} moved from {before:.3f} to {after:.3f}"
     return (
-        f"{said}at the end of the grid {listed}, which was not extended; held-out {figure} is {after:.3f}, "
+        f"{remark}at the end of the grid {listed}, which was not extended; held-out {figure} is {after:.3f}, "
         f"and {'larger' if upper else 'smaller'} values may do better"
     )

@@ -122,9 +122,9 @@ class _Sums:
         start = 0
         for block in _blocks(rows):
             part = block.astype(np.float64) / (self.largest or 1.0)
-            own = part.multiply(part) if sparse.issparse(part) else np.square(part)
+            part_squares = part.multiply(part) if sparse.issparse(part) else np.square(part)
             sums += np.asarray(part.sum(axis=0)).ravel()
-            squares += np.asarray(own.sum(axis=0)).ravel()
+            squares += np.asarray(part_squares.sum(axis=0)).ravel()
             counts = part.getnnz(axis=1) if sparse.issparse(part) else np.count_nonzero(part, axis=1)
             empty = np.flatnonzero(counts == 0)
             if len(empty) and self.first_zero < 0:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import Dataset, FitContext, RaggedRows, State
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 
 class Localizer(Protocol):
@@ -30,18 +30,18 @@ class Localizer(Protocol):
         """What was learned; `Method.load` takes it back, to the bit."""
 
 
-def resampled(phrase_of: NDArray[np.intp], most: int, dice: np.random.Generator) -> NDArray[np.intp]:
+def resampled(phrase_of: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Rows of at most `most` exemplars of each phrase, drawn without replacement; ascending. 0: all rows.
 
     Source: Plummer et al. 2015, section 3.2 (N-resampling) and Table 4.
     """
     if most == 0:
         return np.arange(len(phrase_of))
-    shuffled = dice.permutation(len(phrase_of))
+    shuffled = rng.permutation(len(phrase_of))
     ordered = shuffled[np.argsort(phrase_of[shuffled], kind="stable")]
-    own = phrase_of[ordered]
-    place = np.arange(len(own)) - np.searchsorted(own, own, side="left")
-    return np.sort(ordered[place < most])
+    ordered_phrases = phrase_of[ordered]
+    rank = np.arange(len(ordered_phrases)) - np.searchsorted(ordered_phrases, ordered_phrases, side="left")
+    return np.sort(ordered[rank < most])
 
 
 def region_phrase_views(pairs: Dataset | None) -> tuple[RaggedRows, PhraseRows, NDArray[np.intp]]:

@@ -64,37 +64,39 @@ class NearestCaption:
         context.progress("remembering captions", 0, 1)
         self.vectors_, self.sentences_ = vectors, []
         for image in range(len(vectors)):
-            own = np.flatnonzero(train.image_of == image)
-            place = own[min(self.settings.caption, len(own) - 1)]
-            self.sentences_.append(tuple(words.item(int(place)).tolist()))
+            captions_of_image = np.flatnonzero(train.image_of == image)
+            index = captions_of_image[min(self.settings.caption, len(captions_of_image) - 1)]
+            self.sentences_.append(tuple(words.item(int(index)).tolist()))
         return self
 
     def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
         """The caption of the nearest training image; nothing of `how` matters."""
-        asked = np.asarray(data.images)
-        found: list[WrittenSentence] = []
-        for start in range(0, len(asked), _TOGETHER):
-            nearest = self._nearest(asked[start : start + _TOGETHER])
-            found += [WrittenSentence(self.sentences_[place]) for place in nearest]
-        return found
+        images = np.asarray(data.images)
+        sentences: list[WrittenSentence] = []
+        for start in range(0, len(images), _TOGETHER):
+            nearest = self._nearest(images[start : start + _TOGETHER])
+            sentences += [WrittenSentence(self.sentences_[index]) for index in nearest]
+        return sentences
 
-    def _nearest(self, asked: NDArray[Any]) -> NDArray[np.intp]:
-        own = np.asarray(self.vectors_, np.float64)
+    def _nearest(self, images: NDArray[Any]) -> NDArray[np.intp]:
+        vectors = np.asarray(self.vectors_, np.float64)
         # |a - b|^2 less |a|^2, which is the same for all b.
-        distances = np.einsum("ij,ij->i", own, own) - 2 * np.asarray(asked, np.float64) @ own.T
+        distances = np.einsum("ij,ij->i", vectors, vectors) - 2 * np.asarray(images, np.float64) @ vectors.T
         return np.asarray(distances.argmin(axis=1))
 
     def state(self) -> State:
         """Vectors and sentences."""
-        return {"vectors": np.asarray(self.vectors_)}, {"sentences": [list(own) for own in self.sentences_]}
+        return {"vectors": np.asarray(self.vectors_)}, {
+            "sentences": [list(sentence) for sentence in self.sentences_]
+        }
 
     @classmethod
     def from_state(cls, settings: NearestCaptionSettings, state: State) -> NearestCaption:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.vectors_ = state[0]["vectors"]
-        found.sentences_ = [tuple(own) for own in state[1]["sentences"]]
-        return found
+        restored = cls(settings)
+        restored.vectors_ = state[0]["vectors"]
+        restored.sentences_ = [tuple(sentence) for sentence in state[1]["sentences"]]
+        return restored
 
 
 def caption_memory(settings: NearestCaptionSettings, amounts: Amounts) -> float:

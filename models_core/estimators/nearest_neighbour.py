@@ -26,7 +26,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.kcca.method import KernelSelection
-from models_core.scoring.tiles import Dense
+from phrasebox.scoring.tiles import Dense
 
 
 def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:
@@ -91,8 +91,8 @@ class NearestNeighbours:
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
         """Eq. 2; rows are queries."""
-        found = score_pairs(data.images, data.captions, direction=direction)
-        return Dense(found if direction == "annotation" else np.ascontiguousarray(found.T))
+        scores = score_pairs(data.images, data.captions, direction=direction)
+        return Dense(scores if direction == "annotation" else np.ascontiguousarray(scores.T))
 
     def state(self) -> State:
         """Nothing."""

@@ -40,7 +40,7 @@ from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import resampled
 from models_core.features.principal_axes import unit_rows
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Products, Scores
+from phrasebox.scoring.tiles import Products, Scores
 
 #: Pairs that are added up, and regions or phrases that are embedded, at a time.
 _TOGETHER = 4096
@@ -136,11 +136,14 @@ class RegionPhraseCCA:
         known = np.flatnonzero(phrases.known)
         if not len(known):
             return 0.0
-        own, image_of = np.unique(validation.image_of[known], return_inverse=True)
-        embedded = self._together(self.regions_, _blocks_of(regions.take(own)))
-        said = self._together(self.phrases_, _rows(phrases, known))
+        images, image_of = np.unique(validation.image_of[known], return_inverse=True)
+        embedded = self._together(self.regions_, _blocks_of(regions.take(images)))
+        phrase_vectors = self._together(self.phrases_, _rows(phrases, known))
         return recall_of_embeddings(
-            np.asarray(embedded, np.float64), np.asarray(said, np.float64), image_of.ravel(), cosine=True
+            np.asarray(embedded, np.float64),
+            np.asarray(phrase_vectors, np.float64),
+            image_of.ravel(),
+            cosine=True,
         )
 
     def embed_regions(self, regions: RaggedRows) -> NDArray[np.float32]:
@@ -149,28 +152,28 @@ class RegionPhraseCCA:
 
     def embed_phrases(self, phrases: PhraseRows) -> NDArray[np.float32]:
         """Rows of length 1, shape (phrases, components); zeros where no word is known."""
-        each = phrases.distinct
-        found = self._together(self.phrases_, _rows(each, np.arange(len(each))))
-        found[~each.known] = 0
-        return found[phrases.phrase_of]
+        distinct = phrases.distinct
+        embedded = self._together(self.phrases_, _rows(distinct, np.arange(len(distinct))))
+        embedded[~distinct.known] = 0
+        return embedded[phrases.phrase_of]
 
     def localize(self, data: Dataset) -> RaggedRows:
         """Cosines of the regions of each phrase's image; 0 where none of its words is known, which is no
         prediction: whoever ranks regions leaves such phrases out."""
         regions, phrases = views_of(data)
-        embedded, said = self.embed_regions(regions), self.embed_phrases(phrases)
+        embedded, phrase_vectors = self.embed_regions(regions), self.embed_phrases(phrases)
         end = np.cumsum(regions.counts)
         begin = end - regions.counts
         counts = regions.counts[data.image_of]
-        found = RaggedRows.of_counts(np.empty(int(counts.sum()), np.float32), counts)
+        cosines = RaggedRows.of_counts(np.empty(int(counts.sum()), np.float32), counts)
         order = np.argsort(data.image_of, kind="stable")
-        for own in np.split(order, np.flatnonzero(np.diff(data.image_of[order])) + 1):
-            if len(own):
-                image = data.image_of[own[0]]
-                scores = said[own] @ embedded[begin[image] : end[image]].T
-                for place, row in zip(own, scores, strict=True):
-                    found.item(int(place))[:] = row
-        return found
+        for phrases_of_image in np.split(order, np.flatnonzero(np.diff(data.image_of[order])) + 1):
+            if len(phrases_of_image):
+                image = data.image_of[phrases_of_image[0]]
+                scores = phrase_vectors[phrases_of_image] @ embedded[begin[image] : end[image]].T
+                for phrase, row in zip(phrases_of_image, scores, strict=True):
+                    cosines.item(int(phrase))[:] = row
+        return cosines
 
     def detect(self, data: Dataset) -> Scores:
         """Cosines of every region of all images for each phrase; rows are phrases."""
@@ -181,14 +184,14 @@ class RegionPhraseCCA:
         """Mapped in single precision, which is twice as fast, with length 1."""
         weights = mapped.weights.astype(np.float32)
         moved = (mapped.mean @ mapped.weights).astype(np.float32)
-        found = [np.empty((0, weights.shape[1]), np.float32)]
+        parts = [np.empty((0, weights.shape[1]), np.float32)]
         for block in blocks:
             if block.shape[1] != len(weights):
                 raise ValueError(
                     f"features of {block.shape[1]} numbers against {len(weights)}; expected the same"
                 )
-            found.append(unit_rows(block @ weights - moved))
-        return np.concatenate(found)
+            parts.append(unit_rows(block @ weights - moved))
+        return np.concatenate(parts)
 
     def state(self) -> State:
         """Everything learned as arrays, and as settings that fit JSON."""
@@ -200,14 +203,18 @@ class RegionPhraseCCA:
     @classmethod
     def from_state(cls, settings: RegionPhraseSettings, state: State) -> RegionPhraseCCA:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.regions_, found.phrases_ = (
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.regions_, restored.phrases_ = (
             LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"]) for name in ("regions", "phrases")
         )
-        found.correlations_, found.tried_ = arrays["correlations"], arrays["tried"]
-        found.ridge_, found.power_, found.pairs_ = said["ridge"], said["power"], said["pairs"]
-        return found
+        restored.correlations_, restored.tried_ = arrays["correlations"], arrays["tried"]
+        restored.ridge_, restored.power_, restored.pairs_ = (
+            stored_settings["ridge"],
+            stored_settings["power"],
+            stored_settings["pairs"],
+        )
+        return restored
 
 
 def views_of(data: Dataset) -> tuple[RaggedRows, PhraseRows]:
@@ -225,7 +232,7 @@ def _blocks_of(regions: RaggedRows) -> Iterator[NDArray[np.float32]]:
     while first < len(regions):
         before = until[first] - regions.counts[first]
         last = max(first + 1, int(np.searchsorted(until, before + _TOGETHER, side="right")))
-        held = [regions.item(place) for place in range(first, last)]
+        held = [regions.item(index) for index in range(first, last)]
         yield np.asarray(np.concatenate(held), np.float32)
         first = last
 

@@ -69,27 +69,27 @@ class RidgeRegression(LinearEmbedder):
         ridges = self.settings.ridges
         if validation is None and len(ridges) > 1:
             raise ValueError("ridge regression chooses its ridge on held-out images; give some, or one ridge")
-        found = sums_of_dataset(train, context).covariances()
-        size = len(found.y_mean)
+        covariances = sums_of_dataset(train, context).covariances()
+        size = len(covariances.y_mean)
         number = min(self.settings.components, size)
-        _, directions = eigh(found.yy, subset_by_index=(size - number, size - 1))
+        _, directions = eigh(covariances.yy, subset_by_index=(size - number, size - 1))
         directions = directions[:, ::-1]
         # Of each direction the sign is free: its largest number is positive.
         peaks = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)[0]
         directions = directions * np.where(peaks < 0, -1.0, 1.0)
-        self.captions_ = LinearMap(found.y_mean, directions)
-        target = found.xy @ directions
-        mean = float(found.xx.diagonal().mean())
+        self.captions_ = LinearMap(covariances.y_mean, directions)
+        target = covariances.xy @ directions
+        mean = float(covariances.xx.diagonal().mean())
         if not mean > 0:
             raise ValueError(
-                f"all {len(found.x_mean)} columns of the images are constant; nothing is learned"
+                f"all {len(covariances.x_mean)} columns of the images are constant; nothing is learned"
             )
         grid = Grid((Axis("ridge", ridges),), RECALL, self.settings.grid_steps)
         maps: dict[float, LinearMap] = {}
         tried: list[tuple[float, float]] = []
         while (setting := grid.next_setting(tried)) is not None:
             (ridge,) = setting
-            added = found.xx.copy()
+            added = covariances.xx.copy()
             added.flat[:: len(added) + 1] += ridge * mean
             figure = UNUSABLE
             try:
@@ -97,7 +97,7 @@ class RidgeRegression(LinearEmbedder):
             except LinAlgError:
                 pass  # rounding left no inverse with so small a ridge: another one will do
             else:
-                self.images_ = maps[ridge] = LinearMap(found.x_mean, cho_solve(factor, target))
+                self.images_ = maps[ridge] = LinearMap(covariances.x_mean, cho_solve(factor, target))
                 figure = self.held_out_recall(validation)
             tried.append((ridge, figure))
             context.progress("trying ridges", len(tried), max(len(tried), len(ridges)))
@@ -118,11 +118,11 @@ class RidgeRegression(LinearEmbedder):
     @classmethod
     def from_state(cls, settings: RidgeSettings, state: State) -> RidgeRegression:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.take_maps(arrays)
-        found.ridge_, found.tried_ = said["ridge"], arrays["tried"]
-        return found
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.take_maps(arrays)
+        restored.ridge_, restored.tried_ = stored_settings["ridge"], arrays["tried"]
+        return restored
 
 
 register_method(

@@ -37,7 +37,7 @@ from models_core.phase_cache import digest_of_parts
 MOST_SPANS = 16
 #: Seconds until a span that somebody else holds is looked at again.
 _PAUSE = 0.1
-_FACTS = "pairs.json"
+_HEADER = "pairs.json"
 _ROW_MAP = "row_map.npz"
 
 #: Hears how many spans of how many are done; what it raises ends the work.
@@ -54,11 +54,11 @@ class SharedPairs:
     def __init__(self, folder: Path) -> None:
         """Open what `write_pairs` wrote; FileNotFoundError where there is nothing, or not all of it."""
         self.folder = folder
-        said = json.loads((folder / _FACTS).read_text())
-        self.pairs, self._length = int(said["pairs"]), int(said["span"])
+        header = json.loads((folder / _HEADER).read_text())
+        self.pairs, self._length = int(header["pairs"]), int(header["span"])
         self._images, self._captions = _opened(folder, "images"), _opened(folder, "captions")
         self._image_of = np.load(folder / "image_of.npy")
-        self._described = _opened_map(folder, said["described"]) if "described" in said else None
+        self._described = _opened_map(folder, header["described"]) if "described" in header else None
 
     @property
     def spans(self) -> int:
@@ -110,12 +110,12 @@ class SharedPairs:
 
     def _add_up(self, number: int) -> None:
         part = slice(number * self._length, (number + 1) * self._length)
-        found = sums_of_pairs(
+        sums = sums_of_pairs(
             self._images, self._captions[part], self._image_of[part], described=self._described
         )
-        arrays, said = found.state()
+        arrays, settings = sums.state()
         with _whole(self._sums(number)) as file:
-            np.savez(file, **arrays, count=np.array(said["count"], np.int64))  # type: ignore[arg-type]
+            np.savez(file, **arrays, count=np.array(settings["count"], np.int64))  # type: ignore[arg-type]
 
     @contextlib.contextmanager
     def _claimed(self, number: int) -> Iterator[bool]:
@@ -149,13 +149,13 @@ def write_pairs(
     """
     pairs = captions.shape[0]
     blocks = -(-pairs // rows)
-    facts: dict[str, Any] = {"pairs": pairs, "span": -(-blocks // MOST_SPANS) * rows}
+    header: dict[str, Any] = {"pairs": pairs, "span": -(-blocks // MOST_SPANS) * rows}
     made_of: dict[str, NDArray[Any]] = {}
     if described is not None:
-        made_of, said = described.state()
-        facts["described"] = {"name": described.name, "settings": said}
-    own = [made_of[name] for name in sorted(made_of)]
-    folder = root / digest_of_parts(facts, *_arrays(images), *_arrays(captions), image_of, *own)
+        made_of, settings = described.state()
+        header["described"] = {"name": described.name, "settings": settings}
+    arrays = [made_of[name] for name in sorted(made_of)]
+    folder = root / digest_of_parts(header, *_arrays(images), *_arrays(captions), image_of, *arrays)
     with contextlib.suppress(FileNotFoundError):
         return SharedPairs(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,8 +168,8 @@ def write_pairs(
             with _whole(folder / _ROW_MAP) as file:
                 np.savez(file, **made_of)  # type: ignore[arg-type]
         # Written last: where this file is, all files are.
-        with _whole(folder / _FACTS) as file:
-            file.write_text(json.dumps(facts))
+        with _whole(folder / _HEADER) as file:
+            file.write_text(json.dumps(header))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -188,15 +188,15 @@ def _write(folder: Path, name: str, view: View) -> None:
 def _opened(folder: Path, name: str) -> View:
     if (folder / f"{name}.npz").exists():
         return sparse.csr_matrix(sparse.load_npz(folder / f"{name}.npz"))
-    found: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
-    return found
+    array: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return array
 
 
-def _opened_map(folder: Path, facts: Mapping[str, Any]) -> RowMap:
-    if facts["name"] not in ROW_MAPS:
+def _opened_map(folder: Path, header: Mapping[str, Any]) -> RowMap:
+    if header["name"] not in ROW_MAPS:
         load_methods()  # a helper has not seen the method yet
     with np.load(folder / _ROW_MAP) as arrays:
-        return ROW_MAPS[facts["name"]](({name: arrays[name] for name in arrays.files}, facts["settings"]))
+        return ROW_MAPS[header["name"]](({name: arrays[name] for name in arrays.files}, header["settings"]))
 
 
 @contextlib.contextmanager

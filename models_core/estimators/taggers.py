@@ -29,10 +29,10 @@ class CandidateTags:
     def spread(self, known: NDArray[Any], unseen: float) -> Matrix:
         """Scores of the tags learned from, shape (images, tags learned from), as scores of these; `unseen`
         for tags that are none of them."""
-        found = np.full((len(known), len(self)), unseen)
+        spread = np.full((len(known), len(self)), unseen)
         there = self.numbers >= 0
-        found[:, there] = known[:, self.numbers[there]]
-        return found
+        spread[:, there] = known[:, self.numbers[there]]
+        return spread
 
 
 class ImageTagger(Protocol):

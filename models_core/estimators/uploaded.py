@@ -31,8 +31,8 @@ from models_core.estimators.base import (
     View,
     register_method,
 )
-from models_core.scoring.similarities import VectorSimilarity, similarity_scores
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.similarities import VectorSimilarity, similarity_scores
+from phrasebox.scoring.tiles import Scores
 
 #: The one phase of a fit.
 _CHECKING = "checking vectors"
@@ -64,10 +64,10 @@ class UploadedEmbeddings:
         """Check that both sides are of one space. Raises ValueError for other widths, and where a number is
         not finite."""
         context.progress(_CHECKING, 0, 1)
-        width, other = train.images.shape[1], train.captions.shape[1]
-        if width != other:
+        width, another = train.images.shape[1], train.captions.shape[1]
+        if width != another:
             raise ValueError(
-                f"images have vectors of {width} numbers, captions of {other}; expected those of one space"
+                f"images have vectors of {width} numbers, captions of {another}; expected those of one space"
             )
         for name, view in ((IMAGE_VIEW, train.images), (CAPTION_VIEW, train.captions)):
             _check_finite_rows(view, name)
@@ -77,10 +77,10 @@ class UploadedEmbeddings:
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
         """Cosines, inner products or half of the negative squared distances; rows are queries."""
-        found = similarity_scores(
+        result = similarity_scores(
             np.asarray(data.images), np.asarray(data.captions), self.settings.similarity
         )
-        return found if direction == "annotation" else found.turned()
+        return result if direction == "annotation" else result.turned()
 
     def state(self) -> State:
         """The width."""
@@ -89,17 +89,17 @@ class UploadedEmbeddings:
     @classmethod
     def from_state(cls, settings: UploadedSettings, state: State) -> UploadedEmbeddings:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.dimensions_ = int(state[1]["dimensions"])
-        return found
+        restored = cls(settings)
+        restored.dimensions_ = int(state[1]["dimensions"])
+        return restored
 
 
 def _check_finite_rows(view: View, name: str) -> None:
     rows: Any = np.asarray(view)
     for start in range(0, len(rows), _ROWS):
-        wrong = np.argwhere(~np.isfinite(rows[start : start + _ROWS]))
-        if len(wrong):
-            row, column = (int(place) for place in wrong[0])
+        invalid = np.argwhere(~np.isfinite(rows[start : start + _ROWS]))
+        if len(invalid):
+            row, column = (int(index) for index in invalid[0])
             raise ValueError(
                 f"row {start + row} of {name} is not finite in column {column}; every number must be finite"
             )

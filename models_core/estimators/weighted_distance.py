@@ -52,7 +52,7 @@ from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.localizers import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
+from phrasebox.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
 
 #: Entries, images times captions, that are computed at a time (32 MiB), and those that are kept (256 MiB).
 _ENTRIES, _HELD = 2**22, 2**25
@@ -110,14 +110,14 @@ class WeightedDistance:
         """Minus the distance of eq. 2; rows are queries. Raises ValueError where `data` has no regions or
         phrases, unless alpha is 1."""
         alpha = self.settings.alpha
-        found: Scores = _WeightedScores(
+        scores: Scores = _WeightedScores(
             self.whole_.score(data, direction="annotation"),
             alpha,
             self.part_distances(data) if alpha < 1 else None,
         )
-        if found.shape[0] * found.shape[1] <= _HELD:
-            found = Dense(found.tile(slice(None), slice(None)))
-        return found if direction == "annotation" else found.turned()
+        if scores.shape[0] * scores.shape[1] <= _HELD:
+            scores = Dense(scores.tile(slice(None), slice(None)))
+        return scores if direction == "annotation" else scores.turned()
 
     def part_distances(self, data: Dataset) -> PartDistances:
         """D_RP of the captions with the images; raises ValueError as `score` does."""
@@ -127,37 +127,39 @@ class WeightedDistance:
                 "the weighted distance compares regions with phrases; give regions of the images, and a "
                 "layer with mentions of the captions"
             )
-        each = phrases.distinct
+        distinct = phrases.distinct
         owner = data.links[PHRASE_VIEW, CAPTION_VIEW]
         counts = sparse.csr_matrix(
-            (np.ones(len(owner)), (owner, phrases.phrase_of)), shape=(data.captions.shape[0], len(each))
+            (np.ones(len(owner)), (owner, phrases.phrase_of)), shape=(data.captions.shape[0], len(distinct))
         )
-        said = self.parts_.embed_phrases(each)
-        return PartDistances(self.parts_, said, counts, _unit(regions), self.settings.gamma)
+        phrase_vectors = self.parts_.embed_phrases(distinct)
+        return PartDistances(self.parts_, phrase_vectors, counts, _unit(regions), self.settings.gamma)
 
     def state(self) -> State:
         """What both CCAs learned."""
-        said: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         arrays: dict[str, NDArray[Any]] = {}
         for name, model in (("whole", self.whole_), ("parts", self.parts_)):
-            own, said[name] = model.state()
-            arrays |= {f"{name}.{key}": array for key, array in own.items()}
-        return arrays, said
+            state_arrays, settings[name] = model.state()
+            arrays |= {f"{name}.{key}": array for key, array in state_arrays.items()}
+        return arrays, settings
 
     @classmethod
     def from_state(cls, settings: WeightedDistanceSettings, state: State) -> WeightedDistance:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
+        arrays, stored_settings = state
 
         def of(name: str) -> State:
             start = f"{name}."
-            own = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
-            return own, said[name]
+            model_arrays = {
+                key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)
+            }
+            return model_arrays, stored_settings[name]
 
-        found = cls(settings)
-        found.whole_ = CCA.from_state(settings.whole(), of("whole"))
-        found.parts_ = RegionPhraseCCA.from_state(settings.parts(), of("parts"))
-        return found
+        restored = cls(settings)
+        restored.whole_ = CCA.from_state(settings.whole(), of("whole"))
+        restored.parts_ = RegionPhraseCCA.from_state(settings.parts(), of("parts"))
+        return restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +183,13 @@ class PartDistances:
     def _nearest(self, images: slice) -> NDArray[np.float64]:
         """The largest product of each phrase with a region of each image, 0 where an image has none."""
         places = np.arange(len(self.regions))[images]
-        found = np.zeros((len(self.phrases), len(places)))
-        for column, place in enumerate(places):
-            own = self.regions.take([place])
-            if own.counts[0]:
+        nearest = np.zeros((len(self.phrases), len(places)))
+        for column, index in enumerate(places):
+            regions = self.regions.take([index])
+            if regions.counts[0]:
                 # One image at a time: in a larger product its last bits would depend on the other images.
-                found[:, column] = (self.phrases @ self.parts.embed_regions(own).T).max(axis=1)
-        return found
+                nearest[:, column] = (self.phrases @ self.parts.embed_regions(regions).T).max(axis=1)
+        return nearest
 
 
 class _WeightedScores(Scores):
@@ -210,8 +212,8 @@ class _WeightedScores(Scores):
 
     @property
     def tile_shape(self) -> tuple[int, int]:
-        found = self._together, max(1, self.whole.shape[1])
-        return found if self._by_image else found[::-1]
+        shape = self._together, max(1, self.whole.shape[1])
+        return shape if self._by_image else shape[::-1]
 
     @property
     def _together(self) -> int:
@@ -223,12 +225,12 @@ class _WeightedScores(Scores):
         spans = rows, columns
         images, captions = spans if self._by_image else spans[::-1]
         start, stop, _ = images.indices(self.whole.shape[0])
-        found = [np.empty((0, self.whole.shape[1]))[:, captions]]
+        blocks = [np.empty((0, self.whole.shape[1]))[:, captions]]
         for number in range(start // self._together, -(-stop // self._together) if stop > start else 0):
             first = number * self._together
             block = self._of_block(number)
-            found.append(block[max(start - first, 0) : stop - first, captions])
-        tile = np.concatenate(found)
+            blocks.append(block[max(start - first, 0) : stop - first, captions])
+        tile = np.concatenate(blocks)
         return tile if self._by_image else tile.T
 
     def _of_block(self, number: int) -> ScoreArray:
@@ -240,28 +242,30 @@ class _WeightedScores(Scores):
         cosines = np.asarray(self.whole.tile(images, slice(0, self.whole.shape[1])), np.float64)
         distance = self.alpha * (2 - 2 * cosines)
         if self.parts is not None:
-            own = self.parts.of_images(images)
-            distance += (1 - self.alpha) * (own if self.captions is None else own[self.captions]).T
-        found = np.negative(distance, out=distance)
-        self._block = number, found
-        return found
+            part_distances = self.parts.of_images(images)
+            distance += (1 - self.alpha) * (
+                part_distances if self.captions is None else part_distances[self.captions]
+            ).T
+        scores = np.negative(distance, out=distance)
+        self._block = number, scores
+        return scores
 
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
         return at_by_tiles(self, rows, columns, np.dtype(np.float64))
 
     def select(self, rows: RowIndices, columns: RowIndices) -> _WeightedScores:
         images, captions = (rows, columns) if self._by_image else (columns, rows)
-        other = copy(self)
-        other.whole, other._block = self.whole.select(images, captions), None
+        selected = copy(self)
+        selected.whole, selected._block = self.whole.select(images, captions), None
         if self.parts is not None:
-            other.parts = replace(self.parts, regions=self.parts.regions.take(images))
-        other.captions = captions if self.captions is None else self.captions[captions]
-        return other
+            selected.parts = replace(self.parts, regions=self.parts.regions.take(images))
+        selected.captions = captions if self.captions is None else self.captions[captions]
+        return selected
 
     def turned(self) -> _WeightedScores:
-        other = copy(self)
-        other._by_image = not self._by_image
-        return other
+        turned = copy(self)
+        turned._by_image = not self._by_image
+        return turned
 
 
 def distances_of_sentences(
@@ -273,13 +277,13 @@ def distances_of_sentences(
     A sentence without phrases has the mean of the others, for each image its own; 0 where none has phrases.
     """
     number = np.asarray(counts.sum(axis=1)).ravel()
-    found = np.asarray(counts @ distances) / np.maximum(number, 1)[:, None] ** gamma
+    sentence_distances = np.asarray(counts @ distances) / np.maximum(number, 1)[:, None] ** gamma
     described = number > 0
     if described.any() and not described.all():
         # Added up one after the other, in however many images: numpy's mean of one column adds otherwise.
-        sums = sparse.csr_matrix(described.astype(np.float64)) @ found
-        found[~described] = sums / described.sum()
-    return found
+        sums = sparse.csr_matrix(described.astype(np.float64)) @ sentence_distances
+        sentence_distances[~described] = sums / described.sum()
+    return sentence_distances
 
 
 def _unit(regions: RaggedRows) -> UnitRows:

@@ -49,23 +49,23 @@ class TfIdfBags:
 
     def transform(self, texts: Iterable[Sequence[str]]) -> sparse.csr_matrix:
         """Shape (texts, words), float32; unknown words are left out."""
-        places = {word: place for place, word in enumerate(self.words_)}
+        places = {word: index for index, word in enumerate(self.words_)}
         columns: list[int] = []
         counts: list[int] = []
         ends = [0]
         for text in texts:
-            own = Counter(places[word] for word in text if word in places)
-            for place in sorted(own):
-                columns.append(place)
-                counts.append(own[place])
+            word_counts = Counter(places[word] for word in text if word in places)
+            for index in sorted(word_counts):
+                columns.append(index)
+                counts.append(word_counts[index])
             ends.append(len(columns))
         values = np.asarray(counts, np.float32) * self.idf_[np.asarray(columns, np.intp)]
-        found = sparse.csr_matrix((values, columns, ends), shape=(len(ends) - 1, len(self.words_)))
+        rows = sparse.csr_matrix((values, columns, ends), shape=(len(ends) - 1, len(self.words_)))
         if self.normalised:
-            squares = np.asarray(found.multiply(found).sum(axis=1), np.float64).ravel()
+            squares = np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel()
             scale = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
-            found = sparse.csr_matrix(sparse.diags(scale.astype(np.float32)) @ found)
-        return found
+            rows = sparse.csr_matrix(sparse.diags(scale.astype(np.float32)) @ rows)
+        return rows
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Words and weights, and settings that fit JSON; `from_state` takes both."""
@@ -75,7 +75,7 @@ class TfIdfBags:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> TfIdfBags:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings["size"], normalised=settings["normalised"])
-        found.words_ = tuple(from_json_array(arrays["words"]))
-        found.idf_ = np.asarray(arrays["idf"])
-        return found
+        restored = cls(settings["size"], normalised=settings["normalised"])
+        restored.words_ = tuple(from_json_array(arrays["words"]))
+        restored.idf_ = np.asarray(arrays["idf"])
+        return restored

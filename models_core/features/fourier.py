@@ -33,14 +33,14 @@ class FourierFeatures:
             raise ValueError(f"{size} features by neighbour {neighbour}; expected 1 or more of both")
         self.size, self.neighbour, self.as_printed = size, neighbour, as_printed
 
-    def fit(self, rows: NDArray[Any], dice: np.random.Generator) -> FourierFeatures:
+    def fit(self, rows: NDArray[Any], rng: np.random.Generator) -> FourierFeatures:
         """Learn sigma of rows, shape (rows, d), and draw. Raises ValueError where all rows are the same."""
-        sigma = neighbour_distance(rows, self.neighbour, dice)
+        sigma = neighbour_distance(rows, self.neighbour, rng)
         if not sigma > 0:
             raise ValueError(f"{len(rows)} rows have no distance from each other; no width can be learned")
-        width, turn = (sigma, 1.0) if self.as_printed else (1 / sigma, 2 * np.pi)
-        self.frequencies_ = width * dice.standard_normal((rows.shape[1], self.size))
-        self.phases_ = turn * dice.random(self.size)
+        width, frequency = (sigma, 1.0) if self.as_printed else (1 / sigma, 2 * np.pi)
+        self.frequencies_ = width * rng.standard_normal((rows.shape[1], self.size))
+        self.phases_ = frequency * rng.random(self.size)
         return self
 
     def transform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -57,7 +57,7 @@ class FourierFeatures:
         return self
 
 
-def neighbour_distance(rows: NDArray[Any], neighbour: int, dice: np.random.Generator) -> float:
+def neighbour_distance(rows: NDArray[Any], neighbour: int, rng: np.random.Generator) -> float:
     """The mean distance to the `neighbour`-th nearest other row, or to the farthest where there are fewer.
 
     Of many rows a sample is asked; its neighbours are looked for among all rows, some at a time. Raises
@@ -65,26 +65,26 @@ def neighbour_distance(rows: NDArray[Any], neighbour: int, dice: np.random.Gener
     """
     if len(rows) < 2:
         raise ValueError(f"neighbours of {len(rows)} rows; expected 2 rows or more")
-    chosen = dice.permutation(len(rows))[:NEIGHBOUR_SAMPLE]
-    place = min(neighbour, len(rows) - 1)
-    found = [
-        _nearest(rows, chosen[start : start + _TOGETHER], place) for start in range(0, len(chosen), _TOGETHER)
+    chosen = rng.permutation(len(rows))[:NEIGHBOUR_SAMPLE]
+    rank = min(neighbour, len(rows) - 1)
+    distances = [
+        _nearest(rows, chosen[start : start + _TOGETHER], rank) for start in range(0, len(chosen), _TOGETHER)
     ]
-    return float(np.sqrt(np.concatenate(found)).mean())
+    return float(np.sqrt(np.concatenate(distances)).mean())
 
 
-def _nearest(rows: NDArray[Any], chosen: NDArray[np.intp], place: int) -> NDArray[np.float64]:
+def _nearest(rows: NDArray[Any], chosen: NDArray[np.intp], rank: int) -> NDArray[np.float64]:
     """The squared distance of each chosen row to the one at a place among the others, 1 for the nearest."""
     some = np.asarray(rows[chosen], np.float64)
-    own = np.einsum("ij,ij->i", some, some)[:, None]
+    lengths = np.einsum("ij,ij->i", some, some)[:, None]
     nearest = np.empty((len(chosen), 0))
     for start in range(0, len(rows), _COMPARED):
         others = np.asarray(rows[start : start + _COMPARED], np.float64)
         squares = np.einsum("ij,ij->i", others, others)
-        apart = np.maximum(own + squares - 2 * some @ others.T, 0.0)
+        apart = np.maximum(lengths + squares - 2 * some @ others.T, 0.0)
         here = np.flatnonzero((chosen >= start) & (chosen < start + len(others)))
         apart[here, chosen[here] - start] = -1.0  # itself comes first
         nearest = np.concatenate([nearest, apart], axis=1)
-        if nearest.shape[1] > place + 1:
-            nearest = np.partition(nearest, place, axis=1)[:, : place + 1]
+        if nearest.shape[1] > rank + 1:
+            nearest = np.partition(nearest, rank, axis=1)[:, : rank + 1]
     return np.asarray(nearest.max(axis=1))

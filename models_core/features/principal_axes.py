@@ -47,9 +47,9 @@ class PrincipalAxes:
             for start in range(0, numbers, _SPAN):
                 part = rows[:, start : start + _SPAN] - mean[start : start + _SPAN]
                 products += part @ part.T
-        kept = min(most, numbers, count)
+        axis_count = min(most, numbers, count)
         size = len(products)
-        values, vectors = linalg.eigh(products, subset_by_index=(size - kept, size - 1))
+        values, vectors = linalg.eigh(products, subset_by_index=(size - axis_count, size - 1))
         # In float32, equal rows may differ from their mean by rounding alone.
         rounding = count * float(np.finfo(np.float32).eps * np.abs(mean).max(initial=0)) ** 2
         wide = values[::-1] > max(_LEAST_SHARE * values[-1], rounding)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
 from models_core.features.text.tags import TagPlace
-from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+from phrasebox.text.tokens import plain_words
 
 #: The captions of an image, each its content words (or edges) in order.
 CaptionWords = tuple[tuple[Word, ...], ...]
@@ -40,9 +40,12 @@ class ImageExample:
     caption_names: tuple[str, ...] | None = None
 
 
-def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
-    """Captions' words as plain data, for digests."""
-    return [[[[word.lemma, word.part] for word in caption] for caption in own] for own in words]
+def to_lists(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
+    """Captions' words as plain lists, for digests."""
+    return [
+        [[[word.lemma, word.part] for word in caption] for caption in image_captions]
+        for image_captions in words
+    ]
 
 
 def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
@@ -80,7 +83,7 @@ def caption_tags(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
         if example.tags is None or len(example.tags) != len(example.captions):
             raise ValueError(f"image {example.name!r} has a caption whose tags were not read; read all")
     return tuple(
-        tuple(tuple(Word(place.token, "") for place in caption) for caption in example.tags or ())
+        tuple(tuple(Word(tag.token, "") for tag in caption) for caption in example.tags or ())
         for example in examples
     )
 
@@ -110,27 +113,30 @@ def _check_captions(examples: Sequence[ImageExample]) -> None:
                 )
 
 
-def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
+def read_captions(examples: Sequence[ImageExample], *, cache: PhaseCache) -> tuple[CaptionWords, ...]:
     """The content words of every caption. Raises ValueError for one that is empty, naming it."""
     _check_captions(examples)
     texts = [[list(e.captions), None if e.lemmas is None else list(e.lemmas)] for e in examples]
 
     def read() -> dict[str, NDArray[np.uint8]]:
         lemmatiser = Lemmatiser()
-        found = []
-        for place, example in enumerate(examples):
-            if place % (_TOGETHER // 5) == 0:
-                kept.progress("reading captions", place, len(examples))
+        readings = []
+        for index, example in enumerate(examples):
+            if index % (_TOGETHER // 5) == 0:
+                cache.progress("reading captions", index, len(examples))
             lemmas = example.lemmas or (None,) * len(example.captions)
-            found.append(
+            readings.append(
                 [
                     [[w.lemma, w.part] for w in lemmatiser.words(caption, lemmatised)]
                     for caption, lemmatised in zip(example.captions, lemmas, strict=True)
                 ]
             )
-        return {"words": to_json_array(found)}
+        return {"words": to_json_array(readings)}
 
-    stored = kept.arrays(
+    stored = cache.arrays(
         "reading captions", {"texts": digest_of_parts(texts), "HanTa": version("HanTa")}, read
     )["words"]
-    return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in from_json_array(stored))
+    return tuple(
+        tuple(tuple(Word(*word) for word in c) for c in image_captions)
+        for image_captions in from_json_array(stored)
+    )

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import CPU
 from models_core.estimators.base import DIRECTIONS, RankDirection
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.scoring import ranking
-from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
 from models_core.systems.kernels import Resources, wordnet_digest
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import FitOptions, fit
+from phrasebox.device import CPU
+from phrasebox.scoring import ranking
+from phrasebox.scoring.tiles import Scores
 
 FOLDS = 5
 
@@ -54,7 +54,7 @@ def cross_validate(
     *,
     number: int = FOLDS,
     seed: int = 0,
-    kept: PhaseCache,
+    cache: PhaseCache,
     caption: int = STANDS_FOR,
     device: str = CPU,
 ) -> CrossValidation:
@@ -68,7 +68,7 @@ def cross_validate(
     pool = np.empty(len(material), dtype=np.int64)
     remarks: list[str] = []
     aids = aids or Resources()
-    facts = {
+    provenance = {
         "recipe": recipe.digest,
         "material": material.digest,
         "background": digest_of_parts([list(s) for s in aids.background]) if aids.background else "",
@@ -76,13 +76,17 @@ def cross_validate(
         "caption": caption,
     }
     if nouns := wordnet_digest(recipe, aids):
-        facts["wordnet"] = nouns
+        provenance["wordnet"] = nouns
     for fold, test in enumerate(folds):
         next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
         selects = recipe.chooses
         training = np.sort(
             np.concatenate(
-                [own for n, own in enumerate(folds) if n != fold and not (selects and n == next_one)]
+                [
+                    images_of_fold
+                    for n, images_of_fold in enumerate(folds)
+                    if n != fold and not (selects and n == next_one)
+                ]
             )
         )
 
@@ -97,20 +101,20 @@ def cross_validate(
                 material.take(training),
                 None if held_out is None else material.take(held_out),
                 aids,
-                kept=kept.within(called),
+                cache=cache.within(called),
                 options=FitOptions(caption, device=device, seed=seed),
             )
-            own = material.take(test)
-            data = system.describe(own.features, own.standing(caption))
-            said = [*system.facts.get("selection", ()), *system.facts.get("remarks", ())]
+            images_of_fold = material.take(test)
+            data = system.describe(images_of_fold.features, images_of_fold.single_captions(caption))
+            notes = [*system.facts.get("selection", ()), *system.facts.get("remarks", ())]
             ranks_of = {str(d): own_ranks(system.score(data, direction=d)) for d in DIRECTIONS}
-            return {**ranks_of, "remarks": to_json_array(said)}
+            return {**ranks_of, "remarks": to_json_array(notes)}
 
-        found = kept.arrays(called, {**facts, "fold": fold}, tested)
+        arrays = cache.arrays(called, {**provenance, "fold": fold}, tested)
         pool[test] = len(test)
-        remarks += [f"fold {fold + 1}: {remark}" for remark in from_json_array(found["remarks"])]
+        remarks += [f"fold {fold + 1}: {remark}" for remark in from_json_array(arrays["remarks"])]
         for direction in DIRECTIONS:
-            ranks[direction][test] = found[direction]
+            ranks[direction][test] = arrays[direction]
     return CrossValidation(recipe, ranks, pool, tuple(remarks))
 
 

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from models_core.estimators.base import RaggedRows
 from models_core.features.image import extraction, pictures, vocabulary
 from models_core.features.image.descriptors import DESCRIPTORS
-from models_core.features.image.intersection import Shares
 from models_core.features.image.pyramid import FINEST, histogram, pyramid
 from models_core.features.image.vocabulary import Vocabulary
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.systems.caption_reading import (
     CaptionWords,
@@ -32,11 +30,13 @@ from models_core.systems.caption_reading import (
     caption_names,
     caption_tags,
     dependency_edges,
-    plain,
     read_captions,
+    to_lists,
     written_words,
 )
 from models_core.systems.side_settings import CaptionForm
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.intersection import Shares
 
 #: The caption of each image that stands for it where one does: published judgments are about this one.
 STANDS_FOR = 2
@@ -138,30 +138,33 @@ class PreparedDataset:
 
     def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> PreparedDataset:
         """The images at these places, in this order."""
-        places = [int(place) for place in chosen]
+        places = [int(index) for index in chosen]
         return PreparedDataset(
-            tuple(self.names[place] for place in places),
-            tuple(self.words[place] for place in places),
+            tuple(self.names[index] for index in places),
+            tuple(self.words[index] for index in places),
             self.features.take(places),
         )
 
     def documents(self, captions: int | None = None) -> list[Document]:
         """Each image's first `captions` as lemmas; all of them where None."""
-        return [[[word.lemma for word in caption] for caption in own[:captions]] for own in self.words]
+        return [
+            [[word.lemma for word in caption] for caption in image_captions[:captions]]
+            for image_captions in self.words
+        ]
 
-    def standing(self, number: int = STANDS_FOR) -> list[Document]:
+    def single_captions(self, number: int = STANDS_FOR) -> list[Document]:
         """One caption of each image: that of `number`, counted from 0, or its last where it has fewer."""
-        return [[own[min(number, len(own) - 1)]] for own in self.documents()]
+        return [[captions[min(number, len(captions) - 1)]] for captions in self.documents()]
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of names, words and features."""
-        return digest_of_parts(list(self.names), plain(self.words), self.features.digest)
+        return digest_of_parts(list(self.names), to_lists(self.words), self.features.digest)
 
 
 #: As what captions are read -> what reads them.
 _READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tuple[CaptionWords, ...]]] = {
-    "lemmas": lambda examples, kept: read_captions(examples, kept=kept),
+    "lemmas": lambda examples, kept: read_captions(examples, cache=kept),
     "words": lambda examples, kept: written_words(examples),
     "edges": lambda examples, kept: dependency_edges(examples),
     "tags": lambda examples, kept: caption_tags(examples),
@@ -172,7 +175,7 @@ _READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tu
 def prepare(
     examples: Sequence[ImageExample],
     *,
-    kept: PhaseCache,
+    cache: PhaseCache,
     codebooks: Vocabulary | None = None,
     vectors: NDArray[np.floating] | RegionVectors | None = None,
     seed: int = 0,
@@ -187,18 +190,24 @@ def prepare(
     """
     names = tuple(example.name for example in examples)
     if len(set(names)) != len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
         raise ValueError(f"image {twice!r} is given twice; expected each once")
-    words = _READERS[reads](examples, kept)
+    words = _READERS[reads](examples, cache)
     if isinstance(vectors, RegionVectors):
         return PreparedDataset(names, words, _checked_regions(names, vectors))
     if vectors is not None:
         return PreparedDataset(names, words, checked_vectors(names, vectors))
-    return PreparedDataset(names, words, count_words(examples, kept=kept, codebooks=codebooks, seed=seed))
+    return PreparedDataset(
+        names, words, count_words(examples, phase_cache=cache, codebooks=codebooks, seed=seed)
+    )
 
 
 def count_words(
-    examples: Sequence[ImageExample], *, kept: PhaseCache, codebooks: Vocabulary | None = None, seed: int = 0
+    examples: Sequence[ImageExample],
+    *,
+    phase_cache: PhaseCache,
+    codebooks: Vocabulary | None = None,
+    seed: int = 0,
 ) -> CountedWords:
     """The pictures' words; codebooks are learned from them where none are given."""
     named = []
@@ -206,42 +215,42 @@ def count_words(
         if example.picture is None:
             raise ValueError(f"image {example.name!r} has no picture; leave it out, or give a feature file")
         named.append((example.name, example.picture))
-    books = codebooks or learn_codebooks([path for _, path in named], kept=kept, seed=seed)
+    books = codebooks or learn_codebooks([path for _, path in named], cache=phase_cache, seed=seed)
     counts = np.empty((len(named), FINEST**2, sum(map(len, books.centres))), dtype=np.uint32)
-    with _cache(kept) as cache:
+    with _cache(phase_cache) as cache:
         stream = extraction.extract(
             named,
             books,
             cache,
             total=len(named),
-            progress=lambda done, of: kept.progress("describing pictures", done, of),
+            progress=lambda done, of: phase_cache.progress("describing pictures", done, of),
         )
-        for place, counted in enumerate(stream):
-            counts[place] = counted.counts
+        for index, counted in enumerate(stream):
+            counts[index] = counted.counts
     return CountedWords(counts, books)
 
 
-def learn_codebooks(paths: Sequence[Path], *, kept: PhaseCache, seed: int = 0) -> Vocabulary:
+def learn_codebooks(paths: Sequence[Path], *, cache: PhaseCache, seed: int = 0) -> Vocabulary:
     """Codebooks of these pictures, kept by what is in them. Raises BadPicture, and ValueError for none."""
     settings = vocabulary.CodebookSettings(seed=seed)
 
     def learn() -> dict[str, NDArray[np.float32]]:
-        learned = vocabulary.learn(paths, settings, progress=kept.progress)
+        learned = vocabulary.learn(paths, settings, progress=cache.progress)
         return dict(zip(DESCRIPTORS, learned.centres, strict=True))
 
-    facts = {
+    provenance = {
         "pictures": digest_of_parts(sorted({pictures.read_picture(path).digest for path in paths})),
         "settings": json.loads(json.dumps(asdict(settings))),
     }
-    books = kept.arrays("learning codebooks", facts, learn)
+    books = cache.arrays("learning codebooks", provenance, learn)
     return Vocabulary(tuple(books[kind] for kind in DESCRIPTORS), settings)
 
 
 @contextmanager
-def _cache(kept: PhaseCache) -> Iterator[Path]:
+def _cache(cache: PhaseCache) -> Iterator[Path]:
     """Where counts of pictures are kept, or a folder for as long as it takes."""
-    if kept.folder is not None:
-        yield kept.folder / "pictures"
+    if cache.folder is not None:
+        yield cache.folder / "pictures"
         return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
@@ -259,22 +268,22 @@ def _checked_regions(names: Sequence[str], regions: RegionVectors) -> RegionVect
 
 def checked_vectors(names: Sequence[str], vectors: NDArray[np.floating]) -> Vectors:
     """Vectors of these images; ValueError naming the first that is not finite, or has no direction."""
-    found = np.asarray(vectors)
-    if found.ndim != 2 or len(found) != len(names) or found.dtype.kind not in "fiu":
+    checked = np.asarray(vectors)
+    if checked.ndim != 2 or len(checked) != len(names) or checked.dtype.kind not in "fiu":
         raise ValueError(
-            f"features have shape {found.shape} of {found.dtype}; "
+            f"features have shape {checked.shape} of {checked.dtype}; "
             f"expected numbers, ({len(names)}, dimensions)"
         )
     # Single precision stays: of large sets it is half of the memory.
-    found = found.astype(np.float32 if found.dtype in (np.float16, np.float32) else np.float64)
-    wrong = np.argwhere(~np.isfinite(found))
-    if len(wrong):
-        image, place = (int(n) for n in wrong[0])
-        raise ValueError(f"the features of image {names[image]!r} are not finite at dimension {place}")
-    empty = np.flatnonzero(~found.any(axis=1))
+    checked = checked.astype(np.float32 if checked.dtype in (np.float16, np.float32) else np.float64)
+    invalid = np.argwhere(~np.isfinite(checked))
+    if len(invalid):
+        image, column = (int(n) for n in invalid[0])
+        raise ValueError(f"the features of image {names[image]!r} are not finite at dimension {column}")
+    empty = np.flatnonzero(~checked.any(axis=1))
     if len(empty):
         raise ValueError(
             f"the features of image {names[int(empty[0])]!r} are all 0 and have no direction; "
             "compute them again, or leave the image out"
         )
-    return Vectors(found)
+    return Vectors(checked)

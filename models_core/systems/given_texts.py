@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import View
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.kernels import GivenCaptionVectors, Resources, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, training_texts
 from models_core.systems.side_settings import GivenTextSettings
+from phrasebox.kernels.documents import Document
 
 
 @dataclass(frozen=True)
 class GivenTexts:
     """Captions as vectors that somebody gives, `dimensions` numbers each; they are described by their names.
 
-    `given` are these vectors, which a stored side has not: see `reading`. `training` and `owners` are needed
+    `given` has these vectors, which a stored side has not: see `reading`. `training` and `owners` are needed
     while a system is trained, and not stored.
     """
 
@@ -35,7 +35,7 @@ class GivenTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> GivenTexts:
         """Raises BadRecipe where no vectors are given."""
         check_resources(recipe, aids)
@@ -43,20 +43,21 @@ class GivenTexts:
         texts, owners = training_texts(words, recipe.text.captions)
         return cls(recipe.text, aids.caption_vectors.vectors.shape[1], aids.caption_vectors, texts, owners)
 
-    def reading(self, given: GivenCaptionVectors) -> GivenTexts:
+    def reading(self, caption_vectors: GivenCaptionVectors) -> GivenTexts:
         """The same, which describes captions by these vectors. Raises ValueError for another width."""
-        if given.vectors.shape[1] != self.dimensions:
+        if caption_vectors.vectors.shape[1] != self.dimensions:
             raise ValueError(
-                f"captions of {given.vectors.shape[1]} numbers against {self.dimensions}; expected the same"
+                f"captions of {caption_vectors.vectors.shape[1]} numbers against {self.dimensions}; "
+                "expected the same"
             )
-        return replace(self, given=given)
+        return replace(self, given=caption_vectors)
 
     def digest_parts(self) -> dict[str, Any]:
         """The vectors of the training captions."""
         return {"captions": digest_of_parts(self.describe(self.training))}
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """The vectors of both."""
         new = None if queries is None else self.describe(queries)
@@ -66,12 +67,15 @@ class GivenTexts:
         """Shape (captions, dimensions); of several captions of an item, their mean. Raises ValueError for a
         caption that has no vector."""
         assert self.given is not None, "a stored side is given vectors before it describes captions"
-        names = [name for own in captions for caption in own for name in caption]
-        found = self.given.of(names)
+        names = [name for image_captions in captions for caption in image_captions for name in caption]
+        vectors = self.given.of(names)
         if len(names) == len(captions):
-            return found
-        begin = np.cumsum([0, *(len(own) for own in captions[:-1])])
-        return np.add.reduceat(found, begin) / np.array([len(own) for own in captions])[:, None]
+            return vectors
+        begin = np.cumsum([0, *(len(image_captions) for image_captions in captions[:-1])])
+        return (
+            np.add.reduceat(vectors, begin)
+            / np.array([len(image_captions) for image_captions in captions])[:, None]
+        )
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The width."""

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import CPU
 from models_core.estimators.base import (
     Form,
     RaggedRows,
@@ -33,6 +32,7 @@ from models_core.systems.side_settings import (
     RegionSettings,
     VectorSettings,
 )
+from phrasebox.device import CPU
 
 
 @dataclass(frozen=True)
@@ -49,18 +49,18 @@ class KernelImages:
         return cls(recipe.image, features)
 
     def describe_training(
-        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+        self, held_out: Features | None, store: PhaseCache, provenance: Mapping[str, Any], device: str = CPU
     ) -> DescribedSide:
         """Kernels of both with the training items."""
 
         def kernels() -> PhaseArrays:
-            made = {"own": image_gram(self.settings, self.training, self.training, device)}
+            kernels_made = {"own": image_gram(self.settings, self.training, self.training, device)}
             if held_out is not None:
-                made["new"] = image_gram(self.settings, held_out, self.training, device)
-            return made
+                kernels_made["new"] = image_gram(self.settings, held_out, self.training, device)
+            return kernels_made
 
-        found = store.arrays("image kernel", facts, kernels)
-        return DescribedSide(found["own"], found.get("new"), np.arange(len(self.training)))
+        arrays = store.arrays("image kernel", provenance, kernels)
+        return DescribedSide(arrays["own"], arrays.get("new"), np.arange(len(self.training)))
 
     def describe(self, images: Features) -> View:
         """Shape (images, training items). Raises BadRecipe where they are described otherwise."""
@@ -80,10 +80,10 @@ class KernelImages:
         """What `state` gave; raises KeyError where something is missing."""
         if "vectors" in arrays:
             return cls(settings, Vectors(arrays["vectors"]))
-        given = stored["codebooks"]
+        codebooks = stored["codebooks"]
         books = Vocabulary(
             tuple(arrays[f"codebook.{kind}"] for kind in DESCRIPTORS),
-            CodebookSettings(**given | {"words": tuple(given["words"])}),
+            CodebookSettings(**codebooks | {"words": tuple(codebooks["words"])}),
         )
         return cls(settings, CountedWords(arrays["counts"], books))
 
@@ -100,13 +100,13 @@ class _GivenImages(ABC):
     training: Features | None = None
 
     def describe_training(
-        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+        self, held_out: Features | None, store: PhaseCache, provenance: Mapping[str, Any], device: str = CPU
     ) -> DescribedSide:
         """The vectors of both."""
         assert self.training is not None, "a stored side is not trained again"
-        own = self.describe(self.training)
+        described = self.describe(self.training)
         new = None if held_out is None else self.describe(held_out)
-        return DescribedSide(own, new, np.arange(len(self.training)))
+        return DescribedSide(described, new, np.arange(len(self.training)))
 
     @abstractmethod
     def describe(self, images: Features) -> View:
@@ -139,12 +139,12 @@ class VectorImages(_GivenImages):
         """Shape (images, dimensions). Raises BadRecipe for other features, ValueError for another width."""
         if not isinstance(images, Vectors):
             raise BadRecipe("the system is for vectors of images; give a feature file")
-        found = np.asarray(images.values)
-        if found.shape[1] != self.dimensions:
+        vectors = np.asarray(images.values)
+        if vectors.shape[1] != self.dimensions:
             raise ValueError(
-                f"features of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
+                f"features of {vectors.shape[1]} dimensions against {self.dimensions}; expected the same"
             )
-        return rows_of_length_1(found) if self.settings.normalised else found
+        return rows_of_length_1(vectors) if self.settings.normalised else vectors
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,12 @@ class RegionImages(_GivenImages):
     def describe(self, images: Features) -> View:
         """A row for each region; none is copied. Raises BadRecipe for other features, ValueError for another
         width."""
-        found = _rows_of(images, "trained")
-        if found.shape[1] != self.dimensions:
+        rows = _rows_of(images, "trained")
+        if rows.shape[1] != self.dimensions:
             raise ValueError(
-                f"regions of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
+                f"regions of {rows.shape[1]} dimensions against {self.dimensions}; expected the same"
             )
-        return UnitRows(found.values, found.begin, found.end) if self.settings.normalised else found
+        return UnitRows(rows.values, rows.begin, rows.end) if self.settings.normalised else rows
 
 
 def _rows_of(features: Features, recipe: str) -> RaggedRows:

@@ -14,34 +14,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from models_core.device import CPU
 from models_core.estimators.kcca.kcca import unit
 from models_core.estimators.nearest_neighbour import f1_similarity
-from models_core.features.grams import FloatMatrix, powered
-from models_core.features.image.intersection import Intersection
 from models_core.features.text.aligned import aligned
 from models_core.features.text.distributional import distributional, frequent
-from models_core.features.text.documents import Document
-from models_core.features.text.idf import weights
-from models_core.features.text.kernels.bag_of_words import BagOfWords
-from models_core.features.text.kernels.tag_rank import TagRank
-from models_core.features.text.kernels.trigram import Trigram
-from models_core.features.text.kernels.trigram_similar import SimilarTrigram
 from models_core.features.text.lin import Lin
-from models_core.features.text.similarity import (
+from models_core.features.text.wordnet import DEBIAN_FOLDER, WORDNET_FILES, WordNet
+from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.storage import file_digest
+from models_core.systems.caption_reading import CaptionWords, to_lists
+from models_core.systems.dataset import CountedWords, Features, Vectors
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.side_settings import PictureSettings, TextSettings
+from phrasebox.device import CPU
+from phrasebox.kernels.bag_of_words import BagOfWords
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.grams import FloatMatrix, powered
+from phrasebox.kernels.idf import weights
+from phrasebox.kernels.intersection import Intersection
+from phrasebox.kernels.similarity import (
     CUT_ALIGNMENT,
     CUT_DISTRIBUTIONAL,
     WordKernel,
     average,
     greater,
 )
-from models_core.features.text.wordnet import DEBIAN_FOLDER, WORDNET_FILES, WordNet
-from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.storage import file_digest
-from models_core.systems.caption_reading import CaptionWords, plain
-from models_core.systems.dataset import CountedWords, Features, Vectors
-from models_core.systems.recipe import BadRecipe, Recipe
-from models_core.systems.side_settings import PictureSettings, TextSettings
+from phrasebox.kernels.tag_rank import TagRank
+from phrasebox.kernels.trigram import Trigram
+from phrasebox.kernels.trigram_similar import SimilarTrigram
 
 
 @dataclass(frozen=True)
@@ -53,24 +53,24 @@ class GivenWordVectors:
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of these words, zeros where one has none; shape (words, numbers)."""
-        place_of = {word: place for place, word in enumerate(self.words)}
-        found = np.zeros((len(words), self.vectors.shape[1]), np.float32)
+        place_of = {word: index for index, word in enumerate(self.words)}
+        vectors = np.zeros((len(words), self.vectors.shape[1]), np.float32)
         for row, word in enumerate(words):
             if word in place_of:
-                found[row] = self.vectors[place_of[word]]
-        return found
+                vectors[row] = self.vectors[place_of[word]]
+        return vectors
 
     def of_phrases(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """Of each phrase the mean of its words' vectors, zeros where a word has none; shape (phrases,
         numbers). Source: structured listwise tagging, section 4.2."""
         words = sorted({word for phrase in phrases for word in phrase.split()})
-        place_of, vectors = {word: place for place, word in enumerate(words)}, self.of(words)
-        found = np.zeros((len(phrases), self.vectors.shape[1]), np.float32)
+        place_of, vectors = {word: index for index, word in enumerate(words)}, self.of(words)
+        phrase_vectors = np.zeros((len(phrases), self.vectors.shape[1]), np.float32)
         for row, phrase in enumerate(phrases):
-            own = vectors[[place_of[word] for word in phrase.split()]]
-            if len(own) and own.any(axis=1).all():
-                found[row] = own.mean(axis=0)
-        return found
+            word_vectors = vectors[[place_of[word] for word in phrase.split()]]
+            if len(word_vectors) and word_vectors.any(axis=1).all():
+                phrase_vectors[row] = word_vectors.mean(axis=0)
+        return phrase_vectors
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class GivenCaptionVectors:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+        return {name: index for index, name in enumerate(self.names)}
 
     def of(self, names: Sequence[str]) -> NDArray[np.floating]:
         """The vectors of these captions, shape (captions, numbers), in single precision or double.
@@ -92,15 +92,15 @@ class GivenCaptionVectors:
         without = next((name for name in names if name not in self._places), None)
         if without is not None:
             raise ValueError(f"caption {without!r} has no vector; leave its image out, or give one of each")
-        found = np.asarray(self.vectors[[self._places[name] for name in names]])
-        return found.astype(np.float64 if found.dtype == np.float64 else np.float32)
+        vectors = np.asarray(self.vectors[[self._places[name] for name in names]])
+        return vectors.astype(np.float64 if vectors.dtype == np.float64 else np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What some recipes need besides the corpus.
 
-    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
+    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `excluded` were
     left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
     `word_vectors` are those that a method begins with, `caption_vectors` what describes captions of recipes
     that take given vectors. By the `seed` is drawn what such a description begins with.
@@ -110,7 +110,7 @@ class Resources:
     called: str = ""
     wordnet: Path | None = None
     lines: int = 0
-    dropped: int = 0
+    excluded: int = 0
     word_vectors: GivenWordVectors | None = None
     caption_vectors: GivenCaptionVectors | None = None
     seed: int = 0
@@ -208,45 +208,49 @@ def wordnet_digest(recipe: Recipe, aids: Resources) -> str:
 
 
 def similarity_of(
-    recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
 ) -> WordKernel | None:
     """The word kernel a recipe asks for (section 3.5), of the training captions `words`; None for none.
 
     Raises BadRecipe where the background text is missing, WordNetMissing, and ValueError where too
     little text leaves no word.
     """
-    wanted = recipe.text.similarities
-    if not wanted:
+    similarities = recipe.text.similarities
+    if not similarities:
         return None
-    sentences = [[word.lemma for word in caption] for own in words for caption in own]
-    corpus = digest_of_parts(plain(words))
+    sentences = [[word.lemma for word in caption] for image_captions in words for caption in image_captions]
+    corpus = digest_of_parts(to_lists(words))
 
-    def made(what: str, facts: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
+    def kernel_of(what: str, provenance: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
         def arrays() -> PhaseArrays:
             kernel = make()
             return {"words": to_json_array(kernel.words), "matrix": kernel.matrix}
 
-        stored = kept.arrays(f"similarities, {what}", {"corpus": corpus, **facts}, arrays)
+        stored = cache.arrays(f"similarities, {what}", {"corpus": corpus, **provenance}, arrays)
         return WordKernel(from_json_array(stored["words"]), stored["matrix"])
 
     check_resources(recipe, aids)
-    if "lin" in wanted:
+    if "lin" in similarities:
         wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
         counts = Counter(word for caption in sentences for word in caption)
-        return made("lin", {"wordnet": wordnet_digest(recipe, aids)}, lambda: Lin(wordnet, counts).kernel())
+        return kernel_of(
+            "lin", {"wordnet": wordnet_digest(recipe, aids)}, lambda: Lin(wordnet, counts).kernel()
+        )
     parts: list[WordKernel] = []
     if recipe.text.of_background:
         text = digest_of_parts([list(sentence) for sentence in aids.background])
         among = frequent(sentences)
-        background = made("background", {"text": text}, lambda: distributional(aids.background, among=among))
+        background = kernel_of(
+            "background", {"text": text}, lambda: distributional(aids.background, among=among)
+        )
         parts.append(background.cut(CUT_DISTRIBUTIONAL))
-    if "ic" in wanted:
-        parts.append(made("captions", {}, lambda: distributional(sentences)).cut(CUT_DISTRIBUTIONAL))
-    found = average(*parts) if len(parts) == 2 else parts[0] if parts else None
-    if "alignment" in wanted:
-        own = made("alignment", {}, lambda: aligned(words)).cut(CUT_ALIGNMENT)
-        found = own if found is None else greater(found, own)
-    return found
+    if "ic" in similarities:
+        parts.append(kernel_of("captions", {}, lambda: distributional(sentences)).cut(CUT_DISTRIBUTIONAL))
+    combined = average(*parts) if len(parts) == 2 else parts[0] if parts else None
+    if "alignment" in similarities:
+        image_captions = kernel_of("alignment", {}, lambda: aligned(words)).cut(CUT_ALIGNMENT)
+        combined = image_captions if combined is None else greater(combined, image_captions)
+    return combined
 
 
 def _counts(documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_matrix:

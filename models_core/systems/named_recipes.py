@@ -9,12 +9,12 @@ from models_core.systems.table11 import TABLE_11
 
 def named_recipes() -> Mapping[str, Recipe]:
     """By name, those of Table 11 first. Raises BadRecipe where two have one name, or one is no recipe."""
-    found = dict(TABLE_11)
+    recipes = dict(TABLE_11)
     for method in METHODS.values():
-        for name, given in method.recipes.items():
-            if name in found:
+        for name, fields in method.recipes.items():
+            if name in recipes:
                 raise BadRecipe(
                     f"recipe {name!r} of method {method.name} has the name of another; give it a new one"
                 )
-            found[name] = of_dict(name, {"method": method.name, **given})
-    return found
+            recipes[name] = of_dict(name, {"method": method.name, **fields})
+    return recipes

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.features.principal_axes import PrincipalAxes
-from models_core.features.text.documents import Document
 from models_core.features.text.fisher import FisherVectors
 from models_core.features.text.mixtures import MixtureSettings, WordMixture
 from models_core.features.text.phrases import (
@@ -28,6 +27,7 @@ from models_core.systems.kernels import GivenWordVectors, Resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners
 from models_core.systems.side_settings import PhraseSettings
+from phrasebox.kernels.documents import Document
 
 #: Phrases from which principal axes are learned; of more, so many are drawn.
 _AXES_FROM = 8192
@@ -61,7 +61,7 @@ class PhraseTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> PhraseTexts:
         """Keep the vectors of the training phrases' words and of the first others; learn the mixture, whose
         first clusters, and whose sample of many rows, are drawn by the seed.
@@ -69,47 +69,53 @@ class PhraseTexts:
         Raises BadRecipe without word vectors, and where no training phrase has a word with a vector.
         """
         settings: PhraseSettings = recipe.text
-        given = aids.word_vectors
-        if given is None:
+        word_vectors = aids.word_vectors
+        if word_vectors is None:
             raise BadRecipe(f"recipe {recipe.name!r} describes phrases by word vectors; give some")
         most = settings.captions
-        training: list[Document] = [[[w.lemma for w in text]] for own in words for text in own[:most]]
-        owners = np.repeat(np.arange(len(words)), [len(own[:most]) for own in words])
-        said = Counter(word for text in training for word in phrase_words(text[0]))
-        vocabulary, vectors = _kept_words(given, said, settings.vocabulary)
-        if not any(word in said for word in vocabulary):
+        training: list[Document] = [
+            [[w.lemma for w in text]] for image_texts in words for text in image_texts[:most]
+        ]
+        owners = np.repeat(np.arange(len(words)), [len(image_texts[:most]) for image_texts in words])
+        word_counts = Counter(word for text in training for word in phrase_words(text[0]))
+        vocabulary, vectors = _kept_words(word_vectors, word_counts, settings.vocabulary)
+        if not any(word in word_counts for word in vocabulary):
             raise BadRecipe(
                 f"recipe {recipe.name!r}: no word of the training phrases has a vector; give word vectors of "
                 "this language"
             )
-        plain = cls(settings, vocabulary, vectors, training=training, owners=owners)
-        return plain if settings.vectors == "mean" else plain._with_mixture(said, kept, aids.seed)
+        texts_without_mixture = cls(settings, vocabulary, vectors, training=training, owners=owners)
+        return (
+            texts_without_mixture
+            if settings.vectors == "mean"
+            else texts_without_mixture._with_mixture(word_counts, cache, aids.seed)
+        )
 
-    def _with_mixture(self, said: Counter[str], kept: PhaseCache, seed: int) -> PhraseTexts:
+    def _with_mixture(self, word_counts: Counter[str], cache: PhaseCache, seed: int) -> PhraseTexts:
         settings = self.settings
-        own = [place for place, word in enumerate(self.vocabulary) if word in said]
-        rows = self.vectors[own]
-        counts = np.asarray([said[self.vocabulary[place]] for place in own], np.float64)
-        asked = MixtureSettings(settings.family, settings.mixture, seed=seed)
-        facts = {
+        known_words = [index for index, word in enumerate(self.vocabulary) if word in word_counts]
+        rows = self.vectors[known_words]
+        counts = np.asarray([word_counts[self.vocabulary[index]] for index in known_words], np.float64)
+        mixture_settings = MixtureSettings(settings.family, settings.mixture, seed=seed)
+        provenance = {
             "rows": digest_of_parts(rows, counts),
-            "settings": [asked.family, asked.components],
+            "settings": [mixture_settings.family, mixture_settings.components],
             "seed": seed,
         }
 
         def learn() -> dict[str, NDArray[Any]]:
-            mixture = WordMixture(asked).fit(rows, counts=counts, progress=kept.progress)
+            mixture = WordMixture(mixture_settings).fit(rows, counts=counts, progress=cache.progress)
             arrays, settings_of_both = FisherVectors(mixture).state()
             return {**arrays, "said": to_json_array(settings_of_both)}
 
-        arrays = dict(kept.arrays("learning a mixture of word vectors", facts, learn))
+        arrays = dict(cache.arrays("learning a mixture of word vectors", provenance, learn))
         fisher = FisherVectors.from_state(arrays, from_json_array(arrays.pop("said")))
-        found = PhraseTexts(
+        phrase_texts = PhraseTexts(
             settings, self.vocabulary, self.vectors, fisher, training=self.training, owners=self.owners
         )
         if not settings.axes:
-            return found
-        rows_of_all = found.describe(found.training).distinct
+            return phrase_texts
+        rows_of_all = phrase_texts.describe(phrase_texts.training).distinct
         drawn = np.random.default_rng(seed).permutation(len(rows_of_all))[:_AXES_FROM]
         axes = PrincipalAxes.fit(rows_of_all[np.sort(drawn)], settings.axes)
         return PhraseTexts(settings, self.vocabulary, self.vectors, fisher, axes, self.training, self.owners)
@@ -119,16 +125,19 @@ class PhraseTexts:
         return {"words": digest_of_parts(list(self.vocabulary), self.vectors)}
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """Rows of both, computed when they are looked at."""
         new: Any = None if queries is None else self.describe(queries)
-        own: Any = self.describe(self.training)
-        return DescribedSide(own, new, self.owners)
+        described: Any = self.describe(self.training)
+        return DescribedSide(described, new, self.owners)
 
     def describe(self, captions: Sequence[Document]) -> PhraseRows:
         """A row a phrase; several captions of an item are one phrase."""
-        texts = [phrase_words([word for caption in own for word in caption]) for own in captions]
+        texts = [
+            phrase_words([word for caption in image_captions for word in caption])
+            for image_captions in captions
+        ]
         phrase_of, words, begin, end = numbered_phrases(texts, self._number_of)
         return PhraseRows(phrase_of, words, begin, end, self.vectors, self._numbers, self._described)
 
@@ -166,13 +175,13 @@ class PhraseTexts:
             f"{_STATE}vocabulary": to_json_array(list(self.vocabulary)),
             f"{_STATE}vectors": self.vectors,
         }
-        said: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if self.fisher is not None:
-            own, said = self.fisher.state()
-            arrays |= {f"{_STATE}fisher.{name}": array for name, array in own.items()}
+            fisher_arrays, settings = self.fisher.state()
+            arrays |= {f"{_STATE}fisher.{name}": array for name, array in fisher_arrays.items()}
         if self.axes is not None:
             arrays |= {f"{_STATE}axes": self.axes.axes, f"{_STATE}axes.mean": self.axes.mean}
-        return arrays, {"phrases": said}
+        return arrays, {"phrases": settings}
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> PhraseTexts:
@@ -180,8 +189,10 @@ class PhraseTexts:
         fisher = axes = None
         if stored["phrases"]:
             start = f"{_STATE}fisher."
-            own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-            fisher = FisherVectors.from_state(own, stored["phrases"])
+            fisher_arrays = {
+                name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)
+            }
+            fisher = FisherVectors.from_state(fisher_arrays, stored["phrases"])
         if f"{_STATE}axes" in arrays:
             axes = PrincipalAxes(arrays[f"{_STATE}axes.mean"], arrays[f"{_STATE}axes"])
         vocabulary = from_json_array(arrays[f"{_STATE}vocabulary"])
@@ -189,12 +200,12 @@ class PhraseTexts:
 
 
 def _kept_words(
-    given: GivenWordVectors, said: Mapping[str, int], first: int
+    word_vectors: GivenWordVectors, word_counts: Mapping[str, int], first: int
 ) -> tuple[list[str], NDArray[np.float32]]:
     """The words of the set that are said or among its `first`, with their vectors."""
     places: dict[str, int] = {}
-    for place, word in enumerate(given.words):
-        if place < first or word in said:
-            places.setdefault(word, place)
-    rows = np.asarray(given.vectors[list(places.values())], np.float32)
+    for index, word in enumerate(word_vectors.words):
+        if index < first or word in word_counts:
+            places.setdefault(word, index)
+    rows = np.asarray(word_vectors.vectors[list(places.values())], np.float32)
     return list(places), rows.reshape(len(places), -1)

@@ -70,7 +70,7 @@ class Recipe:
                     )
             kind.check(self.text, self.image)
         except BadField as error:
-            raise _refused(self.name, error, "") from None
+            raise _bad_recipe(self.name, error, "") from None
 
     @property
     def kind(self) -> Method:
@@ -113,16 +113,16 @@ class Recipe:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
+def of_dict(name: str, document: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
     """The recipe `name` from plain data, over what `base` has. Raises BadRecipe, naming what is wrong."""
-    method = given.get("method", base.method if base else "kcca")
+    method = document.get("method", base.method if base else "kcca")
     try:
         kind = method_named(method)
     except BadField as error:
-        raise _refused(name, error, "") from None
+        raise _bad_recipe(name, error, "") from None
     tables = _tables(kind)
     values: dict[str, Any] = {"method": method}
-    for key, value in given.items():
+    for key, value in document.items():
         if key == "printed":
             values[key] = value
         elif key not in ("name", "method") and key not in tables:
@@ -131,8 +131,8 @@ def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> 
     for table, type_ in tables.items():
         attribute = table if table in _SIDES else "settings"
         start = getattr(base, attribute) if base else None
-        start = start if isinstance(start, type_) else _made(name, table, type_, {})
-        values[attribute] = _side(name, table, given[table], start) if table in given else start
+        start = start if isinstance(start, type_) else _checked_record(name, table, type_, {})
+        values[attribute] = _side(name, table, document[table], start) if table in document else start
     values.setdefault("printed", "")
     return Recipe(name, **values)
 
@@ -143,26 +143,26 @@ def _tables(kind: Method) -> dict[str, type]:
     return {**sides, kind.table: kind.settings}
 
 
-def _side(name: str, side: str, given: object, base: Any) -> Any:
-    held = {one.name: getattr(base, one.name) for one in dataclasses.fields(base)}
-    if not isinstance(given, Mapping):
+def _side(name: str, side: str, values: object, base: Any) -> Any:
+    held = {field.name: getattr(base, field.name) for field in dataclasses.fields(base)}
+    if not isinstance(values, Mapping):
         known = ", ".join(held)
-        raise BadRecipeSetting(side, f"recipe {name!r}: {side} is {given!r}; expected a table of {known}")
-    for key in given:
+        raise BadRecipeSetting(side, f"recipe {name!r}: {side} is {values!r}; expected a table of {known}")
+    for key in values:
         if key not in held:
-            place = f"{side}.{key}"
-            raise BadRecipeSetting(place, f"recipe {name!r} has {place}; known: {', '.join(held)}")
-    return _made(name, side, type(base), {**held, **given})
+            where = f"{side}.{key}"
+            raise BadRecipeSetting(where, f"recipe {name!r} has {where}; known: {', '.join(held)}")
+    return _checked_record(name, side, type(base), {**held, **values})
 
 
-def _made(name: str, side: str, type_: type, values: Mapping[str, Any]) -> Any:
+def _checked_record(name: str, side: str, type_: type, values: Mapping[str, Any]) -> Any:
     try:
         return type_(**read_fields(type_, values)) if values else type_()
     except BadField as error:
-        raise _refused(name, error, f"{side}.") from None
+        raise _bad_recipe(name, error, f"{side}.") from None
 
 
-def _refused(name: str, error: BadField, where: str) -> BadRecipe:
+def _bad_recipe(name: str, error: BadField, where: str) -> BadRecipe:
     setting = f"{where}{error.name}"
     return BadRecipeSetting(
         setting, f"recipe {name!r}: {setting} is {error.value}; expected {error.expected}"

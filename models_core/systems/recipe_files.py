@@ -41,28 +41,28 @@ def changed_recipe(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """
     if not changes:
         return recipe
-    given: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
         table, dot, setting = key.partition(".")
         if not dot or not setting:
             raise BadRecipe(
                 f"recipe {recipe.name!r} has no {key!r}; expected a setting such as text.captions"
             )
-        given.setdefault(table, {})[setting] = value
-    made = of_dict(f"{recipe.name}{_CHANGED}", given, recipe)
-    return recipe if made.digest == recipe.digest else replace(made, printed="")
+        values.setdefault(table, {})[setting] = value
+    changed = of_dict(f"{recipe.name}{_CHANGED}", values, recipe)
+    return recipe if changed.digest == recipe.digest else replace(changed, printed="")
 
 
 def _read(file: Path) -> Recipe:
     """The recipe of a TOML file; raises BadRecipe naming it."""
     try:
         with file.open("rb") as stream:
-            given = tomllib.load(stream)
+            document = tomllib.load(stream)
     except OSError as error:
         raise BadRecipe(f"recipe file {file} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise BadRecipe(f"recipe file {file} is not valid TOML: {error}") from error
-    base, name = given.pop("extends", None), given.get("name", file.stem)
+    base, name = document.pop("extends", None), document.get("name", file.stem)
     known = named_recipes()
     if base is not None and base not in known:
         raise BadRecipe(f"{file}: extends {base!r}; known: {', '.join(known)}")
@@ -70,4 +70,4 @@ def _read(file: Path) -> Recipe:
         raise BadRecipe(f"{file}: name is {name!r}; expected letters, digits, hyphens, dots or pluses")
     if name in known:
         raise BadRecipe(f"{file}: {name!r} is a recipe that there is already; give yours another name")
-    return of_dict(name, given, known[base] if base is not None else None)
+    return of_dict(name, document, known[base] if base is not None else None)

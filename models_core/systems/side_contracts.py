@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import CPU
 from models_core.estimators.base import View
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.dataset import Features
+from phrasebox.device import CPU
+from phrasebox.kernels.documents import Document
 
 Arrays = Mapping[str, NDArray[Any]]
 #: The place of each item's owner: of captions, the row of their image.
@@ -27,7 +27,7 @@ class DescribedSide:
     """The training items and, where there are any, held-out ones, described; `owners` are the images of the
     training items' rows."""
 
-    own: View
+    training: View
     new: View | None
     owners: Owners
 
@@ -39,7 +39,7 @@ class TextSide(Protocol):
         """What a phase's facts say of what this side learned; fits JSON."""
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """The training captions, and held-out `queries`; costly kernels are kept in `store`."""
 
@@ -58,7 +58,7 @@ class ImageSide(Protocol):
         """The training images; None of a stored side that needs none."""
 
     def describe_training(
-        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+        self, held_out: Features | None, store: PhaseCache, provenance: Mapping[str, Any], device: str = CPU
     ) -> DescribedSide:
         """The training images, and held-out ones; kernels are computed on `device`, kept in `store`."""
 
@@ -71,8 +71,12 @@ class ImageSide(Protocol):
 
 def training_texts(words: Sequence[CaptionWords], captions: int) -> tuple[list[Document], Owners]:
     """The first `captions` of each image, a text for each, and the image of each."""
-    texts: list[Document] = [[[w.lemma for w in caption]] for own in words for caption in own[:captions]]
-    return texts, np.repeat(np.arange(len(words)), [len(own[:captions]) for own in words])
+    texts: list[Document] = [
+        [[w.lemma for w in caption]] for image_captions in words for caption in image_captions[:captions]
+    ]
+    return texts, np.repeat(
+        np.arange(len(words)), [len(image_captions[:captions]) for image_captions in words]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from pydantic import Field
 
 from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form
-from models_core.features.text.idf import Weighting
 from models_core.features.text.mixture_steps import Family
 from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit
+from phrasebox.kernels.idf import Weighting
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]

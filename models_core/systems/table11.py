@@ -9,7 +9,6 @@ read as the text kernel of TRI5SEM, the best of the trigram systems.
 
 from typing import cast
 
-from models_core.features.text.idf import Weighting
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_settings import (
     ImageKernelName,
@@ -18,6 +17,7 @@ from models_core.systems.side_settings import (
     TextKernelName,
     TextSettings,
 )
+from phrasebox.kernels.idf import Weighting
 
 #: p of eq. 6 for KCCA; which neighbour is nearest does not depend on it, nor does a ranking by eq. 2.
 POWER = 2

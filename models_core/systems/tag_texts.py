@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows, TagNumbers
 from models_core.estimators.taggers import CandidateTags
-from models_core.features.text.documents import Document
 from models_core.features.text.tags import TagPlace, ranked_tags
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.dataset import CaptionWords
@@ -26,6 +25,7 @@ from models_core.systems.kernels import GivenWordVectors, Resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide
 from models_core.systems.side_settings import TagSettings
+from phrasebox.kernels.documents import Document
 
 
 class UnknownTag(ValueError):
@@ -47,13 +47,15 @@ class TagTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> TagTexts:
         """The tags that enough training images have, and their vectors. Raises BadRecipe where none is
         left."""
         settings: TagSettings = recipe.text
-        training: list[Document] = [[[word.lemma for word in caption] for caption in own] for own in words]
-        counted = Counter(tag for own in training for tag in _ranked(own, settings))
+        training: list[Document] = [
+            [[word.lemma for word in caption] for caption in image_captions] for image_captions in words
+        ]
+        counted = Counter(tag for image_captions in training for tag in _ranked(image_captions, settings))
         known = sorted(
             (tag for tag, images in counted.items() if images >= settings.least_count),
             key=lambda tag: (-counted[tag], tag),
@@ -85,7 +87,7 @@ class TagTexts:
         return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """The tags of both."""
         new = None if queries is None else self.describe(queries)
@@ -94,11 +96,13 @@ class TagTexts:
     def describe(self, captions: Sequence[Document]) -> TagNumbers:
         """The known tags of each image, from all its captions that are given, the most relevant first."""
         number_of = {tag: number for number, tag in enumerate(self.vocabulary)}
-        each = [
-            [number_of[tag] for tag in _ranked(own, self.settings) if tag in number_of] for own in captions
+        tag_numbers = [
+            [number_of[tag] for tag in _ranked(image_captions, self.settings) if tag in number_of]
+            for image_captions in captions
         ]
         rows = RaggedRows.of_counts(
-            np.asarray([number for own in each for number in own], np.int64), [len(own) for own in each]
+            np.asarray([number for image_captions in tag_numbers for number in image_captions], np.int64),
+            [len(image_captions) for image_captions in tag_numbers],
         )
         return TagNumbers(rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors)
 
@@ -119,18 +123,18 @@ class TagTexts:
         numbers = np.asarray([number_of.get(tag, -1) for tag in tags], np.intp)
         if self.vectors is None:
             return CandidateTags(tuple(tags), numbers, None)
-        found = np.zeros((len(tags), self.vectors.shape[1]), np.float32)
-        found[numbers >= 0] = self.vectors[numbers[numbers >= 0]]
+        vectors = np.zeros((len(tags), self.vectors.shape[1]), np.float32)
+        vectors[numbers >= 0] = self.vectors[numbers[numbers >= 0]]
         new = np.flatnonzero(numbers < 0).tolist()
         if len(new) and words is not None:
-            found[new] = _directed(words.of_phrases([tags[place] for place in new]), self.settings)
-        lacking = [tags[place] for place in new if not found[place].any()]
+            vectors[new] = _directed(words.of_phrases([tags[index] for index in new]), self.settings)
+        lacking = [tags[index] for index in new if not vectors[index].any()]
         if lacking:
             raise UnknownTag(
                 f"tag {lacking[0]!r} is none of the training's, and has no word vector ({len(lacking)} such "
                 "tags); leave it out, or give word vectors that have it"
             )
-        return CandidateTags(tuple(tags), numbers, found)
+        return CandidateTags(tuple(tags), numbers, vectors)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The vocabulary with its vectors."""

@@ -20,10 +20,7 @@ from models_core.estimators.base import (
     WordNumbers,
 )
 from models_core.features.bags import TfIdfBags
-from models_core.features.grams import scaled_diagonal
-from models_core.features.text.documents import Document
 from models_core.features.text.edges import ROOT_WORD, Edge
-from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.given_texts import GivenTexts
@@ -43,6 +40,9 @@ from models_core.systems.side_settings import (
     WordSettings,
 )
 from models_core.systems.tag_texts import TagTexts
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.grams import scaled_diagonal
+from phrasebox.kernels.similarity import WordKernel
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,14 @@ class KernelTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> KernelTexts:
         """From the training captions; word similarities are kept. Raises BadRecipe, WordNetMissing."""
-        learned = tuple(own[: recipe.text.captions] for own in words)
-        documents = [[[word.lemma for word in caption] for caption in own] for own in learned]
-        return cls(recipe.text, documents, similarity_of(recipe, learned, aids, kept))
+        learned = tuple(image_captions[: recipe.text.captions] for image_captions in words)
+        documents = [
+            [[word.lemma for word in caption] for caption in image_captions] for image_captions in learned
+        ]
+        return cls(recipe.text, documents, similarity_of(recipe, learned, aids, cache))
 
     @cached_property
     def kernel(self) -> TextKernel:
@@ -76,17 +78,21 @@ class KernelTexts:
         return {"similarity": "" if alike is None else digest_of_parts(alike.words, alike.matrix)}
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """Kernels of both with the training items; the diagonal of the training kernel is scaled."""
 
         def kernels() -> PhaseArrays:
-            made = {"own": self.kernel.gram(self.documents, self.documents)}
-            return made if queries is None else {**made, "new": self.kernel.gram(queries, self.documents)}
+            kernels_made = {"own": self.kernel.gram(self.documents, self.documents)}
+            return (
+                kernels_made
+                if queries is None
+                else {**kernels_made, "new": self.kernel.gram(queries, self.documents)}
+            )
 
-        found = store.arrays("text kernel", facts, kernels)
-        own = scaled_diagonal(found["own"], self.settings.diagonal)
-        return DescribedSide(own, found.get("new"), np.arange(len(self.documents)))
+        arrays = store.arrays("text kernel", provenance, kernels)
+        scaled = scaled_diagonal(arrays["own"], self.settings.diagonal)
+        return DescribedSide(scaled, arrays.get("new"), np.arange(len(self.documents)))
 
     def describe(self, captions: Sequence[Document]) -> View:
         """Shape (captions, training items)."""
@@ -124,14 +130,14 @@ class BagTexts:
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> BagTexts:
         """The vocabulary and idf of the training captions."""
         settings: BagSettings = recipe.text
         texts, owners = [], []
-        for image, own in enumerate(words):
-            said = [[word.lemma for word in caption] for caption in own[: settings.captions]]
-            joined = [[word for caption in said for word in caption]] if settings.together else said
+        for image, image_captions in enumerate(words):
+            lemmas = [[word.lemma for word in caption] for caption in image_captions[: settings.captions]]
+            joined = [[word for caption in lemmas for word in caption]] if settings.together else lemmas
             texts += joined
             owners += [image] * len(joined)
         bags = TfIdfBags(settings.words, normalised=settings.normalised).fit(texts)
@@ -142,15 +148,17 @@ class BagTexts:
         return {}
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """Bags of both."""
-        own = self.bags.transform(self.training)
-        return DescribedSide(own, None if queries is None else self.describe(queries), self.owners)
+        bags = self.bags.transform(self.training)
+        return DescribedSide(bags, None if queries is None else self.describe(queries), self.owners)
 
     def describe(self, captions: Sequence[Document]) -> View:
         """Shape (captions, words); several captions of an item are one text."""
-        return self.bags.transform([[word for caption in own for word in caption] for own in captions])
+        return self.bags.transform(
+            [[word for caption in image_captions for word in caption] for image_captions in captions]
+        )
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Words and weights."""
@@ -160,8 +168,8 @@ class BagTexts:
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> BagTexts:
         """What `state` gave; raises KeyError where something is missing."""
-        own = {name.removeprefix("text."): a for name, a in arrays.items() if name.startswith("text.")}
-        return cls(settings, TfIdfBags.from_state(own, stored["text"]))
+        bag_arrays = {name.removeprefix("text."): a for name, a in arrays.items() if name.startswith("text.")}
+        return cls(settings, TfIdfBags.from_state(bag_arrays, stored["text"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +190,7 @@ class _NumberedTexts(ABC):
         return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
 
     def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+        self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
         """The numbers of both."""
         new = None if queries is None else self.describe(queries)
@@ -201,7 +209,7 @@ class WordTexts(_NumberedTexts):
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> WordTexts:
         """The vocabulary of the training captions: the most frequent word first, equal ones by the alphabet.
 
@@ -212,15 +220,16 @@ class WordTexts(_NumberedTexts):
         known = _frequent(
             Counter(word for text in texts for word in text[0]), settings.least_count, recipe.name
         )
-        given = aids.word_vectors
-        vectors = None if given is None else given.of(known)
+        word_vectors = aids.word_vectors
+        vectors = None if word_vectors is None else word_vectors.of(known)
         return cls(settings=settings, vocabulary=known, training=texts, owners=owners, vectors=vectors)
 
     def describe(self, captions: Sequence[Document]) -> View:
         """A row for each word; several captions of an item are one text."""
         number_of = {word: number for number, word in enumerate(self.vocabulary)}
         texts = [
-            [number_of[word] for caption in own for word in caption if word in number_of] for own in captions
+            [number_of[word] for caption in image_captions for word in caption if word in number_of]
+            for image_captions in captions
         ]
         rows = RaggedRows.of_counts(
             np.asarray([number for text in texts for number in text], np.int64), [len(text) for text in texts]
@@ -249,7 +258,7 @@ class EdgeTexts(_NumberedTexts):
 
     @classmethod
     def learn(
-        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> EdgeTexts:
         """The vocabulary and the relations of the training captions, the most frequent first.
 
@@ -260,9 +269,9 @@ class EdgeTexts(_NumberedTexts):
         edges = [Edge.of_token(token) for text in texts for token in text[0]]
         known = _frequent(Counter(edge.word for edge in edges), settings.least_count, recipe.name)
         relations = _frequent(Counter(edge.relation for edge in edges), settings.least_count, recipe.name)
-        given, vectors = aids.word_vectors, None
-        if given is not None:
-            of_words = given.of(known)
+        word_vectors, vectors = aids.word_vectors, None
+        if word_vectors is not None:
+            of_words = word_vectors.of(known)
             vectors = np.concatenate([np.zeros_like(of_words[:1]), of_words])
         return cls(
             settings=settings,
@@ -280,11 +289,11 @@ class EdgeTexts(_NumberedTexts):
         texts = [
             [
                 (relation_number[edge.relation], word_number[edge.head], word_number[edge.word])
-                for caption in own
+                for caption in image_captions
                 for edge in map(Edge.of_token, caption)
                 if edge.relation in relation_number and edge.head in word_number and edge.word in word_number
             ]
-            for own in captions
+            for image_captions in captions
         ]
         numbers = np.asarray([edge for text in texts for edge in text], np.int64).reshape(-1, 3)
         rows = RaggedRows.of_counts(numbers, [len(text) for text in texts])
@@ -312,7 +321,7 @@ def _frequent(counted: Counter[str], least: int, recipe: str) -> list[str]:
     Raises BadRecipe where nothing was.
     """
     known = sorted(
-        (one for one, count in counted.items() if count >= least), key=lambda one: (-counted[one], one)
+        (word for word, count in counted.items() if count >= least), key=lambda word: (-counted[word], word)
     )
     if not known:
         raise BadRecipe(

@@ -33,9 +33,7 @@ from models_core.estimators.inputs import check_inputs
 from models_core.estimators.localizers import Localizer
 from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore
 from models_core.features.image.vocabulary import Vocabulary
-from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
-from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import CountedWords, Features
 from models_core.systems.given_texts import GivenTexts
 from models_core.systems.kernels import GivenCaptionVectors
@@ -43,6 +41,8 @@ from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.side_contracts import ImageSide, Owners, TextSide
 from models_core.systems.sides import SIDES
 from models_core.systems.text_sides import WordTexts
+from phrasebox.kernels.documents import Document
+from phrasebox.scoring.tiles import Scores
 
 SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")
@@ -61,10 +61,10 @@ class WrittenWords:
         return " ".join(self.words)
 
 
-def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
-    """Raise BadRecipe where the recipe does not predict what is `wanted`."""
-    if recipe.kind.predicts != wanted:
-        raise BadRecipe(f"recipe {recipe.name!r} predicts {recipe.kind.predicts}, not {wanted}")
+def check_predicts(recipe: Recipe, prediction: Prediction) -> None:
+    """Raise BadRecipe where the recipe does not give this `prediction`."""
+    if recipe.kind.predicts != prediction:
+        raise BadRecipe(f"recipe {recipe.name!r} predicts {recipe.kind.predicts}, not {prediction}")
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,12 @@ class TrainedSystem:
         """A caption for each image (or region). Raises BadRecipe where its method does not write."""
         check_predicts(self.recipe, "captions")
         assert isinstance(self.texts, WordTexts)
-        said = self.texts.vocabulary
-        found = cast(Captioner, self.model).write(self.describe(images, []), how)
-        return [WrittenWords(tuple(said[n] for n in one.words), one.log_probability) for one in found]
+        vocabulary = self.texts.vocabulary
+        sentences = cast(Captioner, self.model).write(self.describe(images, []), how)
+        return [
+            WrittenWords(tuple(vocabulary[n] for n in sentence.words), sentence.log_probability)
+            for sentence in sentences
+        ]
 
     def localize(self, regions: Features, phrases: Sequence[Document], image_of: Owners) -> RaggedRows:
         """Scores of the regions of each phrase's image, an item a phrase; larger is better.
@@ -166,8 +169,8 @@ class TrainedSystem:
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection
     ) -> NDArray[Any]:
         """Scores of every image with every caption for one direction, shape (images, captions)."""
-        found = self.score(self.describe(images, captions), direction=direction)
-        turned = found if direction == "annotation" else found.turned()
+        scores = self.score(self.describe(images, captions), direction=direction)
+        turned = scores if direction == "annotation" else scores.turned()
         rows, columns = turned.shape
         return np.ascontiguousarray(turned.tile(slice(0, rows), slice(0, columns)))
 
@@ -177,9 +180,9 @@ class TrainedSystem:
         arrays: PhaseArrays = {"names": to_json_array(self.names), **self.seen}
         settings: dict[str, Any] = {"recipe": self.recipe.as_dict(), "pairs": len(self.names)}
         for side in (self.texts, self.images):
-            own, said = side.state()
-            arrays |= own
-            settings |= said
+            side_arrays, side_settings = side.state()
+            arrays |= side_arrays
+            settings |= side_settings
         if kind.learns:
             learned, settings[kind.stored] = self.model.state()
             arrays |= {f"{kind.stored}.{name}": array for name, array in learned.items()}
@@ -197,13 +200,13 @@ class TrainedSystem:
             kind = recipe.kind
             prefix = f"{kind.stored}."
             learned = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            said = settings[kind.stored] if kind.learns else {}
+            model_settings = settings[kind.stored] if kind.learns else {}
             return cls(
                 recipe,
                 names,
                 SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].load(recipe.text, arrays, settings),
                 SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].load(recipe.image, arrays, settings),
-                kind.load(recipe.settings, (learned, said)),
+                kind.load(recipe.settings, (learned, model_settings)),
                 stored.manifest["facts"],
             )
         except KeyError as missing:

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from models_core.checkpoints import CHECKPOINTS, Checkpoints
-from models_core.device import CPU, torch_on
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
@@ -23,7 +22,6 @@ from models_core.estimators.base import (
     UnitRows,
 )
 from models_core.estimators.fitting import fit_method
-from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseArrays, PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
@@ -34,6 +32,8 @@ from models_core.systems.side_contracts import ImageSide, TextSide
 from models_core.systems.side_settings import VectorSettings
 from models_core.systems.sides import SIDES
 from models_core.systems.trained_system import TrainedSystem
+from phrasebox.device import CPU, torch_on
+from phrasebox.kernels.documents import Document
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
@@ -46,7 +46,7 @@ _CHECKPOINT_FORM = 2
 @dataclass(frozen=True)
 class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
-    `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
+    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all dice,
     `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
     `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
     with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
@@ -68,18 +68,18 @@ def fit(
     held_out: PreparedDataset | None,
     aids: Resources | None = None,
     *,
-    kept: PhaseCache | None = None,
+    cache: PhaseCache | None = None,
     options: FitOptions | None = None,
 ) -> TrainedSystem:
     """Train `recipe`; what has settings to select selects them on `held_out`.
 
-    `kept` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress hears
-    of all phases, and what it raises ends the training. What is to be known of the settings that were chosen
-    and of the numbers is in the system's facts, under "selection" and "remarks". Raises BadRecipe,
+    `cache` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress
+    hears of all phases, and what it raises ends the training. Notes about the settings that were chosen and
+    about the numbers are in the system's facts, under "selection" and "remarks". Raises BadRecipe,
     WordNetMissing, NoDevice, NotEnoughMemory, and ValueError for too few images, for an image that both sides
     have, and for numbers out of range.
     """
-    options, kept, aids = options or FitOptions(), kept or PhaseCache(), aids or Resources()
+    options, cache, aids = options or FitOptions(), cache or PhaseCache(), aids or Resources()
     torch_on(options.device)
     check_pairs(recipe, training, held_out)
     check_processes(recipe)
@@ -88,11 +88,11 @@ def fit(
     kind = recipe.kind
     images: ImageSide = SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].learn(recipe, training.features)
     texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(
-        recipe, training.words, replace(aids, seed=options.seed), kept
+        recipe, training.words, replace(aids, seed=options.seed), cache
     )
-    model, facts = kind.make(recipe.settings), dict(options.facts)
+    model, metadata = kind.make(recipe.settings), dict(options.facts)
     if kind.learns:
-        given = {
+        available = {
             "recipe": recipe.digest,
             "training": training.digest,
             "held out": "" if held_out is None else held_out.digest,
@@ -100,41 +100,43 @@ def fit(
             **({} if options.regions is None else {"regions": options.regions.digest}),
             **texts.digest_parts(),
         }
-        store = PhaseCache(kept.kernels, kept.progress)
+        store = PhaseCache(cache.kernels, cache.progress)
         queries = None if held_out is None else _held_out_captions(recipe, held_out, options.caption)
-        text = texts.describe_training(queries, store, given)
+        text = texts.describe_training(queries, store, available)
         image = images.describe_training(
-            None if held_out is None else held_out.features, store, given, options.device
+            None if held_out is None else held_out.features, store, available, options.device
         )
         new = None
         one_caption_each = {(CAPTION_VIEW, IMAGE_VIEW): np.arange(0 if held_out is None else len(held_out))}
         if held_out is not None and image.new is not None and text.new is not None:
             new = Dataset({IMAGE_VIEW: image.new, CAPTION_VIEW: text.new}, one_caption_each)
-        own = Dataset(
-            {IMAGE_VIEW: image.own, CAPTION_VIEW: text.own}, {(CAPTION_VIEW, IMAGE_VIEW): text.owners}
+        dataset = Dataset(
+            {IMAGE_VIEW: image.training, CAPTION_VIEW: text.training},
+            {(CAPTION_VIEW, IMAGE_VIEW): text.owners},
         )
         weak = {
-            name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
+            name: _described(pairs, images, texts, cache.progress)
+            for name, pairs in options.auxiliary.items()
         }
         if options.regions is not None:
             weak[REGION_VIEW] = _regions_with_phrases(options.regions, texts, recipe)
         checkpoints = Checkpoints(
-            kept.kernels and kept.kernels / CHECKPOINTS,
-            {**given, "seed": options.seed, "form": _CHECKPOINT_FORM},
+            cache.kernels and cache.kernels / CHECKPOINTS,
+            {**available, "seed": options.seed, "form": _CHECKPOINT_FORM},
             written=present_processes().first,
         )
         context = FitContext(
-            options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints
+            options.seed, options.device, cache.progress, weak, options.sum_pairs, checkpoints
         )
-        learned = fit_method(kind, recipe.settings, own, new, context)
+        learned = fit_method(kind, recipe.settings, dataset, new, context)
         model = learned.model
-        facts |= {"selection": list(learned.selection), "remarks": list(learned.remarks)}
-    return TrainedSystem(recipe, training.names, texts, images, model, facts, options.seen)
+        metadata |= {"selection": list(learned.selection), "remarks": list(learned.remarks)}
+    return TrainedSystem(recipe, training.names, texts, images, model, metadata, options.seen)
 
 
 def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:
     """What stands for each held-out image: one caption, or all where the method looks at all."""
-    return held_out.documents() if recipe.kind.all_captions else held_out.standing(caption)
+    return held_out.documents() if recipe.kind.all_captions else held_out.single_captions(caption)
 
 
 def check_processes(recipe: Recipe) -> None:
@@ -143,15 +145,15 @@ def check_processes(recipe: Recipe) -> None:
         raise BadRecipe(f"recipe {recipe.name!r} is trained by one process; leave torchrun out")
 
 
-def check_needs(recipe: Recipe, given: Collection[str]) -> None:
+def check_needs(recipe: Recipe, available: Collection[str]) -> None:
     """Raise BadRecipe unless the further data that the method needs is given, and no other."""
     needs = recipe.kind.needs
-    lacking = [name for name in needs if name not in given]
+    lacking = [name for name in needs if name not in available]
     if lacking:
         raise BadRecipe(
             f"recipe {recipe.name!r} learns from {lacking[0]} pairs too; give a collection of them"
         )
-    unused = [name for name in given if name not in needs]
+    unused = [name for name in available if name not in needs]
     if unused:
         known = ", ".join(needs) or "none"
         raise BadRecipe(f"recipe {recipe.name!r} makes no use of {unused[0]!r} pairs; it needs: {known}")
@@ -162,11 +164,11 @@ def _described(weak: WeakPairs, images: ImageSide, texts: TextSide, progress: Ph
     lemmatiser, blocks = Lemmatiser(), []
     for start in range(0, len(weak.texts), _WEAK_BLOCK):
         progress("reading weak texts", start, len(weak.texts))
-        said = [
+        descriptions = [
             [[word.lemma for word in lemmatiser.words(text, None)]]
             for text in weak.texts[start : start + _WEAK_BLOCK]
         ]
-        blocks.append(texts.describe(said))
+        blocks.append(texts.describe(descriptions))
     progress("reading weak texts", len(weak.texts), len(weak.texts))
     views = {
         IMAGE_VIEW: images.describe(Vectors(weak.vectors)),
@@ -182,8 +184,8 @@ def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide, recipe: Recip
     if isinstance(recipe.image, VectorSettings) and recipe.image.normalised:
         regions = UnitRows(regions.values, regions.begin, regions.end)
     documents = pairs.documents()
-    owners = np.repeat(np.arange(len(documents)), [len(own) for own in documents])
-    phrases = texts.describe([[phrase] for own in documents for phrase in own])
+    owners = np.repeat(np.arange(len(documents)), [len(phrases_of_image) for phrases_of_image in documents])
+    phrases = texts.describe([[phrase] for phrases_of_image in documents for phrase in phrases_of_image])
     views: dict[str, Any] = {IMAGE_VIEW: regions, CAPTION_VIEW: phrases}
     return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
 
@@ -204,9 +206,11 @@ def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDat
         check_held_out(recipe, 0)
     elif recipe.kind.selects:
         sides.append(("held-out", held_out, LEAST_HELD_OUT))
-    for word, own, least in sides:
-        if len(own) < least:
-            raise ValueError(f"recipe {recipe.name!r} has {len(own)} {word} images; expected {least} or more")
+    for word, amount, least in sides:
+        if len(amount) < least:
+            raise ValueError(
+                f"recipe {recipe.name!r} has {len(amount)} {word} images; expected {least} or more"
+            )
     both = set(training.names) & set(() if held_out is None else held_out.names)
     if both:
         raise ValueError(f"image {min(both)!r} is both a training image and held out; use it for only one")

@@ -89,10 +89,10 @@ class Extents:
 
     def box(self, parts: Iterable[int]) -> Box | None:
         """The tight box around all pixels that show one of `parts`; None where there is none."""
-        wanted = {part for part in parts if self._pixels[part]}
-        if not wanted:
+        visible = {part for part in parts if self._pixels[part]}
+        if not visible:
             return None
-        bounds = self._parts.point([255 if v in wanted else 0 for v in range(256)]).getbbox()
+        bounds = self._parts.point([255 if v in visible else 0 for v in range(256)]).getbbox()
         return Box(bounds[0] + 1, bounds[1] + 1, bounds[2], bounds[3]) if bounds else None
 
 
@@ -156,19 +156,19 @@ class Pen:
     Lengths are in the pen's units; x grows to the right, y downwards, angles clockwise in degrees.
     """
 
-    __slots__ = ("canvas", "part", "place", "unit")
+    __slots__ = ("canvas", "part", "matrix", "unit")
 
     def __init__(
-        self, canvas: Canvas, place: tuple[float, float, float, float, float, float], part: int
+        self, canvas: Canvas, matrix: tuple[float, float, float, float, float, float], part: int
     ) -> None:
         self.canvas = canvas
-        self.place = place
+        self.matrix = matrix
         self.part = part
-        self.unit = hypot(place[0], place[2])
+        self.unit = hypot(matrix[0], matrix[2])
 
     def at(self, x: float, y: float, *, scale: float = 1, flip: bool = False, turn: float = 0) -> Pen:
         """A pen whose origin is this one's (x, y)."""
-        a, b, c, d, e, f = self.place
+        a, b, c, d, e, f = self.matrix
         mx, my = a * x + b * y + e, c * x + d * y + f
         across = -scale if flip else scale
         if turn:
@@ -182,11 +182,11 @@ class Pen:
 
     def of(self, part: int) -> Pen:
         """The same pen drawing another part."""
-        return Pen(self.canvas, self.place, part)
+        return Pen(self.canvas, self.matrix, part)
 
     def map(self, points: Iterable[Point]) -> list[Point]:
         """`points` in the canvas's own, enlarged pixels."""
-        a, b, c, d, e, f = self.place
+        a, b, c, d, e, f = self.matrix
         return [(a * x + b * y + e, c * x + d * y + f) for x, y in points]
 
     def fill(self, points: Sequence[Point], colour: Colour) -> None:
@@ -199,7 +199,7 @@ class Pen:
 
     def oval(self, x: float, y: float, rx: float, ry: float, colour: Colour, *, turn: float = 0) -> None:
         """An ellipse about (x, y)."""
-        a, b, c, d, e, f = self.place
+        a, b, c, d, e, f = self.matrix
         if not turn and not b and not c:
             mx, my = a * x + e, d * y + f
             rx, ry = abs(a) * rx, abs(d) * ry
@@ -272,7 +272,7 @@ class Pen:
 
     def gradient(self, y0: float, y1: float, top: Colour, bottom: Colour) -> None:
         """The picture's full width from y0 to y1, shading from `top` to `bottom`."""
-        _, _, _, d, _, f = self.place
+        _, _, _, d, _, f = self.matrix
         first, last = round(d * y0 + f), round(d * y1 + f)
         width = self.canvas.image.width
         band = SUPERSAMPLE

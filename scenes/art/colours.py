@@ -39,12 +39,12 @@ HARMONIES: tuple[tuple[str, ...], ...] = (
 )
 
 
-def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """`one` with `share` (0..1) of `other` in it."""
+def mix(first: Colour, second: Colour, share: float) -> Colour:
+    """`first` with `share` (0..1) of `second` in it."""
     return (
-        round(one[0] + (other[0] - one[0]) * share),
-        round(one[1] + (other[1] - one[1]) * share),
-        round(one[2] + (other[2] - one[2]) * share),
+        round(first[0] + (second[0] - first[0]) * share),
+        round(first[1] + (second[1] - first[1]) * share),
+        round(first[2] + (second[2] - first[2]) * share),
     )
 
 

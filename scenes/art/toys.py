@@ -59,9 +59,9 @@ def flag(pen: Pen, colours: tuple[Colour, ...]) -> None:
     count = len(colours)
     for k, colour in enumerate(colours):
         top, bottom = -0.98 + 0.40 * k / count, -0.98 + 0.40 * (k + 1) / count
-        wave = [(0.01, 0.0), (0.15, 0.028), (0.36, -0.028), (0.54, 0.012)]
-        over = smooth([(x, top + y) for x, y in wave], closed=False)
-        under = smooth([(x, bottom + y) for x, y in wave], closed=False)
+        outline = [(0.01, 0.0), (0.15, 0.028), (0.36, -0.028), (0.54, 0.012)]
+        over = smooth([(x, top + y) for x, y in outline], closed=False)
+        under = smooth([(x, bottom + y) for x, y in outline], closed=False)
         pen.fill(over + under[::-1], colour)
     pen.oval(0, -1.0, 0.026, 0.026, NAMED_COLOURS["yellow"])
 

@@ -53,7 +53,7 @@ def plant_trees(
     s: Stage, horizon: float, leaves: tuple[Colour, ...], count: int, *, low: float, high: float
 ) -> list[Entity]:
     """Broad-leaved trees along the back of the floor, apart from each other."""
-    found = []
+    trees = []
     slots = [(k + 0.5) / count for k in range(count)]
     for slot in slots:
         x = slot + s.rng.uniform(-0.26, 0.26) / count
@@ -61,7 +61,7 @@ def plant_trees(
         size = s.height * s.rng.uniform(low, high)
         leaf = s.rng.choice(leaves)
         s.shadow(x * s.width, y, size * 0.30, 0.26)
-        found.append(
+        trees.append(
             s.thing(
                 "tree",
                 partial(landscape.tree, rng=s.rng, leaf=leaf),
@@ -69,7 +69,7 @@ def plant_trees(
                 adjectives=("large", "tall", "big"),
             )
         )
-    return found
+    return trees
 
 
 def mention_trees(s: Stage, trees: list[Entity]) -> None:

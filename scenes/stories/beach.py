@@ -169,10 +169,10 @@ def surfing(s: Stage) -> None:
         s.says(dog, f"*walk in front of {who}", "*run ahead", f"*stand next to {who}", weight=1, main=False)
         s.says((who, dog), "*walk", "*stand", weight=1.2)
     else:
-        other, _ = s.person(
+        companion, _ = s.person(
             ("woman", "man", "boy", "girl"),
             Standpoint(0.74, 0.5, flip=True),
             s.rng.choice(("stand", "wave", "walk")),
         )
-        s.says(other, f"*talk to {who}", f"*look at {board}", "*watch", weight=1)
-        s.says(s.group([who, other]), "*stand", "*talk", weight=1.4)
+        s.says(companion, f"*talk to {who}", f"*look at {board}", "*watch", weight=1)
+        s.says(s.group([who, companion]), "*stand", "*talk", weight=1.4)

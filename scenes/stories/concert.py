@@ -10,18 +10,18 @@ from scenes.terms import INSTRUMENTS, PEOPLE
 
 def _audience(s: Stage) -> None:
     """A crowd along the lower edge: one box, for its members cannot be told apart."""
-    made = s.entity(PEOPLE, (("crowd", 4), ("large crowd", 2), ("audience", 3), ("crowd of people", 1)))
+    crowd = s.entity(PEOPLE, (("crowd", 4), ("large crowd", 2), ("audience", 3), ("crowd of people", 1)))
     tone = s.rng.choice(((44, 36, 66), (36, 42, 72), (58, 38, 60)))
     s.paint(
         s.height + 10,
         lambda p: buildings.draw_audience(
-            p.of(made.parts[0]), s.rng, s.width, s.height, s.height * 0.26, tone
+            p.of(crowd.parts[0]), s.rng, s.width, s.height, s.height * 0.26, tone
         ),
     )
     s.floor.front -= s.height * 0.06
-    s.landmarks["crowd"] = made
-    s.says(made, "*watch", "*cheer", f"*enjoy {s.notion('the show', 'the music')}", main=False, here=False)
-    s.around.append(f"in front of {made}")
+    s.landmarks["crowd"] = crowd
+    s.says(crowd, "*watch", "*cheer", f"*enjoy {s.notion('the show', 'the music')}", main=False, here=False)
+    s.around.append(f"in front of {crowd}")
 
 
 def band(s: Stage) -> None:
@@ -159,15 +159,15 @@ def soloist(s: Stage) -> None:
             who, f"*play {tool} for {s.landmarks['crowd']}", f"*perform for {s.landmarks['crowd']}", weight=3
         )
     if s.rng.random() < 0.6:
-        other, _ = s.person(
+        listener, _ = s.person(
             ("woman", "man", "girl"),
             Standpoint(0.76, 0.5, flip=True),
             s.rng.choice(("dance", "twirl", "stand")),
             role=(("singer", 1.0), ("performer", 1.0)),
         )
-        s.says(other, "*dance", "*sing", f"*dance to {s.notion('the music')}", weight=1.2)
-        s.says((who, other), "*perform", f"*perform {music}", weight=1.5)
-        s.says(s.group([who, other], "performer"), "*perform", f"*perform {music}", weight=1.6)
+        s.says(listener, "*dance", "*sing", f"*dance to {s.notion('the music')}", weight=1.2)
+        s.says((who, listener), "*perform", f"*perform {music}", weight=1.5)
+        s.says(s.group([who, listener], "performer"), "*perform", f"*perform {music}", weight=1.6)
 
 
 def dancers(s: Stage) -> None:

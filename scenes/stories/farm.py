@@ -30,8 +30,10 @@ def riding_horse(s: Stage) -> None:
         group, pair = s.group(riders, "rider"), s.group(horses, "horse")
         s.says(group, f"*ride {pair}", f"*sit on {pair}", weight=4)
     elif s.rng.random() < 0.5:
-        other, figure = s.person(ADULT, Standpoint(0.84, 0.8, flip=True), "reach")
-        s.says(other, f"*lead {horses[0]}", f"*stand by {horses[0]}", f"*touch {horses[0]:the}", weight=1.4)
+        companion, figure = s.person(ADULT, Standpoint(0.84, 0.8, flip=True), "reach")
+        s.says(
+            companion, f"*lead {horses[0]}", f"*stand by {horses[0]}", f"*touch {horses[0]:the}", weight=1.4
+        )
     else:
         dog, _ = s.animal("dog", Standpoint(0.86, 0.9, flip=True), "stand")
         s.says(dog, f"*bark at {horses[0]}", "*watch", f"*look at {horses[0]}", weight=0.8, main=False)
@@ -114,7 +116,7 @@ def tractor(s: Stage) -> None:
     """A tractor at work, somebody beside it."""
     ground, tall = s.floor.at(0.55)
     name = s.rng.choice(("green", "red", "blue"))
-    machine = s.vehicle(
+    tractor_ = s.vehicle(
         "tractor",
         lambda p: vehicles.draw_tractor(p, NAMED_COLOURS[name]),
         Placement(0.62, ground, tall * 1.35, shadow=0.55),
@@ -129,13 +131,13 @@ def tractor(s: Stage) -> None:
     )
     s.says(
         who,
-        f"*stand next to {machine}",
-        f"*pose in front of {machine}",
-        f"*wave beside {machine}",
-        f"*stand by {machine:own}",
+        f"*stand next to {tractor_}",
+        f"*pose in front of {tractor_}",
+        f"*wave beside {tractor_}",
+        f"*stand by {tractor_:own}",
         weight=4,
     )
-    s.says(machine, f"*stand behind {who}", "*wait", main=False, here=False, weight=0.6)
+    s.says(tractor_, f"*stand behind {who}", "*wait", main=False, here=False, weight=0.6)
     bales = []
     for k in range(s.rng.randint(1, 3)):
         y, size = s.floor.at(0.0)
@@ -146,5 +148,5 @@ def tractor(s: Stage) -> None:
     s.around += [f"near {heap}", f"in front of {heap}"]
     if s.rng.random() < 0.5:
         child, _ = s.person(CHILD, Standpoint(0.40, 0.95), s.rng.choice(("cheer", "stand", "face")))
-        s.says(child, f"*look at {machine}", "*smile", f"*stand with {who}", weight=1)
-        s.says(s.group([who, child]), f"*stand in front of {machine}", f"*pose with {machine}", weight=2)
+        s.says(child, f"*look at {tractor_}", "*smile", f"*stand with {who}", weight=1)
+        s.says(s.group([who, child]), f"*stand in front of {tractor_}", f"*pose with {tractor_}", weight=2)

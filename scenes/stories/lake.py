@@ -45,9 +45,9 @@ def rowing(s: Stage) -> None:
     end = (hand[0] - 0.16 * size, y + 0.10 * size)
 
     def blade(p: Pen) -> None:
-        own = p.of(oar.parts[0])
-        own.line([(hand[0] + 0.04 * size, hand[1] - 0.05 * size), end], 3.2, (196, 148, 100))
-        own.oval(*end, 4.5, 9, (176, 124, 80), turn=24)
+        oar_pen = p.of(oar.parts[0])
+        oar_pen.line([(hand[0] + 0.04 * size, hand[1] - 0.05 * size), end], 3.2, (196, 148, 100))
+        oar_pen.oval(*end, 4.5, 9, (176, 124, 80), turn=24)
 
     s.paint(y + 1, blade)
     s.says(
@@ -114,7 +114,7 @@ def fishing(s: Stage) -> None:
             )
         tip = (0.62, -0.40)
         drop = (0.64, (s.height * 0.765 - figure.end("near arm")[1]) / figure.height - 0.02)
-        made = s.held(
+        rod = s.held(
             figure,
             (("fishing pole", 3), ("fishing rod", 3), ("pole", 1)),
             partial(toys.rod, tip=tip, float_=drop),
@@ -122,14 +122,14 @@ def fishing(s: Stage) -> None:
             adjectives=("long",),
         )
         anglers.append(who)
-        rods.append(made)
+        rods.append(rod)
         s.says(
             who,
             "*fish",
-            f"*fish with {made}",
-            f"*hold {made}",
+            f"*fish with {rod}",
+            f"*hold {rod}",
             f"*fish from {pier}",
-            f"*{'sit' if seated else 'stand'} on {pier} with {made}",
+            f"*{'sit' if seated else 'stand'} on {pier} with {rod}",
             weight=5 if count == 1 else 1,
         )
     if count == 2:
@@ -180,9 +180,9 @@ def feeding_ducks(s: Stage) -> None:
         here=False,
     )
     if s.rng.random() < 0.5:
-        other, _ = s.person(ADULT, Standpoint(0.80, 0.8, flip=True), s.rng.choice(("stand", "hips")))
-        s.says(other, "*watch", f"*stand on {s.landmarks['bank']:the}", weight=0.9)
-        s.says(s.group([who, other]), f"*feed {ducks}", f"*watch {ducks}", weight=2)
+        companion, _ = s.person(ADULT, Standpoint(0.80, 0.8, flip=True), s.rng.choice(("stand", "hips")))
+        s.says(companion, "*watch", f"*stand on {s.landmarks['bank']:the}", weight=0.9)
+        s.says(s.group([who, companion]), f"*feed {ducks}", f"*watch {ducks}", weight=2)
 
 
 def shore_couple(s: Stage) -> None:

@@ -115,7 +115,7 @@ def bench(s: Stage) -> None:
     first.reach("far arm", first.outside((first.hip[0] + 0.19, first.hip[1] - 0.14)))
     s.says(who, *texts, weight=3)
     if two:
-        other = sitters[1]
+        second_sitter = sitters[1]
         s.says(
             s.group(sitters),
             f"*sit on {seat}",
@@ -124,7 +124,7 @@ def bench(s: Stage) -> None:
             f"*share {seat}",
             weight=2.5,
         )
-        s.says(other, f"*sit next to {who}", "*look on", f"*sit on {seat}", weight=0.8)
+        s.says(second_sitter, f"*sit next to {who}", "*look on", f"*sit on {seat}", weight=0.8)
     if s.rng.random() < 0.65:
         kind = s.rng.choice(("duck", "bird", "chicken") if s.code == "farm" else ("duck", "bird"))
         coat = s.rng.choice(("white", "brown")) if kind != "bird" else "gray"
@@ -169,11 +169,11 @@ def flying_kite(s: Stage) -> None:
     s.says(who, f"*fly {kite}", f"*play with {kite}", f"*hold on to {kite}", f"*run with {kite}", weight=4)
     s.says(kite, "*fly high above", "*soar in the air", main=False, here=False, weight=0.8)
     if s.rng.random() < 0.6:
-        other, _ = s.person(
+        companion, _ = s.person(
             ANYONE, Standpoint(0.58, 0.5, flip=True), s.rng.choice(("stand", "cheer", "hips"))
         )
-        s.says(other, f"*watch {who:the}", f"*look at {kite}", "*watch", weight=1.0)
-        s.says(s.group([who, other]), f"*fly {kite}", f"*play with {kite}", weight=2)
+        s.says(companion, f"*watch {who:the}", f"*look at {kite}", "*watch", weight=1.0)
+        s.says(s.group([who, companion]), f"*fly {kite}", f"*play with {kite}", weight=2)
 
 
 def strolling(s: Stage) -> None:
@@ -229,13 +229,15 @@ def with_balloons(s: Stage) -> None:
     bunch = s.group(many, "balloon", bunch="a bunch of")
     s.says(who, f"*hold {bunch}", f"*carry {bunch}", f"*play with {bunch}", f"*stand with {bunch}", weight=5)
     if s.rng.random() < 0.7:
-        other, _ = s.person(CHILD, Standpoint(0.78, 0.7, flip=True), s.rng.choice(("cheer", "reach", "jump")))
+        companion, _ = s.person(
+            CHILD, Standpoint(0.78, 0.7, flip=True), s.rng.choice(("cheer", "reach", "jump"))
+        )
         s.says(
-            other,
+            companion,
             f"*look at {bunch}",
             f"*reach for {bunch}",
             f"*jump for {s.notion('joy')}",
             "*cheer",
             weight=1.2,
         )
-        s.says(s.group([who, other]), f"*play with {bunch}", "*smile", weight=1.5)
+        s.says(s.group([who, companion]), f"*play with {bunch}", "*smile", weight=1.5)

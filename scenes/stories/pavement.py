@@ -92,13 +92,13 @@ def busker(s: Stage) -> None:
     if s.rng.random() < 0.8:
         listeners = []
         for k in range(s.rng.choice((1, 2, 2)) if s.wide else 1):
-            other, _ = s.person(
+            passer_by, _ = s.person(
                 ANYONE,
                 Standpoint(0.70 + 0.18 * k, 0.85 - 0.4 * k, flip=True),
                 s.rng.choice(("stand", "hips", "face", "dance")),
             )
-            listeners.append(other)
-            s.says(other, "*listen", f"*listen to {music}", f"*watch {players[0]:the}", weight=0.8)
+            listeners.append(passer_by)
+            s.says(passer_by, "*listen", f"*listen to {music}", f"*watch {players[0]:the}", weight=0.8)
         if len(listeners) > 1:
             s.says(s.group(listeners), "*listen", f"*watch {players[0]}", f"*listen to {music}", weight=1.4)
 

@@ -57,12 +57,12 @@ def sledding(s: Stage) -> None:
             weight=4,
         )
     if s.rng.random() < 0.65:
-        other, _ = s.person(
+        companion, _ = s.person(
             ("woman", "man", "old man", "girl"),
             Standpoint(0.84, 0.4, flip=True),
             s.rng.choice(("wave", "stand", "cheer")),
         )
-        s.says(other, "*watch", "*wave", f"*wait for {riders[0]:the}", weight=0.9)
+        s.says(companion, "*watch", "*wave", f"*wait for {riders[0]:the}", weight=0.9)
 
 
 def skiing(s: Stage) -> None:
@@ -177,17 +177,17 @@ def snowman(s: Stage) -> None:
 
 def snowballs(s: Stage) -> None:
     """A snowball fight."""
-    one, _ = s.person(("boy", "girl", "man"), Standpoint(0.22, 0.85), "throw")
+    thrower, _ = s.person(("boy", "girl", "man"), Standpoint(0.22, 0.85), "throw")
     two, _ = s.person(
         ("girl", "boy", "woman"), Standpoint(0.78, 0.7, flip=True), s.rng.choice(("jump", "throw", "cheer"))
     )
     ground, tall = s.floor.at(0.8)
     ball = acts.ball_in_scene(s, 0.5, ground - tall * 0.66, tall * 0.05, "snow", order=s.height, flying=True)
     fight = s.notion("a snowball fight")
-    s.says(s.group([one, two]), f"*have {fight}", "*play", f"*enjoy {fight}", weight=4)
-    s.says((one, two), f"*have {fight}", "*play", weight=1)
-    s.says(one, f"*throw {ball} at {two}", f"*throw {ball}", weight=2)
-    s.says(two, f"*try to catch {ball}", f"*jump away from {ball}", f"*play with {one}", weight=0.8)
+    s.says(s.group([thrower, two]), f"*have {fight}", "*play", f"*enjoy {fight}", weight=4)
+    s.says((thrower, two), f"*have {fight}", "*play", weight=1)
+    s.says(thrower, f"*throw {ball} at {two}", f"*throw {ball}", weight=2)
+    s.says(two, f"*try to catch {ball}", f"*jump away from {ball}", f"*play with {thrower}", weight=0.8)
 
 
 def winter_walk(s: Stage) -> None:

@@ -27,16 +27,16 @@ def traffic(s: Stage, kinds: Sequence[str], x: float) -> Entity:
         "taxi": (("taxi", 4), ("cab", 1), ("car", 1)),
     }[kind]
     y = s.height * (0.78 if s.wide else 0.80)
-    made = s.vehicle(
+    vehicle = s.vehicle(
         nouns,
         lambda p: painter(p, paint),
         Placement(x, y, size, flip=s.rng.random() < 0.5, shadow=0.55),
         colour=name,
         adjectives=("parked",) if kind == "car" else (),
     )
-    s.says(made, "*drive by", "*wait", "*pass by", main=False, here=False, weight=0.7)
-    s.around.append(f"next to {made}")
-    return made
+    s.says(vehicle, "*drive by", "*wait", "*pass by", main=False, here=False, weight=0.7)
+    s.around.append(f"next to {vehicle}")
+    return vehicle
 
 
 def crossing(s: Stage) -> None:
@@ -135,11 +135,11 @@ def skateboarding(s: Stage) -> None:
         weight=5,
     )
     if s.rng.random() < 0.75:
-        other, _ = s.person(
+        companion, _ = s.person(
             ANYONE, Standpoint(0.78, 0.55, flip=True), s.rng.choice(("stand", "cheer", "hips", "wave"))
         )
-        s.says(other, "*watch", f"*watch {who:the}", "*look on", weight=1)
-        pair = s.group([who, other])
+        s.says(companion, "*watch", f"*watch {who:the}", "*look on", weight=1)
+        pair = s.group([who, companion])
         s.says(pair, "*hang out", f"*have {s.notion('fun')}", weight=1)
     if s.rng.random() < 0.5:
         traffic(s, ("car", "taxi"), s.rng.choice((0.2, 0.8)))
@@ -168,13 +168,13 @@ def scooting(s: Stage) -> None:
     figure.reach("near arm", handle)
     figure.reach("far arm", handle)
     s.says(who, f"*ride {scooter}", f"*play on {scooter}", f"*ride {scooter:own}", weight=4)
-    other, _ = s.person(
+    companion, _ = s.person(
         ("woman", "man", "old woman", "old man"),
         Standpoint(0.76, 0.6, flip=True),
         s.rng.choice(("walk", "stroll", "stand")),
     )
-    s.says(other, f"*watch {who:the}", "*walk behind", "*watch", weight=1)
-    s.says(s.group([who, other]), f"*go for {s.notion('a walk')}", "*go out", weight=0.8)
+    s.says(companion, f"*watch {who:the}", "*walk behind", "*watch", weight=1)
+    s.says(s.group([who, companion]), f"*go for {s.notion('a walk')}", "*go out", weight=0.8)
     if s.rng.random() < 0.5:
         traffic(s, ("car", "taxi"), s.rng.choice((0.24, 0.7)))
 

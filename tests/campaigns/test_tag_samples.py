@@ -9,11 +9,11 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError
-from annotation.common.registry import UnknownName
 from annotation.datasets.tags import keep_tags
 from annotation.models import Campaign, Corpus, Image, Job
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import Stratum, TagSample, draw_by_tags
+from phrasebox.registry import UnknownName
 from tests.factories import a_corpus, an_image
 from tests.queue.world import TRUSTING
 from tests.web import world

@@ -29,7 +29,7 @@ from annotation.models import (
 from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, ROLE_WANTED
 from annotation.protocol.paging import ROLE_CONTROL as KNOWN
 from evaluation.models import Batch, JudgmentSet, PairAnswers
-from evaluation.pooling.unlikely import FilterLoss, filter_loss
+from phrasebox.pooling.unlikely import FilterLoss, filter_loss
 from tests.derived import batch_world as world
 
 PAY = 20_000

@@ -33,7 +33,6 @@ from annotation.queue.submission import Answer
 from annotation.selectors.campaign import forecast, kept, money, overview
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
-from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Report, Run
 from evaluation.selectors import CorpusNames, names_of, qrels_of, snapshot_named
 from evaluation.services.batches import closing, collecting, launching, reassignment
@@ -43,6 +42,7 @@ from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.judgments import freezing, importing
 from evaluation.services.reports import building, request
 from evaluation.services.reports.request import ReportRefused, ReportRequest
+from phrasebox.formats.trec import read_qrels, write_qrels
 from tests import worlds
 from tests.derived import batch_world as world
 from tests.derived.batch_recount import Places, Recount, Rows

@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from annotation.common.registry import Registry
 from evaluation import figures
 from evaluation.checks import lacking_entries
 from evaluation.figures import ranks
 from evaluation.figures.base import FIGURE_DRAWERS
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.figure_tables import LAYOUTS
-from evaluation.formats.flickr8k_judgments import Flickr8kCrowd
-from evaluation.formats.qrels_files import QRELS_FORMATS
-from evaluation.metrics import METRICS
-from evaluation.pooling.active import STRATEGIES
-from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
 from models_core.systems.dataset import COUNTED_SHARES
 from models_core.systems.kernels import TEXT_KERNELS
 from models_core.systems.table11 import TABLE_11
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.formats.flickr8k_judgments import Flickr8kCrowd
+from phrasebox.formats.qrels_files import QRELS_FORMATS
+from phrasebox.metrics import METRICS
+from phrasebox.pooling.active import STRATEGIES
+from phrasebox.registry import Registry
+from phrasebox.relevance.grades import GRADED_RULES
+from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES
 
 #: The registries that `registered` may write into.
 REGISTRIES: tuple[Registry[Any], ...] = (

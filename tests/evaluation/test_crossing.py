@@ -7,17 +7,17 @@ import pytest
 from numpy.typing import ArrayLike
 from statsmodels.stats.proportion import proportion_confint
 
-from evaluation.agreement.estimates import Bootstrap
 from evaluation.comparison.cross_validation import (
     MEDIAN_RANK,
     compare_systems,
     cross_validated_figures,
     printed_pairs,
 )
-from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.resampling import figure_interval
 from models_core.systems.cross_validation import CrossValidation
 from models_core.systems.recipe import Recipe
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.significance.mcnemar_test import mcnemar
+from phrasebox.significance.resampling import figure_interval
 
 
 def crossed(name: str, annotation: ArrayLike, search: ArrayLike) -> CrossValidation:

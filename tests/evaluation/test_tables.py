@@ -7,7 +7,6 @@ import io
 
 import pytest
 
-from annotation.common.registry import UnknownName
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import (
     LAYOUTS,
@@ -19,6 +18,7 @@ from evaluation.formats.figure_tables import (
     as_text,
     finite_or_none,
 )
+from phrasebox.registry import UnknownName
 
 BASIS = FigureBasis(cases="queries", counted=9, out_of=10, pool="q version 2", notes=("Simulated.",))
 TABLE = Table(

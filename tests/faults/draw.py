@@ -41,11 +41,11 @@ AREAS: dict[str, tuple[str, ...]] = {
     ),
     "protocol": ("annotation/protocol/**/*.py",),
     "metrics": (
-        "evaluation/metrics/*.py",
-        "evaluation/agreement/*.py",
-        "evaluation/significance/*.py",
-        "evaluation/pooling/*.py",
-        "evaluation/relevance/qrels.py",
+        "phrasebox/metrics/*.py",
+        "phrasebox/agreement/*.py",
+        "phrasebox/significance/*.py",
+        "phrasebox/pooling/*.py",
+        "phrasebox/relevance/qrels.py",
         "evaluation/comparison/scoring.py",
     ),
     "submission": (

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.protocol.terms import ImageRecord, LayerRecord
+from phrasebox.text_files import FormatError
 
 
 def read(key: str, path: Path, images: Path | None = None) -> list[ImageRecord]:

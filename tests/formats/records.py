@@ -19,7 +19,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.tokens import tokenise
 
 SIDE = 500
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.formats.files.archive import ArchiveLimits, unpacked_source
+from phrasebox.text_files import FormatError
 from tests.formats.reading import one_line, put
 
 SENTENCE = b"[/EN#1/people A man] .\n"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS
 from annotation.protocol.terms import (
     Box,
@@ -19,6 +18,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.registry import UnknownName
 from tests.formats.reading import put, refused
 from tests.sizes import sized
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 import pytest
 
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.formats.parquet import PARQUET_TABLES
 from annotation.protocol.terms import (
     Box,
@@ -16,6 +16,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.text_files import FormatError
 
 IMAGE = ImageRecord(
     "a",

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_MENTIONS
 from annotation.protocol.terms import ImageRecord
+from phrasebox.text_files import FormatError
 from tests.formats import records as make
 from tests.formats.reading import one_line
 from tests.formats.records import Abilities

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.protocol.scores import b_cubed
+from phrasebox.text_files import FormatError
 from tests.formats.vd_ref import VdRef
 
 

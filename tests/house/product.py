@@ -31,7 +31,8 @@ PATIENCE = 120.0
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "long-enough-and-known-to-this-test-only-0123456789-abcdefghij",
-    "ALLOWED_HOSTS": "phrasebox.example,127.0.0.1",
+    "SITE_URL": "https://phrasebox.example",
+    "ALLOWED_HOSTS": "127.0.0.1",
 }
 
 

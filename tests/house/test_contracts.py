@@ -21,10 +21,9 @@ INTRUDERS = (
     ("apps", "annotation/protocol/intruder.py", "import models_core.features.text"),
     ("apps", "models_core/intruder.py", "import annotation.protocol.terms"),
     ("apps", "evaluation/intruder.py", "import config.settings"),
-    ("apps", "evaluation/intruder.py", "import phrasebox"),
-    ("apps", "config/intruder.py", "import phrasebox.metrics"),
+    ("apps", "phrasebox/intruder.py", "import models_core.storage"),
     ("apps", "phrasebox/intruder.py", "import config.settings"),
-    ("words", "models_core/features/text/tokens.py", "import numpy"),
+    ("words", "models_core/features/text/wordnet.py", "import numpy"),
     ("numerics", "models_core/intruder.py", "from django.conf import settings"),
     ("annotation", "annotation/models/intruder.py", "import annotation.selectors.browse"),
     ("annotation", "annotation/selectors/intruder.py", "import annotation.datasets.importing"),
@@ -46,11 +45,14 @@ INTRUDERS = (
     ("corpus", "annotation/management/intruder.py", "import scenes.generate"),
     ("corpus", "config/intruder.py", "import scenes.generate"),
     ("pure", "annotation/simulation/intruder.py", "import annotation.models"),
-    ("pure", "phrasebox/intruder.py", "import evaluation.selectors"),
+    ("pure", "phrasebox/intruder.py", "import django"),
+    ("library", "phrasebox/scoring/intruder.py", "import phrasebox.metrics"),
+    ("library", "phrasebox/room_without_a_place.py", ""),
+    ("wheel", "phrasebox/formats/intruder.py", "import h5py"),
     ("simulator", "annotation/web/intruder.py", "import annotation.simulation.kinds"),
     ("simulator", "annotation/task_types/relevance/type.py", "import annotation.simulation.kinds"),
     ("simulator", "evaluation/services/intruder.py", "import annotation.simulation.visits"),
-    ("figures", "evaluation/metrics/intruder.py", "from django.db import models"),
+    ("figures", "evaluation/formats/intruder.py", "from django.db import models"),
     ("clock", "annotation/protocol/intruder.py", "from datetime import datetime"),
     ("clock", "annotation/protocol/intruder.py", "import random"),
     ("doors", "evaluation/intruder.py", "from annotation.models import Image"),
@@ -60,7 +62,7 @@ INTRUDERS = (
     ("evaluation", "evaluation/room_without_a_place.py", ""),
 )
 #: A reader of words, whom the contract `apps` lets in.
-READER = ("apps", "annotation/protocol/reader.py", "from models_core.features.text.tokens import tokenise")
+READER = ("apps", "annotation/protocol/reader.py", "from models_core.features.text.wordnet import WordNet")
 
 #: Lints the code where it runs, once for each (contracts, file, line) that it is sent, with that line added.
 LINT = """

@@ -19,7 +19,6 @@ from django.core.checks import CheckMessage, run_checks
 from django.template.autoreload import reset_loaders
 
 from annotation.checks import corpus_formats, task_types
-from annotation.common.registry import Registry
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS
 from annotation.protocol.kinds import KINDS
@@ -27,7 +26,8 @@ from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
 from evaluation.checks import lacking_measures
-from evaluation.metrics.table import METRIC_FOLDERS, METRICS
+from phrasebox.metrics.table import METRIC_FOLDERS, METRICS
+from phrasebox.registry import Registry
 from tests.house.product import manage
 from tests.plug_ins import FOLDER, HERE
 
@@ -133,7 +133,7 @@ importlib.import_module("config.urls")
 from annotation.formats import FORMATS
 from annotation.jobs import job_kind_named
 from annotation.protocol.kinds import KINDS
-from evaluation.metrics import METRICS
+from phrasebox.metrics import METRICS
 job_kind_named("refresh_layer")
 before = {*sys.modules}
 call_command("check", tags=["registries"])

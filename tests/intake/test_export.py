@@ -10,13 +10,12 @@ import pytest
 from PIL import Image as Picture
 
 from annotation.campaigns.phrases import mark_phrases
-from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import import_corpus
 from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.datasets.source_problems import IntakeError
 from annotation.formats import contents
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
@@ -24,6 +23,8 @@ from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.left_out import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
 from annotation.selectors.statistics import layer_statistics
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
 from tests.sizes import usually_on
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from annotation.common.registry import UnknownName
 from annotation.datasets import layer_rows
 from annotation.datasets.importing import import_corpus
 from annotation.datasets.source_problems import IntakeError
-from annotation.formats.base import FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.models import Box, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.terms import CaptionRecord, ImageRecord, LayerRecord
 from annotation.protocol.terms import Chain as ChainRecord
 from annotation.protocol.terms import Mention as MentionRecord
 from annotation.selectors.records import stream_records
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, a_corpus, a_layer, an_image, boxed, some_images
 from tests.intake.conftest import a_picture, everything, take
 

@@ -15,10 +15,10 @@ from django.db import connection
 
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import intake, layer_rows
-from annotation.formats.base import FormatError
 from annotation.images import pictures
 from annotation.models import Corpus, Image
 from annotation.protocol.terms import ImageRecord
+from phrasebox.text_files import FormatError
 from tests import launcher
 from tests.factories import some_images
 from tests.house.product import PATIENCE, environment, migrated

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from annotation.common import batching
 from annotation.common.locks import Busy, exclusive_folder
-from annotation.common.registry import UnknownName
 from annotation.datasets import layer_rows
 from annotation.datasets.layer_rows import LayerError, LayerShare, remove_layer, write_layer
-from annotation.formats.base import FormatError
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.boxes import EXCLUDED, REVIEW
 from annotation.protocol.terms import (
@@ -30,6 +28,8 @@ from annotation.protocol.terms import Mention as MentionRecord
 from annotation.selectors import records as reading
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
 from annotation.selectors.records import layer_of, stream_records
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, boxed, boxless, some_images
 
 pytestmark = pytest.mark.django_db

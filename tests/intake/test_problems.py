@@ -16,9 +16,9 @@ from annotation.datasets import layer_rows
 from annotation.datasets.importing import import_corpus
 from annotation.datasets.intake import ImportHow, ImportReport
 from annotation.datasets.source_problems import SourceProblem, SourceProblems
-from annotation.formats import FormatError
 from annotation.images.pictures import PictureError
 from annotation.models import Caption, Corpus, Image
+from phrasebox.text_files import FormatError
 from tests.intake.conftest import everything
 from tests.sizes import usually_on
 

@@ -24,9 +24,9 @@ from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import IntakeError, SourceProblems
 from annotation.datasets.uploaded_source import CheckedUpload, check_upload, import_upload
 from annotation.datasets.uploads import NoSuchUpload, Upload, UploadRefused, WrongOffset
-from annotation.formats import FormatError
 from annotation.formats.files.archive import ArchiveLimits
 from annotation.models import Account, Corpus, Image, Job
+from phrasebox.text_files import FormatError
 from tests.api.v1.conftest import Caller
 from tests.intake.uploading import SOUND, a_picture, forty, sent, zipped
 from tests.web.world import account

@@ -10,10 +10,10 @@ import pytest
 
 from annotation import jobs
 from annotation.common import database
-from annotation.common.registry import UnknownName
 from annotation.jobs import running
 from annotation.jobs.rows import JOB_ATTEMPTS, LOST
 from annotation.models import AuditEntry, Job
+from phrasebox.registry import UnknownName
 from tests.jobs import kinds
 
 pytestmark = pytest.mark.django_db

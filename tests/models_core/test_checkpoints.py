@@ -11,11 +11,11 @@ FACTS = {"recipe": "mine", "seed": 3}
 
 def test_the_last_one_is_given_back_and_alone(tmp_path):
     kept = Checkpoints(tmp_path / "new", FACTS)
-    assert kept.latest() is None and Checkpoints.said_last(tmp_path / "new") is None
+    assert kept.latest() is None and Checkpoints.last_settings(tmp_path / "new") is None
     for epoch in range(3):
         kept.save({"weights": np.full(2, epoch)}, {"epoch": epoch})
     arrays, said = Checkpoints(tmp_path / "new", FACTS).latest() or ({}, {})
-    assert said == {"epoch": 2} == Checkpoints.said_last(tmp_path / "new")
+    assert said == {"epoch": 2} == Checkpoints.last_settings(tmp_path / "new")
     np.testing.assert_array_equal(arrays["weights"], [2, 2])
     assert len(list((tmp_path / "new").iterdir())) == 1
 
@@ -32,7 +32,7 @@ def test_a_damaged_one_is_passed_over(tmp_path):
     (tmp_path / "checkpoint-7").mkdir()
     (tmp_path / "checkpoint-7" / "manifest.json").write_text("{")
     (tmp_path / "notes").mkdir()
-    assert (kept.latest() or ({}, {}))[1] == {"epoch": 1} == Checkpoints.said_last(tmp_path)
+    assert (kept.latest() or ({}, {}))[1] == {"epoch": 1} == Checkpoints.last_settings(tmp_path)
 
 
 @pytest.mark.parametrize("error", [OSError("No space left on device"), storage.SafetensorError("I/O error")])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models_core.device import NoDevice, torch_for, torch_on
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.kcca import KCCA, KappaSweep
 from models_core.estimators.kcca.method import KCCARetriever
 from models_core.estimators.kcca.problem import centred, relative_residuals
 from models_core.estimators.kcca.selection import SelectedKCCA, prefix_scores
 from models_core.features.image import vocabulary
-from models_core.features.image.intersection import Intersection, fold_shares
 from models_core.phase_cache import PhaseCache
 from models_core.systems.cross_validation import cross_validate
 from models_core.systems.dataset import CountedWords
@@ -21,10 +19,12 @@ from models_core.systems.recipe import Recipe
 from models_core.systems.side_settings import PictureSettings
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, fit
+from phrasebox.device import NoDevice, torch_for, torch_on
+from phrasebox.kernels.intersection import Intersection, fold_shares
 from tests.models_core.devices import TORCH
 from tests.models_core.estimators.kernel_methods.kernels import kernels
-from tests.models_core.features.kernels.test_intersection import pyramids
 from tests.models_core.systems.worlds import material
+from tests.phrasebox.kernels.test_intersection import pyramids
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -115,7 +115,7 @@ def test_the_same_settings_are_selected(tmp_path) -> None:
 @pytest.mark.parametrize(("images", "others"), [(70, 70), (70, 33), (1, 1)])
 def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, others) -> None:
     # Tiles of few images, so that there are several, and some that are not whole.
-    monkeypatch.setattr("models_core.features.image.intersection._MINIMA", 21 * 15 * 16**2)
+    monkeypatch.setattr("phrasebox.kernels.intersection._MINIMA", 21 * 15 * 16**2)
     kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
     columns = kinds if others == images else [kind[:others] for kind in kinds]
     found = Intersection(device=TORCH).gram(kinds, columns)
@@ -137,12 +137,12 @@ def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
     sides = world.take(range(40)), world.take(range(40, 60))
     plain, crossed = (
         _kcca(fit(recipe, *sides)),
-        cross_validate(recipe, world, number=3, kept=PhaseCache()),
+        cross_validate(recipe, world, number=3, cache=PhaseCache()),
     )
     # What the CPU decomposes kernels with is taken away, so it takes no part.
     monkeypatch.setattr("models_core.estimators.kcca.spectrum.decompose_both", None)
     found = _kcca(fit(recipe, *sides, options=FitOptions(device=TORCH)))
-    again = cross_validate(recipe, world, number=3, kept=PhaseCache(), device=TORCH)
+    again = cross_validate(recipe, world, number=3, cache=PhaseCache(), device=TORCH)
     # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
     for one, other in zip(found.trials_, plain.trials_, strict=True):
         assert one.setting == other.setting
@@ -160,7 +160,7 @@ def test_intersections_of_pictures_leave_the_cpu_alone(monkeypatch) -> None:
     for kernel in ("pyramid", "histogram"):
         plain = image_gram(PictureSettings(kernel, 2), words, words)
         with monkeypatch.context() as gone:
-            gone.setattr("models_core.features.image.intersection.intersections", None)
+            gone.setattr("phrasebox.kernels.intersection.intersections", None)
             found = image_gram(PictureSettings(kernel, 2), words, words, TORCH)
         np.testing.assert_allclose(found, plain, rtol=1e-6)
 

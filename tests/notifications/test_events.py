@@ -123,7 +123,7 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
     _work()
     (sent,) = mail.outbox
     assert sent.to == ["ada@example.org"] and campaign.name in sent.subject
-    assert "- something\n- else" in sent.body and f"https://here/campaigns/{campaign.name}/" in sent.body
+    assert "- something\n- else" in sent.body and f"http://testserver/campaigns/{campaign.name}/" in sent.body
     assert emails.request_alarm_mails(raised) == 1
     RoleGrant.objects.all().delete()
     _work()

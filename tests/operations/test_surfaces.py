@@ -82,7 +82,7 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
 def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField, db: None) -> None:
     with translation.override("en"):
         words = [str(part).rstrip(".") for part in (one.label, one.help) if part]
-    rule = one.rule.each if one.many and one.rule.each is not None else one.rule
+    rule = one.rule.element if one.many and one.rule.element is not None else one.rule
     if operation.rest is not None:
         schema = shown_by_api(operation)[one.name]
         assert schema["required"] == one.required
@@ -116,7 +116,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, one: RequestField,
 
 def sample(one: RequestField) -> Any:
     """A value that a field may hold, though nothing may have that name."""
-    rule = one.rule.each if one.many and one.rule.each is not None else one.rule
+    rule = one.rule.element if one.many and one.rule.element is not None else one.rule
     texts = {"email": "x@example.org", "address": "https://example.org/"}
     kinds = {"boolean": True, "array": ["x"], "integer": 1, "number": 1.0}
     value: Any = rule.choices[0] if rule.choices else kinds.get(rule.sort, texts.get(one.name, "x"))
@@ -125,7 +125,7 @@ def sample(one: RequestField) -> Any:
 
 def wrong_values(one: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
-    rule = one.rule.each if one.many and one.rule.each is not None else one.rule
+    rule = one.rule.element if one.many and one.rule.element is not None else one.rule
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.common.registry import UnknownName
 from annotation.protocol import kinds
 from annotation.protocol.grading import BadGoldAnswer, is_right, stratum
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
+from phrasebox.registry import UnknownName
 
 SETTINGS = TrustSettings()
 IMAGE = st.integers(1, 3).flatmap(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.common.registry import UnknownName
 from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import is_counted, names
@@ -19,6 +18,7 @@ from annotation.simulation.gate import OPEN_DOOR, Gate, control_items_from_gold
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.standin import stand_in
 from annotation.simulation.workers import PERFECT, PRESETS, SimulatedWorker, make_crowd, with_error
+from phrasebox.registry import UnknownName
 from tests.protocol.strategies import played
 from tests.simulation.build import photograph, world
 from tests.sizes import sized

@@ -20,7 +20,6 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.checks import task_types
-from annotation.common.registry import UnknownName
 from annotation.models import Account, Assignment, Campaign, Control, Corpus, Judgment, Standing
 from annotation.protocol import kinds
 from annotation.quality import controls
@@ -31,8 +30,9 @@ from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
 from evaluation.models import Run
-from evaluation.relevance.pair_tasks import all_pair_tasks, pair_tasks
-from evaluation.relevance.scales import ONE_TO_FOUR
+from evaluation.pair_tasks import all_pair_tasks, pair_tasks
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.scales import ONE_TO_FOUR
 from tests.api.conftest import Program
 from tests.factories import a_corpus, some_images
 from tests.web import counted_desk

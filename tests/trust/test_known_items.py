@@ -9,7 +9,6 @@ from random import Random
 import pytest
 
 from annotation.common import database
-from annotation.formats.base import FormatError
 from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
 from annotation.moderation import control_items, discarding, trust_replay
 from annotation.protocol import questions as q
@@ -20,6 +19,7 @@ from annotation.quality.controls import BadItems, ControlItem
 from annotation.queue import leases, submission
 from annotation.queue.leases import NoTask
 from annotation.queue.submission import Answer
+from phrasebox.text_files import FormatError
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.trust.scenes import gold, scenes

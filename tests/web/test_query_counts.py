@@ -235,7 +235,7 @@ def things(first: int, last: int) -> None:
             WebhookDelivery.objects.create(
                 webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
             )
-        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en", origin="x")
+        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en")
         for made, about in MADE.items():
             Job.objects.create(
                 kind=made, corpus=corpus, state="done", arguments={about: name}, result={about: name}

@@ -20,8 +20,8 @@ from annotation.datasets import uploaded_source, uploads
 from annotation.datasets.source_problems import IntakeError
 from annotation.datasets.uploaded_source import check_upload, import_upload
 from annotation.datasets.uploads import stored_upload
-from annotation.formats import FormatError
 from annotation.models import Account, AuditEntry, Corpus, Job
+from phrasebox.text_files import FormatError
 from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world
 from tests.web.staff import press, said, words

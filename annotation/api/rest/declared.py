@@ -99,9 +99,8 @@ def _done(operation: Operation, call: ApiCall, data: Mapping[str, Any]) -> Opera
     row = operation.admit(request, call.account)
     if operation.as_job:
         return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
-    site = call.request.build_absolute_uri("/").rstrip("/")
     picture = partial(signed_picture_address, call.request)
-    result = operation.run(request, OperationContext(call.account, site=site, picture=picture))
+    result = operation.run(request, OperationContext(call.account, picture=picture))
     match result:
         case None:
             return None

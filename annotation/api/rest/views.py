@@ -38,7 +38,6 @@ from annotation.api.rest.throttles import check_pace
 from annotation.common import database, plain_json
 from annotation.common.locks import Busy
 from annotation.common.operations import FieldError, Invalid, plain_result, read_request
-from annotation.common.registry import UnknownName
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
 from annotation.workers import sessions
@@ -52,6 +51,7 @@ from annotation.workers.repeated_calls import (
     end_call,
     give_key_back,
 )
+from phrasebox.registry import UnknownName
 
 #: What any operation may be refused for by the services behind it.
 _REFUSALS = (jobs.JobError, UnknownName, Busy)

@@ -12,7 +12,6 @@ from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, covered, gold_l
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.paces import KindPace, kind_paces
 from annotation.campaigns.setting_fields import ITEM_PAY
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
 from annotation.models import Campaign, CampaignDraft, Corpus, Image
@@ -24,6 +23,7 @@ from annotation.selectors.corpora import split_names
 from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
+from phrasebox.registry import UnknownName
 
 #: What an hour of work is suggested to earn, in the currency of the campaign.
 SUGGESTED_HOURLY = 12.0

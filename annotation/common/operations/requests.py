@@ -52,7 +52,9 @@ class RequestField:
 
     def read_text(self, text: str) -> Any:
         """What a person's text says of one value, as JSON has it."""
-        return read_text(self.rule.each if self.many and self.rule.each is not None else self.rule, text)
+        return read_text(
+            self.rule.element if self.many and self.rule.element is not None else self.rule, text
+        )
 
 
 def read_text(rule: FieldRule, text: str) -> Any:
@@ -67,8 +69,8 @@ def read_text(rule: FieldRule, text: str) -> Any:
                 return text
         case "boolean":
             return _TRUTHS.get(text.lower(), text)
-        case "array" if rule.each is not None:  # in a list: its parts are between commas
-            return [read_text(rule.each, part.strip()) for part in text.split(",")]
+        case "array" if rule.element is not None:  # in a list: its parts are between commas
+            return [read_text(rule.element, part.strip()) for part in text.split(",")]
     return text
 
 

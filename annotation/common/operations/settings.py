@@ -42,7 +42,7 @@ class SettingField:
     @property
     def _typed_as_toml(self) -> bool:
         """Whether it holds more than a value or a plain list."""
-        nested = self.rule.each is not None and self.rule.each.sort in ("array", "object")
+        nested = self.rule.element is not None and self.rule.element.sort in ("array", "object")
         return nested or self.rule.sort == "object"
 
     def read(self, text: str) -> Any:

@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 _CHUNK = 256 * 1024
 

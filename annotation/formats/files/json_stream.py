@@ -8,8 +8,7 @@ from typing import Any, BinaryIO
 
 import ijson  # type: ignore[import-untyped]
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import BOM, open_bytes
+from phrasebox.text_files import BOM, FormatError, open_bytes
 
 _CHUNK = 64 * 1024
 #: How deep lists and objects may nest; a corpus needs five levels.

@@ -20,7 +20,6 @@ from annotation.campaigns.drafts.requests import PlanCampaignRequest, check_plan
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.campaigns.status import AlarmSummary, alarm_summaries
 from annotation.common.operations import FieldError, FileUpload, Help, OperationContext
-from annotation.common.registry import UnknownName
 from annotation.datasets.layers import LayerBehind
 from annotation.jobs import JobError, JobProgress, job_kind
 from annotation.jobs.status import JobStatus, job_status
@@ -32,6 +31,7 @@ from annotation.protocol.paging import Filling
 from annotation.quality.controls import BadItem, BadItems
 from annotation.selectors.pair_judgments import page_filling
 from annotation.selectors.stored_kinds import CampaignRequest
+from phrasebox.registry import UnknownName
 
 _KIND = "open_images"
 #: What is said of a campaign without a job that opens its images.

@@ -9,8 +9,6 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, gold_layer
 from annotation.common.plain_text import plain_table
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
@@ -23,6 +21,8 @@ from annotation.simulation.economy import arms_run, study_economy
 from annotation.simulation.machine_study import machine_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.task_types import discovery
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 #: Images from which the chances of links are learnt.
 LEARN_FROM = 40

@@ -9,12 +9,13 @@ import numpy as np
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.common.plain_text import plain_table
-from annotation.common.registry import UnknownName
-from annotation.formats import FORMATS, FormatError
+from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, few_images, with_progress
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import CATEGORIES
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 SHOWN = 10
 LEVEL = 0.95

@@ -12,9 +12,7 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
 from annotation.common.plain_text import plain_table
-from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
-from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.models import Campaign
@@ -33,6 +31,8 @@ from annotation.simulation_driver import (
     run_campaign_crowd,
     simulate_campaign,
 )
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.

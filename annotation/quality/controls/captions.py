@@ -20,8 +20,8 @@ from annotation.protocol.controls import draw_number, draw_sample
 from annotation.protocol.kinds import ABOUT_PAGE, ABOUT_PAIR, BadItem, Kind, all_kinds, only_kind
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CaptionName, CountedControlItem
-from models_core.features.text.stems import stem
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.stems import stem
+from phrasebox.text.tokens import tokenise
 
 #: Words that say nothing of what a picture shows: two captions may share them and speak of different things.
 _PLAIN = frozenset(

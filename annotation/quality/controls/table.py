@@ -24,14 +24,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines
 from annotation.models import Account, Campaign
 from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
 from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
+from phrasebox.text_files import FormatError, lines
 
 _REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.

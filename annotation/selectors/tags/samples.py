@@ -8,11 +8,11 @@ an image that is in several counts for the one that draws it first, and a larger
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from annotation.common.registry import UnknownName
 from annotation.models import Corpus, Image
 from annotation.protocol.controls import draw_number
 from annotation.selectors.tags.kept import images_tagged, tag_list_of, unknown_tags
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from phrasebox.registry import UnknownName
 
 #: No sample is larger: databases take no longer lists.
 LARGEST_SAMPLE = 20_000

@@ -8,13 +8,13 @@ language.
 
 from dataclasses import dataclass, replace
 
-from annotation.common.registry import Registry
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, Page, TaskType
 from annotation.task_types.practice.records import NamedBox, PracticeExample, PracticeItem, Verdict
 from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
+from phrasebox.registry import Registry
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.common.spreadsheets import escape_formula
 from annotation.models import Corpus
 from annotation.selectors.browse import Filter
 from annotation.selectors.tags.kept import (
@@ -27,6 +26,7 @@ from annotation.selectors.tags.kept import (
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query, written_tag
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, for_roles_on
 from annotation.web.common.filters import filter_query, query_number
+from phrasebox.spreadsheets import escape_formula
 
 #: Digits after the point of a score in a file.
 _DIGITS = 6

@@ -11,7 +11,6 @@ from annotation import campaigns
 from annotation.campaigns import monitoring
 from annotation.campaigns.drafts.opening import images_after_pilot, pilot_estimate
 from annotation.common.operations import operation_named
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -36,6 +35,7 @@ from annotation.web.staff.campaign_tables import (
 )
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS
+from phrasebox.registry import UnknownName
 
 #: Campaigns on a page of the list, and the ways to sort it.
 CAMPAIGNS_PER_PAGE = 30

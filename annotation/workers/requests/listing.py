@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, NewFile, OneOf, OperationContext, Pages
-from annotation.common.spreadsheets import escape_formula
 from annotation.models import Campaign
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign import WorkerRow, workers
@@ -35,6 +34,7 @@ from annotation.selectors.workers.worker_table import (
     worker_rows_of,
 )
 from annotation.workers.payments import currency_of
+from phrasebox.spreadsheets import escape_formula
 
 _COLUMNS = (
     *("worker", "status", "answers", "checked", "right", "seconds", "earned", "bonuses", "paid", "due"),

@@ -32,7 +32,7 @@ class Command(ReportCommand):
         parser.add_argument("--told", type=Path, default=SCENES_FILE, help="File of captions and gold")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        folder = options["pictures"] or settings.ASSETS / "static" / SCENE_PICTURES
+        folder = options["pictures"] or settings.BASE_DIR / "static" / SCENE_PICTURES
         folder.mkdir(parents=True, exist_ok=True)
         told, size = {}, 0
         for name, index in SCENE_IMAGES.items():

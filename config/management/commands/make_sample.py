@@ -11,13 +11,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from PIL import Image
 
-from annotation.common.registry import UnknownName
-from annotation.formats import FORMATS, FormatError
-from annotation.formats.files.text import whole_file
+from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.selectors.left_out import missing_from_export
 from config.sample import sample_records
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError, whole_file
 from scenes.sheet import contact_sheet
 
 #: Where the pictures go, within OUT.

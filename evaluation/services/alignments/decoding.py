@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Named, OperationContext, invalid
-from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import write_layer
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import OTHER, Box, Chain, ImageRecord, LayerObject, LayerRecord, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.agreement.estimates import Bootstrap
 from evaluation.models import System
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import (
@@ -43,14 +41,16 @@ from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.registry import SYSTEMS, system_row
 from evaluation.services.systems.sources import RegionsField, Sources
 from evaluation.services.systems.training import system_named
-from evaluation.significance.resampling import figure_interval
 from models_core import storage
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.decoding import best_labels, segments
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.text_sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.registry import UnknownName
+from phrasebox.significance.resampling import figure_interval
+from phrasebox.text.tokens import tokenise
 
 #: The source of layers that an alignment wrote.
 ALIGNMENT_SOURCE = "alignment"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import Box, LayerRecord, Mention
-from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
+from phrasebox.metrics.localization import RIGHT_IOU, iou, union_box
 
 
 def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.float64]]]:

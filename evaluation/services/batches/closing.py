@@ -7,13 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext, invalid
-from annotation.common.registry import UnknownName
-from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
 from evaluation.services.batches.collecting import Collected, CollectRequest, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.phases import part_listener
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.grades import GRADED_RULES
+from phrasebox.relevance.qrels import RELEVANCE_RULES, rule_named
 
 
 @dataclass(frozen=True, slots=True)

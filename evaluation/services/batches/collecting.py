@@ -26,8 +26,7 @@ from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.pairs import JudgedPair
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import BATCH_FORMAT, asked_of, judgments_source, names_of
 from evaluation.services.batches.sources import counted_by_name, earlier
 from evaluation.services.batches.stored_answers import (
@@ -45,6 +44,7 @@ from evaluation.services.judgments.importing import (
 )
 from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
 from evaluation.services.stored_kinds import BATCHES
+from phrasebox.relevance.pairs import JudgedPair
 
 #: What a batch's answers are, by what its campaign asks.
 

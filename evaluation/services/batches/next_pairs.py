@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
-from evaluation.pooling.pools import PairIds, PairPool
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.pairs import JudgedPair
+from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.pooled_runs import PooledRuns
 from evaluation.services.batches.stored_answers import Answers, BatchRefused
+from phrasebox.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
+from phrasebox.pooling.pools import PairIds, PairPool
+from phrasebox.relevance.pairs import JudgedPair
 
 #: The share of the pairs that can be asked which a round asks at most. Decided.
 SHARE = 0.05

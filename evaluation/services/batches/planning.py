@@ -30,11 +30,7 @@ from annotation.selectors.pair_judgments import seconds_an_answer
 from annotation.selectors.stored_kinds import CORPORA
 from annotation.task_types.base import TASK_TYPES
 from evaluation.models import Batch, Run
-from evaluation.pooling.omissions import unjudged_in_top
-from evaluation.pooling.pools import PairIds, among, pool
-from evaluation.pooling.pricing import Price, price
-from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
-from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
+from evaluation.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.selectors import BATCH_FORMAT, judgment_set, judgments_source, run_named
 from evaluation.services.batches.next_pairs import (
     SHARE,
@@ -48,6 +44,10 @@ from evaluation.services.batches.sources import earlier
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
 from evaluation.services.phases import PhaseListener, part_listener, silent
 from evaluation.services.stored_kinds import JUDGMENT_SETS, STORED_RUNS
+from phrasebox.pooling.omissions import unjudged_in_top
+from phrasebox.pooling.pools import PairIds, among, pool
+from phrasebox.pooling.pricing import Price, price
+from phrasebox.pooling.unlikely import BLEU_PRE_THRESHOLD
 
 #: Raised where what a batch's digest covers changes.
 _DEFINITION = 1

@@ -16,10 +16,10 @@ from annotation.protocol.paging import Pair
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.query_sets import ASKS
 from evaluation.models import Run
-from evaluation.pooling.pools import ANNOTATION, SEARCH, BadPool, PairIds, Shortlist, Space
-from evaluation.pooling.unlikely import bleu_pre
 from evaluation.selectors import CANDIDATES, captions_of_images, image_keys, images_of_captions, rankings_of
 from evaluation.services.phases import PhaseListener, silent
+from phrasebox.pooling.pools import ANNOTATION, SEARCH, BadPool, PairIds, Shortlist, Space
+from phrasebox.pooling.unlikely import bleu_pre
 
 #: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
 WIDEST = 100

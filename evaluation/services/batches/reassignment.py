@@ -17,7 +17,7 @@ from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
-from evaluation.relevance.pair_tasks import pair_tasks
+from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import batch_named, judges_of
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import PhaseListener, silent

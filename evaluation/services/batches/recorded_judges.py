@@ -27,7 +27,7 @@ from annotation.simulation_driver import (
     run_campaign_crowd,
 )
 from evaluation.models import Batch, JudgmentSet
-from evaluation.relevance.pair_tasks import pair_tasks
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import judgment_set
 from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_set

@@ -22,8 +22,6 @@ from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.campaign import money, open_tasks_by_kind
 from annotation.selectors.pair_judgments import asked_pairs, page_filling
 from evaluation.models import Batch, BatchRun
-from evaluation.pooling.active import NextPairs
-from evaluation.pooling.pools import PairIds, pool
 from evaluation.services.batches.collecting import answers_of, batch_named
 from evaluation.services.batches.next_pairs import (
     RoundChoice,
@@ -39,6 +37,8 @@ from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import exclusive_work
 from evaluation.services.phases import PhaseListener, part_listener, silent
 from evaluation.services.stored_kinds import BATCHES
+from phrasebox.pooling.active import NextPairs
+from phrasebox.pooling.pools import PairIds, pool
 
 #: Why there are no more rounds: the order of the systems is stable, or everything was asked.
 STABLE, EXHAUSTED = "stable", "exhausted"

@@ -19,15 +19,8 @@ from annotation.selectors.campaign import costs, funnel, money, open_tasks_by_ki
 from annotation.selectors.campaign.forecast import forecast_from
 from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.pair_judgments import Judge, page_filling
-from evaluation.agreement.coefficients import as_ratings, krippendorff
-from evaluation.agreement.estimates import Estimate
 from evaluation.models import Batch, BatchRun
-from evaluation.pooling.omissions import LeftOut, leave_out
-from evaluation.pooling.pools import PairIds, among, pool
-from evaluation.pooling.unlikely import FilterLoss, filter_loss
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import AnyRule
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import asked_of
 from evaluation.services.batches.collecting import answers_of, batch_named, is_collected, short_of
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
@@ -36,6 +29,13 @@ from evaluation.services.batches.reassignment import Reassignment, plan_reassign
 from evaluation.services.batches.rounds import RoundStatus, asked_and_shown_pairs, round_status
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.stored_answers import Answers
+from phrasebox.agreement.coefficients import as_ratings, krippendorff
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.pooling.omissions import LeftOut, leave_out
+from phrasebox.pooling.pools import PairIds, among, pool
+from phrasebox.pooling.unlikely import FilterLoss, filter_loss
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.qrels import AnyRule
 
 #: The level at which Krippendorff's alpha takes the answers.
 

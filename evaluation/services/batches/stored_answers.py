@@ -14,11 +14,11 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_FILLER
 from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
 from evaluation.models import Batch, JudgmentSet, PairAnswers
-from evaluation.pooling.pools import PairIds
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.pairs import JudgedPair
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import CorpusNames, judgment_set
 from evaluation.services.batches.sources import counted_by_name
+from phrasebox.pooling.pools import PairIds
+from phrasebox.relevance.pairs import JudgedPair
 
 
 class BatchRefused(ValueError):

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement.estimates import Bootstrap
-from evaluation.agreement.summary import Resampling
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import Table
-from evaluation.metrics.captions import DEFAULT_CUT, FAMILY, Captions, CaptionScore, score_captions
-from evaluation.metrics.table import METRICS
 from evaluation.services.captions.references import Documents
-from evaluation.significance.captions import NO_COUNTS, caption_difference, caption_interval
-from evaluation.significance.tables import holm
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.agreement.summary import Resampling
+from phrasebox.metrics.captions import DEFAULT_CUT, FAMILY, Captions, CaptionScore, score_captions
+from phrasebox.metrics.table import METRICS
+from phrasebox.significance.captions import NO_COUNTS, caption_difference, caption_interval
+from phrasebox.significance.tables import holm
 
 #: Measures that have a cut of their own.
 _OF_CONTENT_WORDS = frozenset({"ROUGE-1", "BLEU_pre"})

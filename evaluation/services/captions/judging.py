@@ -26,7 +26,7 @@ from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.phases import PhaseShares
 from evaluation.services.stored_kinds import CAPTION_SETS
-from models_core.features.text.tokens import plain_words
+from phrasebox.text.tokens import plain_words
 
 #: What the runs of people's captions are called, with a number behind.
 PEOPLE_RUNS = "people"

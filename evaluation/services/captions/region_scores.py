@@ -23,7 +23,6 @@ from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.metrics.localization import RIGHT_IOU, iou
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import boxed_mentions
@@ -37,6 +36,7 @@ from evaluation.services.captions.references import Documents
 from evaluation.services.captions.scores import caption_labels
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
+from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 
 @dataclass(frozen=True, slots=True)

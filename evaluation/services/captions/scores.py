@@ -6,13 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FormatError
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, check_missing, named_cases
 from evaluation.comparison.provenance import UNDECLARED, Declaration, with_provenance
 from evaluation.comparison.subsets import Subset
-from evaluation.formats.candidate_captions import Candidate, read_candidates
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import CaptionSet
 from evaluation.selectors import CorpusNames, names_of
@@ -25,6 +23,8 @@ from evaluation.services.captions.figures import (
 from evaluation.services.captions.references import documents_of, references_by_image
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused
+from phrasebox.formats.candidate_captions import Candidate, read_candidates
+from phrasebox.text_files import FormatError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,6 @@ from annotation.common.operations import FieldError, FileUpload, Help, Named, On
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.subsets import subset_named
-from evaluation.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
-from evaluation.metrics.table import METRICS
 from evaluation.services.captions.figures import CaptionScoring
 from evaluation.services.captions.references import subset_of_documents
 from evaluation.services.captions.region_scores import (
@@ -25,6 +23,8 @@ from evaluation.services.captions.scores import remarks_on_captions, score_capti
 from evaluation.services.declared import TrainedOn, declared_training
 from evaluation.services.figure_requests import FigureReport, IntervalRequest
 from evaluation.services.image_choice import LayerField
+from phrasebox.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
+from phrasebox.metrics.table import METRICS
 
 _Images = Annotated[str, Field(max_length=1000)]
 

@@ -10,13 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.by_command import with_known
 from annotation.common.operations import Help, Named, NewFile, OperationContext
-from annotation.common.registry import UnknownName
-from annotation.formats.files.text import whole_file
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import CAPTION_SETS
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import whole_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,7 +159,7 @@ def _network(request: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
         raise ImportRefused("extractor cnn learns nothing; leave out which corpus to learn from")
     check_file(request.weights, "a network")
     network = network_of(request.weights, request.settings)
-    settings = network.settings.said
+    settings = network.settings.changed_settings
     return network, {"file": request.weights.name, "sha256": network.digest, "settings": settings}
 
 
@@ -187,7 +187,7 @@ def _combined(
             f"corpus {corpus!r} has no picture in split {split!r} to learn from; set learn_from=all, or name "
             "another corpus to learn from"
         )
-    features = learn_combined(learned, settings, kept=phase_cache(progress))
+    features = learn_combined(learned, settings, cache=phase_cache(progress))
     origin = {
         "sha256": features.digest,
         "settings": asdict(settings),

@@ -11,7 +11,6 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from annotation.formats.files.text import short_repr
 from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
 from evaluation.selectors import image_sizes, names_of, words_of
@@ -29,6 +28,7 @@ from evaluation.services.features.store import (
 from evaluation.services.weak.collections import weak_collections
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
+from phrasebox.text_files import short_repr
 
 #: How many ids, and columns, a remark names.
 NAMED = 3

@@ -17,7 +17,6 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import CorpusNames, names_of
@@ -31,6 +30,7 @@ from evaluation.services.common import (
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
+from phrasebox.registry import UnknownName
 
 _FORMAT, _VERSION = "phrasebox-parses", 1
 _SENTENCES, _MANIFEST = "sentences.jsonl", "manifest.json"

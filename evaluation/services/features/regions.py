@@ -8,16 +8,13 @@ from typing import Any, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
-from annotation.formats.files.text import short_repr
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
 from evaluation.formats.box_files import GivenBox, read_boxes
-from evaluation.metrics.localization import union_box
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.extraction import (
@@ -39,6 +36,9 @@ from models_core.features.image.proposals import (
     whole_picture,
 )
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.metrics.localization import union_box
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import short_repr
 
 #: By an extractor's name, the settings that it takes.
 REGION_EXTRACTORS: dict[str, type[Any]] = {"cnn": CNNSettings, "layout": LayoutSettings}
@@ -229,7 +229,7 @@ def _extractor(request: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any
     return network, {
         "file": request.weights.name,
         "sha256": network.digest,
-        "settings": network.settings.said,
+        "settings": network.settings.changed_settings,
     }
 
 

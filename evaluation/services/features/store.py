@@ -24,9 +24,9 @@ from django.utils.translation import gettext as _
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from annotation.common.registry import UnknownName
 from evaluation.services.common import ImportRefused, check_name, exclusive_work
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.registry import UnknownName
 
 FeatureKind = Literal["image", "caption", "region", "word"]
 FEATURE_KINDS: tuple[FeatureKind, ...] = ("image", "caption", "region", "word")

@@ -10,15 +10,6 @@ from pydantic import Field
 
 from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
 from annotation.common.roles import RESEARCHER
-from annotation.formats.files.text import text_size
-from evaluation.agreement.summary import (
-    MOST_THRESHOLDS,
-    AgreementBetween,
-    AgreementWithin,
-    agreement_between,
-    agreement_within,
-)
-from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judged_pairs, names_of
@@ -26,6 +17,15 @@ from evaluation.services.common import MOST_READ
 from evaluation.services.figure_requests import IntervalRequest
 from evaluation.services.judgments.importing import KEYWORD_FORMATS, REPEATS, judgment_formats
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
+from phrasebox.agreement.summary import (
+    MOST_THRESHOLDS,
+    AgreementBetween,
+    AgreementWithin,
+    agreement_between,
+    agreement_within,
+)
+from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
+from phrasebox.text_files import text_size
 
 _File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]
 _Judgments = Annotated[str, Named(JUDGMENTS_ANYWHERE, 201)]

@@ -17,14 +17,10 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
-from annotation.formats.files.text import text_size
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import Subset, subset_from_file, subset_named
-from evaluation.metrics.protocols import PROTOCOLS
-from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.common import MOST_READ
 from evaluation.services.image_choice import check_images
 from evaluation.services.judgments.freezing import (
@@ -37,9 +33,13 @@ from evaluation.services.judgments.freezing import (
 )
 from evaluation.services.judgments.relevance import ScoredAnswers, check_relevance
 from evaluation.services.stored_kinds import JUDGMENT_SETS
+from phrasebox.metrics.protocols import PROTOCOLS
+from phrasebox.relevance.grades import GRADED_RULES
+from phrasebox.relevance.qrels import RELEVANCE_RULES
+from phrasebox.text_files import text_size
 
 #: Fields that mean something with judgments alone, and these.
-_OF_JUDGMENTS = ("judgments", "rule", "scale", "relevant_from", "gains", "summary", "originals", "queries")
+_OF_JUDGMENTS = ("judgments", "rule", "relevant_from", "gains", "summary", "originals", "queries")
 
 
 def _protocols() -> Mapping[str, Any]:

@@ -20,18 +20,7 @@ from evaluation.comparison.query_sets import (
     store_queries,
 )
 from evaluation.comparison.subsets import Subset
-from evaluation.formats import JudgedPair
-from evaluation.metrics.protocols import protocol_named, select
 from evaluation.models import Batch, JudgmentSet, QrelsRow, QrelsSnapshot
-from evaluation.relevance.qrels import (
-    Qrel,
-    Qrels,
-    QrelsSettings,
-    freeze_pairs,
-    next_version,
-    relevant_by_rule,
-    rule_named,
-)
 from evaluation.selectors import (
     CorpusNames,
     Queries,
@@ -51,6 +40,17 @@ from evaluation.services.judgments.importing import KEYWORD_FORMATS
 from evaluation.services.judgments.relevance import RelevanceChoice, fitting_rule
 from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
 from evaluation.services.stored import remove_stored
+from phrasebox.formats import JudgedPair
+from phrasebox.metrics.protocols import protocol_named, select
+from phrasebox.relevance.qrels import (
+    Qrel,
+    Qrels,
+    QrelsSettings,
+    freeze_pairs,
+    next_version,
+    relevant_by_rule,
+    rule_named,
+)
 
 _Pairs = Sequence[tuple[str, str]]
 

@@ -22,13 +22,9 @@ from annotation import audit
 from annotation.common import database
 from annotation.common.batching import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
-from annotation.formats.files.text import text_size
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
-from evaluation.formats.tables import KeywordCounts
 from evaluation.models import JudgmentSet, PairAnswers
-from evaluation.relevance.scales import BadScale, Scale, number, scale_named, scale_of
 from evaluation.selectors import CorpusNames, judgment_set, names_of
 from evaluation.services.common import (
     MOST_READ,
@@ -39,6 +35,10 @@ from evaluation.services.common import (
     exclusive_work,
 )
 from evaluation.services.stored import remove_stored
+from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
+from phrasebox.formats.tables import KeywordCounts
+from phrasebox.relevance.scales import BadScale, Scale, number, scale_named, scale_of
+from phrasebox.text_files import text_size
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1

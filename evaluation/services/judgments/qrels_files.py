@@ -23,16 +23,10 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
-from annotation.formats.files.text import text_size, whole_file
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
-from evaluation.formats import JUDGMENT_FORMATS
-from evaluation.formats.qrels_files import QRELS_FORMATS, QrelsLine
-from evaluation.metrics.judged import POOLED
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.relevance.grades import GREATEST_GAIN
-from evaluation.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
 from evaluation.services.common import MOST_READ, ImportRefused, check_file
 from evaluation.services.image_choice import check_images
@@ -48,6 +42,12 @@ from evaluation.services.judgments.importing import (
 from evaluation.services.judgments.relevance import ScoredAnswers
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.stored_kinds import QRELS
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
+from phrasebox.metrics.judgments import POOLED
+from phrasebox.relevance.grades import GREATEST_GAIN
+from phrasebox.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
+from phrasebox.text_files import text_size, whole_file
 
 #: What imported qrels may be for: rankings for images, for captions, or both.
 BOTH = "both"
@@ -105,6 +105,10 @@ class QrelsImport(ScoredAnswers):
     asks: Annotated[
         Annotated[str, OneOf(_rankings, none=_("as in the file"))] | None,
         Help(_("Queries of the rankings that it judges"), _("By default those of the file")),
+    ] = None
+    scale: Annotated[
+        Annotated[str, Field(max_length=40)] | None,
+        Help(_("Scale of the answers"), _("Votes, 1-4, or the least and the greatest grade, as 0-5")),
     ] = None
     level: Annotated[
         int, Field(ge=1, le=GREATEST_GAIN), Help(_("Lowest relevant grade"), _("Of a format of qrels"))

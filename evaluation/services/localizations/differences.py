@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, Missing
 from evaluation.comparison.subsets import Subset
-from evaluation.metrics.localization import box_recall
 from evaluation.models import LocalizationSet
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.gold import BoxedMention
@@ -30,7 +28,9 @@ from evaluation.services.localizations.scored import (
     scored,
 )
 from evaluation.services.localizations.sets import images_looked_at
-from evaluation.significance.resampling import (
+from phrasebox.agreement.summary import Resampling
+from phrasebox.metrics.localization import box_recall
+from phrasebox.significance.resampling import (
     Difference,
     bootstrap_difference,
     bootstrap_difference_of_sums,

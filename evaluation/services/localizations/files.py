@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, short_repr, text_size, whole_file
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.subsets import subset_named
@@ -51,6 +49,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS
 from models_core import storage
 from models_core.features.text.phrases import phrase_text
+from phrasebox.text_files import FormatError, lines, short_repr, text_size, whole_file
 
 #: The largest number that a region or a score may have: they are kept in single precision.
 _LARGEST = float(np.finfo(np.float32).max)

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.terms import CATEGORIES
-from evaluation.agreement.estimates import Bootstrap, estimate
-from evaluation.agreement.summary import Resampling
-from evaluation.metrics.localization import box_recall
 from evaluation.services.localizations.scored import ScoredLocalizations
-from evaluation.significance.resampling import figure_interval
+from phrasebox.agreement.estimates import Bootstrap, estimate
+from phrasebox.agreement.summary import Resampling
+from phrasebox.metrics.localization import box_recall
+from phrasebox.significance.resampling import figure_interval
 
 _Floats = NDArray[np.float64]
 #: Ranks up to which a right region counts (Table 2).

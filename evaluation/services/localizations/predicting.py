@@ -28,7 +28,6 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import provenance_of
 from evaluation.comparison.subsets import FOLD, subset_named
-from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
 from evaluation.services.common import ImportRefused
@@ -60,13 +59,14 @@ from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
-from models_core.features.text.documents import Document
 from models_core.features.text.phrases import phrase_text
-from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
+from phrasebox.kernels.documents import Document
+from phrasebox.metrics.localization import best_detections
+from phrasebox.text.tokens import plain_words
 
 #: Images whose mentions are localized, and phrases that are detected, at a time.
 _IMAGES, _PHRASES = 256, 64

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.common.registry import UnknownName
 from annotation.protocol.terms import CATEGORIES
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
@@ -22,7 +21,6 @@ from evaluation.comparison.missing import WORST
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
-from evaluation.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
@@ -31,7 +29,9 @@ from evaluation.services.image_choice import LayerField, check_images, check_lay
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.predicting import SetField
 from evaluation.services.systems.sources import Sources
-from evaluation.significance.resampling import figure_interval
+from phrasebox.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
+from phrasebox.registry import UnknownName
+from phrasebox.significance.resampling import figure_interval
 
 #: Ranks up to which a region counts; the last, where an image has more regions than the one before.
 PROPOSAL_RANKS = (10, 50, 100, 1000)

@@ -18,7 +18,6 @@ from annotation.common.batching import chunks
 from annotation.selectors.corpora import split_names
 from evaluation.comparison.missing import Missing, check_missing
 from evaluation.comparison.subsets import Subset, subset_called, subset_named
-from evaluation.metrics.localization import box_average_precision, first_right, suppress
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.localizations.gold import BoxedMention
@@ -30,6 +29,7 @@ from evaluation.services.localizations.sets import (
     localized_mentions,
 )
 from models_core.features.text.phrases import phrase_text
+from phrasebox.metrics.localization import box_average_precision, first_right, suppress
 
 #: Mentions whose regions are compared at a time.
 _TOGETHER = 1000

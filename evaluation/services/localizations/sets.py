@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.by_command import with_known
-from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from models_core.phase_cache import digest_of_parts
+from phrasebox.registry import UnknownName
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
 REGION_NUMBERS = 5

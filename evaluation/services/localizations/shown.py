@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from annotation.protocol.terms import CaptionRecord, ImageRecord, Mention
 from annotation.selectors.records import stream_records
-from evaluation.metrics.localization import RIGHT_IOU, iou
 from evaluation.models import LocalizationSet
 from evaluation.services.alignments.localizing import boxed_mentions
 from evaluation.services.localizations.sets import LocalizedMention, images_looked_at, localized_mentions
+from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 #: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
 ALL_MENTIONS, INCORRECT, FAR = "all", "wrong", "far"

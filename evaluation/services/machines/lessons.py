@@ -11,7 +11,7 @@ from annotation.common.operations import Help, OperationContext
 from annotation.selectors.stored_kinds import CampaignRequest
 from evaluation.services.machines.teaching import Taught, teach_machine
 from evaluation.services.systems.sources import DeviceField
-from models_core.device import CPU
+from phrasebox.device import CPU
 
 #: Where the share of the whole begins that is left for proposing.
 _TAUGHT_AT = 0.8

@@ -24,8 +24,8 @@ from evaluation.services.image_choice import LayerField
 from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
 from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.sources import DeviceField
-from models_core.device import CPU, torch_for
 from models_core.storage import BadModel, read_manifest
+from phrasebox.device import CPU, torch_for
 
 if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -152,7 +152,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
                 pictures,
                 seed=request.seed,
                 device=request.device,
-                told=lambda done, of: progress("learning from pictures", done, of),
+                report_progress=lambda done, of: progress("learning from pictures", done, of),
             )
         # Whole, before the old one goes.
         metadata = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}

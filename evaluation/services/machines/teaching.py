@@ -34,8 +34,8 @@ from evaluation.services.machines.examples import (
     taught_pictures,
 )
 from evaluation.services.machines.stored_proposers import LessonTold, proposer_digest, stored_proposer
-from models_core.device import CPU, torch_for
 from models_core.storage import BadModel, read_manifest
+from phrasebox.device import CPU, torch_for
 
 if TYPE_CHECKING:
     from annotation.campaigns.machines import Campaign, Machine
@@ -409,6 +409,6 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _
             seed=row.seed + training.version - 1,
             begin=begin,
             device=training.device,
-            told=partial(training.report_progress, "learning from finished images"),
+            report_progress=partial(training.report_progress, "learning from finished images"),
             steps=settings.lesson_steps(learned, from_scratch=begin is None),
         )

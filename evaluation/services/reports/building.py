@@ -24,13 +24,10 @@ from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
-from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_tables import as_csv
-from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import Batch, Report, ReportRun, Run
-from evaluation.pooling.pools import BadPool
 from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
@@ -52,6 +49,9 @@ from evaluation.services.reports.request import (
 )
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import REPORTS
+from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.pooling.pools import BadPool
+from phrasebox.registry import UnknownName
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
 #: The share of the work that is done when all is computed, and is yet to be drawn.

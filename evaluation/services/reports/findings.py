@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from evaluation.agreement.estimates import AgreementError, Bootstrap
-from evaluation.agreement.summary import Resampling
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, pool_of, rank_in_pools
 from evaluation.comparison.scoring import (
@@ -21,11 +19,7 @@ from evaluation.comparison.scoring import (
 )
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import finite_or_none
-from evaluation.metrics.scoring import evaluate
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
-from evaluation.relevance.grades import GradedRule
-from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import GivenRelevance, rule_named
 from evaluation.report_data.directions import (
     DirectionHead,
     DirectionTable,
@@ -40,6 +34,12 @@ from evaluation.reporting.document import ReportDocument
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.reports.request import ReportRefused, ReportRows, system_of
 from evaluation.services.tagging.scores import TagScoring, score_tag_set
+from phrasebox.agreement.estimates import AgreementError, Bootstrap
+from phrasebox.agreement.summary import Resampling
+from phrasebox.metrics.scoring import evaluate
+from phrasebox.relevance.grades import GradedRule
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.qrels import GivenRelevance, rule_named
 
 #: Told by name, with how many steps of all are done.
 ReportProgress = Callable[[str, int, int], None]

@@ -14,15 +14,12 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Named, OneOf
-from annotation.common.registry import UnknownName
 from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
-from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
-from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, TagSet
 from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
@@ -31,7 +28,10 @@ from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.state import batch_state
 from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS, QRELS, STORED_RUNS, TAG_SETS
 from evaluation.services.tagging.sets import tag_set_named
-from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+from phrasebox.agreement.estimates import MOST_RESAMPLES
+from phrasebox.metrics.table import METRICS
+from phrasebox.registry import UnknownName
+from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
 #: Seconds for which a batch's numbers are kept: what they are made from is in their name.

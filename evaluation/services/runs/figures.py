@@ -23,12 +23,12 @@ from evaluation.comparison.missing import REFUSE, missing_choices
 from evaluation.comparison.query_sets import ASKS
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
-from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.image_choice import check_images
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
-from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+from phrasebox.metrics.table import METRICS
+from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 #: Runs of a direction that are compared while somebody waits.
 MOST_RUNS_COMPARED = 12

@@ -21,13 +21,9 @@ from pydantic import Field
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
-from annotation.formats.files.text import whole_file
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.scoring import differing_by_ties
-from evaluation.formats.embeddings import read_sides, scores_of
-from evaluation.formats.scores import ScoreMatrix, read_scores
-from evaluation.formats.trec import read_run, still_apart, write_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
@@ -40,7 +36,11 @@ from evaluation.services.declared import (
 from evaluation.services.runs.directions import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
-from models_core.scoring.ranking import best_by_strip
+from phrasebox.formats.embeddings import read_sides, scores_of
+from phrasebox.formats.scores import ScoreMatrix, read_scores
+from phrasebox.formats.trec import read_run, still_apart, write_run
+from phrasebox.scoring.ranking import best_by_strip
+from phrasebox.text_files import whole_file
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1

@@ -12,7 +12,6 @@ from annotation.selectors.corpora import corpus_named, split_names
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.provenance import identities_of, provenance_of, provenance_of_system
 from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
-from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import Run, System
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_name, check_same_corpus
@@ -38,6 +37,7 @@ from evaluation.services.systems.sources import (
     Sources,
     item_sources,
 )
+from phrasebox.metrics.protocols import PROTOCOLS
 
 ONE_CAPTION = "one caption"
 #: What a run of no split is said to come from.

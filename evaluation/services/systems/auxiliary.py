@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.common.registry import UnknownName
 from annotation.formats.names import image_id
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
@@ -12,6 +11,7 @@ from evaluation.services.weak.collections import WeakCollection, weak_collection
 from models_core.systems.dataset import WeakPairs
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import check_needs
+from phrasebox.registry import UnknownName
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.cross_validation import (
     compare_systems,
     cross_validated_figures,
@@ -42,7 +41,6 @@ from evaluation.services.systems.training import (
     resources_of,
 )
 from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_place
-from models_core.device import CPU, torch_on
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
@@ -53,6 +51,8 @@ from models_core.systems.recipe_files import recipe_of
 from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
 from models_core.systems.training import check_needs
+from phrasebox.agreement.estimates import MOST_RESAMPLES
+from phrasebox.device import CPU, torch_on
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 _LINEAR = PictureSettings("linear", 1)
@@ -177,7 +177,7 @@ def cross_validate_corpus(
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_resources(recipe, aids)
-    material = prepare(dataset.examples, kept=store, vectors=dataset.vectors, seed=seed)
+    material = prepare(dataset.examples, cache=store, vectors=dataset.vectors, seed=seed)
     systems = [
         cross_validate(
             recipe,
@@ -185,7 +185,7 @@ def cross_validate_corpus(
             aids,
             number=folds,
             seed=seed,
-            kept=store.within(f"recipe {number} of {len(chosen)}"),
+            cache=store.within(f"recipe {number} of {len(chosen)}"),
             device=device,
         )
         for number, recipe in enumerate(chosen, start=1)
@@ -206,7 +206,7 @@ def cross_validate_corpus(
             "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
             "background_lines": aids.lines,
-            "background_dropped": aids.dropped,
+            "background_dropped": aids.excluded,
             "same": same,
         },
     )

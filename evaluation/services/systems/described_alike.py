@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from annotation.common.registry import UnknownName
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import NETWORK, FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core import storage
+from phrasebox.registry import UnknownName
 
 #: Settings of a network that say which view of a whole picture it gets: the vectors mean the same.
 _VIEW_SETTINGS = frozenset(("crops", "shorter"))

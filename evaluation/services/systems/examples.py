@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import short_repr
 from annotation.formats.flickr8k import Flickr8k
 from annotation.selectors.corpora import corpus_named, split_names
 from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
-from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
@@ -29,6 +25,9 @@ from models_core.phase_cache import digest_of_parts
 from models_core.systems.caption_reading import ImageExample
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.kernels import GivenCaptionVectors
+from phrasebox.formats.embeddings import read_embeddings
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError, short_repr
 
 
 @dataclass(frozen=True)

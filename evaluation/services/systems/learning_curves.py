@@ -29,7 +29,7 @@ def learning_curve(name: str) -> LearningCurve:
     try:
         held = storage.read_manifest(system_folder(name))["settings"].get("model", {})
     except (storage.BadModel, OSError):
-        checkpoint = Checkpoints.said_last(training_folder(name) / CHECKPOINTS) or {}
+        checkpoint = Checkpoints.last_settings(training_folder(name) / CHECKPOINTS) or {}
         held = checkpoint.get("run") or {}
     epochs = [LearnedEpoch(int(epoch), loss, figure) for epoch, loss, figure in held.get("curve", [])]
     return LearningCurve(held.get("figure", "recall"), epochs)

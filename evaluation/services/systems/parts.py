@@ -15,9 +15,9 @@ from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import RaggedRows
-from models_core.features.text.documents import Document
-from models_core.features.text.tokens import plain_words
 from models_core.systems.dataset import ImageExample
+from phrasebox.kernels.documents import Document
+from phrasebox.text.tokens import plain_words
 
 
 def check_proposed(regions: FeatureSet) -> None:

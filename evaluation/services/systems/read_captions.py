@@ -11,7 +11,6 @@ from evaluation.services.systems.examples import Examples, with_caption_names, w
 from evaluation.services.systems.sources import Sources
 from evaluation.services.tags.reading import TagReader
 from models_core.features.text.tags import TagPlace, TagUnit
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import (
     PhaseArrays,
     PhaseProgress,
@@ -21,6 +20,7 @@ from models_core.phase_cache import (
 )
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_settings import CaptionForm
+from phrasebox.text.tokens import tokenise
 
 _PHASE = "reading tags"
 #: Raised where what is kept of captions read before is no longer the same.

@@ -18,7 +18,6 @@ from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
 from evaluation.selectors import names_of
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems.examples import Examples, examples_from
@@ -26,6 +25,7 @@ from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import Form, RaggedRows
 from models_core.systems.caption_reading import ImageExample, written_words
 from models_core.systems.dataset import PreparedDataset, RegionVectors, checked_vectors
+from phrasebox.metrics.localization import RIGHT_IOU, iou, union_box
 
 #: Between the name of an image and the number of its region, counted from 1.
 OF_REGION = "#region-"

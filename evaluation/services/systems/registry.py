@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation import audit
 from annotation.common.by_command import with_known
 from annotation.common.operations import OperationContext, StoredKind
-from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
@@ -33,6 +32,7 @@ from evaluation.services.systems.origins.runs import RUNS
 from evaluation.services.systems.seen import SEEN_FACT, enter_declaration, enter_seen_images
 from evaluation.services.unfinished import remove_unfinished_of_system
 from models_core import storage
+from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
 

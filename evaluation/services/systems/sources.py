@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, OperationContext, ServerFile, invalid
-from evaluation.formats.arrays import SUFFIXES
 from evaluation.services.features.store import FeatureKind, feature_set, is_label
 from evaluation.services.image_choice import LayerField
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import Recipe
+from phrasebox.formats.arrays import SUFFIXES
 
 #: Field of the sources -> the kind of set that it names.
 SET_KINDS: Mapping[str, FeatureKind] = {

@@ -16,7 +16,6 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from annotation.common.operations import OperationContext
-from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import (
     ImportRefused,
@@ -44,7 +43,6 @@ from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training_requests import CheckedTraining, TrainingRequest, checked_training
 from models_core import storage
-from models_core.device import torch_on
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.features.text.background import read_sentences, without_captions
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
@@ -54,6 +52,8 @@ from models_core.systems.kernels import GivenWordVectors, Resources, check_resou
 from models_core.systems.recipe import Recipe
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, check_held_out, check_processes, fit
+from phrasebox.device import torch_on
+from phrasebox.text_files import lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def extract_features(
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
     dataset = examples_of(corpus)
-    words = count_words(dataset.examples, kept=phase_cache(progress), seed=seed)
+    words = count_words(dataset.examples, phase_cache=phase_cache(progress), seed=seed)
     if out is not None:
         shares = np.concatenate(words.shares("histogram"), axis=1)
         part = out.with_name(f"{out.name}.part")
@@ -238,7 +238,7 @@ def _train(
         else:
             whole = prepare(
                 dataset.examples,
-                kept=store,
+                cache=store,
                 vectors=dataset.described(range(len(dataset.examples))),
                 seed=seed,
                 reads=chosen.reads,
@@ -248,7 +248,7 @@ def _train(
             chosen,
             *material,
             aids,
-            kept=PhaseCache(store.folder, store.progress, kernels=kernels),
+            cache=PhaseCache(store.folder, store.progress, kernels=kernels),
             options=FitOptions(
                 facts=metadata,
                 device=request.device,
@@ -333,7 +333,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
     called = " and ".join(Path(file).name for file in sources.background)
     return Resources(
-        read_sentences(background.sentences, kept=store),
+        read_sentences(background.sentences, cache=store),
         called,
         wordnet,
         background.lines,

@@ -40,10 +40,10 @@ from evaluation.services.systems.sources import (
     training_sources,
 )
 from evaluation.services.weak.collections import weak_collections
-from models_core.device import CPU
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipeSetting, Recipe
 from models_core.systems.recipe_files import changed_recipe, recipe_of
+from phrasebox.device import CPU
 
 #: The split that settings are chosen on unless others are asked for, and what asks for none.
 VALIDATION_SPLIT, NO_IMAGES = "val", "none"

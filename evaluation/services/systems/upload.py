@@ -14,12 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import short_repr
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.formats.embeddings import read_sides, scores_of
-from evaluation.formats.scores import read_scores
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, exclusive_work
 from evaluation.services.declared import ARRAYS_SENT, IdsBeside, TrainedOn, declared_training
@@ -28,7 +24,10 @@ from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
 from evaluation.services.systems.seen import TrainingImages
 from models_core import storage
-from models_core.scoring.tiles import NotANumber, check_finite
+from phrasebox.formats.embeddings import read_sides, scores_of
+from phrasebox.formats.scores import read_scores
+from phrasebox.scoring.tiles import NotANumber, check_finite
+from phrasebox.text_files import FormatError, short_repr
 
 
 def _formats() -> dict[str, Any]:

@@ -22,21 +22,21 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.formats.base import FormatError
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.formats.tag_lines import read_tag_lines
 from evaluation.selectors import names_of
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.phases import PhaseShares
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.tags.reading import TagReader
-from models_core.features.text.stems import stem
 from models_core.features.text.tags import DEFAULT_ALPHA, ranked_tags
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress
+from phrasebox.formats.tag_lines import read_tag_lines
+from phrasebox.text.stems import stem
+from phrasebox.text.tokens import tokenise
+from phrasebox.text_files import FormatError
 
 #: Tags of each system that are judged, unless told otherwise.
 JUDGED_TAGS = 10

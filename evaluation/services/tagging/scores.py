@@ -33,21 +33,11 @@ from pydantic import Field
 from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.selectors.corpora import split_names
 from annotation.selectors.records import stream_records
-from evaluation.agreement.estimates import Bootstrap
-from evaluation.agreement.summary import Resampling
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.subsets import Subset, subset_called, subset_named
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
-from evaluation.metrics.ranking import average_precision, precision
-from evaluation.metrics.tagging import (
-    among_wrong_tags,
-    by_tag_and_image,
-    draw_distractors,
-    expected_precision_at,
-    precision_at,
-)
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_same_corpus
@@ -58,9 +48,19 @@ from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tags.ranked import caption_tokens
 from evaluation.services.tags.reading import TagReader
-from evaluation.significance.resampling import bootstrap_ratio, figure_interval
 from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit, check_alpha, ranked_tags
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.agreement.summary import Resampling
+from phrasebox.metrics.ranking import average_precision, precision
+from phrasebox.metrics.tagging import (
+    among_wrong_tags,
+    by_tag_and_image,
+    draw_distractors,
+    expected_precision_at,
+    precision_at,
+)
+from phrasebox.significance.resampling import bootstrap_ratio, figure_interval
 
 _Floats = NDArray[np.float64]
 #: The distractors of Figure 3, and the cut-offs of Tables 2 to 4.

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.by_command import with_known
-from annotation.common.registry import UnknownName
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.tags.ranked import ImageTags
+from phrasebox.registry import UnknownName
 
 #: Rows that are read at a time: each may hold a score for every tag.
 _ROWS = 200

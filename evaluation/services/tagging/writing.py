@@ -17,7 +17,6 @@ from pydantic import Field
 
 from annotation.common.batching import chunks
 from annotation.common.operations import Help, OneOf, OperationContext, ServerFile, invalid
-from annotation.formats.files.text import lines
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import System, TaggedImage, TagSet
 from evaluation.services.common import (
@@ -50,6 +49,7 @@ from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.kernels import GivenWordVectors
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
+from phrasebox.text_files import lines
 
 #: Images that are tagged, and rows that are written, at a time.
 _TOGETHER = 256

@@ -18,10 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
-from annotation.common.spreadsheets import escape_formula
 from annotation.datasets.layers import layer_to_read
 from annotation.datasets.tags import keep_tags
-from annotation.formats.files.text import whole_file
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
@@ -40,8 +38,10 @@ from models_core.features.text.tags import (
     TagPlacing,
     TagUnit,
 )
-from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.spreadsheets import escape_formula
+from phrasebox.text.tokens import tokenise
+from phrasebox.text_files import whole_file
 
 _PHASE = "ranking tags"
 #: Gives the locations of a caption's tokens; None: by their order.

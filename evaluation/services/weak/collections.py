@@ -19,12 +19,11 @@ from typing import Any
 from django.conf import settings
 
 from annotation.common.by_command import with_known
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, short_repr
 from annotation.selectors.corpora import corpus_named
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 #: Kinds of texts, as columns are called.
 TEXT_KINDS = ("title", "tags", "description")

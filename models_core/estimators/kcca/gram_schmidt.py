@@ -30,8 +30,8 @@ class Columns:
     @classmethod
     def of(cls, kernel: ArrayLike, name: str) -> Columns:
         """The columns of a kernel in memory; raises what `checked_kernel` raises, calling it `name`."""
-        found = checked_kernel(kernel, name)
-        return cls(np.diag(found).copy(), lambda item: found[item])
+        checked = checked_kernel(kernel, name)
+        return cls(np.diag(checked).copy(), lambda item: checked[item])
 
 
 def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center: bool = True) -> KernelView:
@@ -54,10 +54,12 @@ def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center:
         pivot, size = int(left.argmax()), len(pivots)
         if left[pivot] <= LEAST_EIGENVALUE * trace / items:
             break
-        own = checked_numbers(columns.column(pivot), f"column {pivot} of a kernel")
-        if own.shape != diagonal.shape:
-            raise ValueError(f"column {pivot} of a kernel has shape {own.shape}; expected {diagonal.shape}")
-        new = (own - factor[:, :size] @ factor[pivot, :size]) / np.sqrt(left[pivot])
+        column = checked_numbers(columns.column(pivot), f"column {pivot} of a kernel")
+        if column.shape != diagonal.shape:
+            raise ValueError(
+                f"column {pivot} of a kernel has shape {column.shape}; expected {diagonal.shape}"
+            )
+        new = (column - factor[:, :size] @ factor[pivot, :size]) / np.sqrt(left[pivot])
         new[pivots] = 0.0
         factor[:, size] = new
         left = np.maximum(left - new**2, 0.0)
@@ -66,17 +68,17 @@ def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center:
     factor = factor[:, : len(pivots)]
     chosen = np.array(pivots, dtype=np.intp)
     means = factor.mean(axis=0) if center else np.zeros(len(pivots))
-    values, turn = np.linalg.eigh((factor - means).T @ (factor - means))
-    kept = values > LEAST_EIGENVALUE * max(float(values.max(initial=0.0)), float(means @ means))
-    values, turn = values[kept][::-1], turn[:, kept][:, ::-1]
+    values, rotation = np.linalg.eigh((factor - means).T @ (factor - means))
+    retained = values > LEAST_EIGENVALUE * max(float(values.max(initial=0.0)), float(means @ means))
+    values, rotation = values[retained][::-1], rotation[:, retained][:, ::-1]
     if not len(values):
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
     # k(x, pivots) R_P^-T are a new item's coordinates; `turn` takes them to U diag(values).
-    back = solve_triangular(factor[chosen], turn, lower=True, trans="T")
+    back = solve_triangular(factor[chosen], rotation, lower=True, trans="T")
     return KernelView(
-        vectors=(factor - means) @ turn / np.sqrt(values),
+        vectors=(factor - means) @ rotation / np.sqrt(values),
         values=values,
         back=back * np.sqrt(values),
-        shift=(means @ turn) * np.sqrt(values),
+        shift=(means @ rotation) * np.sqrt(values),
         columns=chosen,
     )

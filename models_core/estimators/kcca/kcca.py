@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
-from models_core.device import CPU, Torch, host, memory_of, torch_on
 from models_core.estimators.base import Matrix, checked_numbers
 from models_core.estimators.kcca import on_device, spectrum
 from models_core.estimators.kcca.gram_schmidt import Columns, approximate
 from models_core.estimators.kcca.krylov import NotSemidefinite, solve_few
 from models_core.estimators.kcca.problem import Centred, centred, checked_kappa, checked_pair
-from models_core.threads import cores, for_each, one_blas_thread
+from phrasebox.device import CPU, Torch, host, memory_of, torch_on
+from phrasebox.threads import cores, for_each, one_blas_thread
 
 Solver = Literal["auto", "full", "few", "gram-schmidt"]
 SOLVERS: tuple[Solver, ...] = ("auto", "full", "few", "gram-schmidt")
@@ -54,15 +54,15 @@ class Projection:
         The product is taken `on` a device where one is given. Raises ValueError where the kernel has
         another width, or an entry that is not finite.
         """
-        found = checked_numbers(kernel, name)
-        if found.ndim != 2 or found.shape[1] not in (self.items, len(self.weights)):
+        checked = checked_numbers(kernel, name)
+        if checked.ndim != 2 or checked.shape[1] not in (self.items, len(self.weights)):
             raise ValueError(
-                f"{name} has shape {found.shape}; expected (items, {self.items}), "
+                f"{name} has shape {checked.shape}; expected (items, {self.items}), "
                 "a column for each training item"
             )
-        if self.columns is not None and found.shape[1] == self.items:
-            found = found[:, self.columns]
-        product = found @ self.weights if on is None else on.product(found, self.weights)
+        if self.columns is not None and checked.shape[1] == self.items:
+            checked = checked[:, self.columns]
+        product = checked @ self.weights if on is None else on.product(checked, self.weights)
         return np.asarray(product + self.offset)
 
     def first(self, dimensions: int) -> Projection:
@@ -76,7 +76,7 @@ class KCCA:
 
     `rank` and `tolerance` are for solver `gram-schmidt` only: columns of the approximation, and the
     share of the trace that may be left. `seed` draws the start of solver `few`. `device` (see
-    `models_core.device`) is where solver `full` computes, the only one for a device that is not "cpu";
+    `phrasebox.device`) is where solver `full` computes, the only one for a device that is not "cpu";
     it is no part of what is stored.
     """
 
@@ -156,8 +156,8 @@ class KCCA:
         model.x_, model.y_ = self.x_.first(dimensions), self.y_.first(dimensions)
         return model
 
-    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
-        """Write the model to a new folder; `facts` (corpus hash and the like) go into its manifest."""
+    def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
+        """Write the model to a new folder; `metadata` (corpus hash and the like) goes into its manifest."""
         arrays = {"correlations": self.correlations_}
         for name, side in (("x", self.x_), ("y", self.y_)):
             arrays[f"{name}.weights"], arrays[f"{name}.offset"] = side.weights, side.offset
@@ -165,7 +165,7 @@ class KCCA:
                 arrays[f"{name}.columns"] = side.columns.astype(np.int64)
         settings = {key: getattr(self, key) for key in _SETTINGS}
         settings |= {"solver_": self.solver_, "items": self.x_.items}
-        storage.save_model(folder, _KIND, arrays, settings, facts)
+        storage.save_model(folder, _KIND, arrays, settings, metadata)
 
     @classmethod
     def load(cls, folder: Path) -> KCCA:
@@ -186,8 +186,8 @@ class KCCA:
         return model
 
     def _fit_few(self, x: Centred, y: Centred, kappa: float) -> KCCA:
-        wanted = len(x.kernel) if self.dimensions is None else self.dimensions
-        correlations, alpha, beta = solve_few(x.kernel, y.kernel, kappa, wanted, seed=self.seed)
+        dimensions = len(x.kernel) if self.dimensions is None else self.dimensions
+        correlations, alpha, beta = solve_few(x.kernel, y.kernel, kappa, dimensions, seed=self.seed)
         _enough(len(correlations), self.dimensions)
         self.correlations_, self.solver_ = correlations, "few"
         sides = []
@@ -199,17 +199,17 @@ class KCCA:
         return self
 
     def _fit_columns(self, x: ArrayLike | Columns, y: ArrayLike | Columns, kappa: float) -> KCCA:
-        given = [
+        views = [
             side if isinstance(side, Columns) else Columns.of(side, f"kernel {name}")
             for side, name in ((x, "x"), (y, "y"))
         ]
-        sizes = [len(side.diagonal) for side in given]
+        sizes = [len(side.diagonal) for side in views]
         if sizes[0] != sizes[1]:
             raise ValueError(
                 f"kernel x is of {sizes[0]} items, kernel y of {sizes[1]}; expected the same pairs"
             )
         first, second = (
-            approximate(side, rank=self.rank, tolerance=self.tolerance, center=self.center) for side in given
+            approximate(side, rank=self.rank, tolerance=self.tolerance, center=self.center) for side in views
         )
         solution = spectrum.solve_eigenproblem(
             first, second, first.vectors.T @ second.vectors, kappa, self.dimensions
@@ -258,11 +258,11 @@ class KappaSweep:
 
     def solve(self, kappa: float, dimensions: int | None = None) -> spectrum.Solution:
         """Eq. 3 for one regulariser; raises ValueError if fewer than `dimensions` correlate."""
-        given = self.x, self.y, self.cross, checked_kappa(kappa), dimensions
+        arguments = self.x, self.y, self.cross, checked_kappa(kappa), dimensions
         solution = (
-            spectrum.solve_eigenproblem(*given)
+            spectrum.solve_eigenproblem(*arguments)
             if self.on is None
-            else on_device.solve_on_device(*given, self.on)
+            else on_device.solve_on_device(*arguments, self.on)
         )
         _enough(len(solution.correlations), dimensions)
         return solution
@@ -274,17 +274,17 @@ class KappaSweep:
         """
         side_by_side = cores() if self.on is None else 1
         for start in range(0, len(kappas), side_by_side):
-            found: dict[float, KCCA] = {}
+            models: dict[float, KCCA] = {}
 
-            def fit(kappa: float, found: dict[float, KCCA] = found) -> None:
+            def fit(kappa: float, models: dict[float, KCCA] = models) -> None:
                 model = KCCA(dimensions, kappa, center=self.center, solver="full", device=self.device)
-                found[kappa] = model._take(self.solve(kappa, dimensions), self.x, self.y, "full")
+                models[kappa] = model._take(self.solve(kappa, dimensions), self.x, self.y, "full")
 
             chosen = kappas[start : start + side_by_side]
             with one_blas_thread():
                 for_each(fit, chosen)
             for kappa in chosen:
-                yield found.pop(kappa)
+                yield models.pop(kappa)
 
 
 def unit(vectors: Matrix) -> Matrix:
@@ -293,10 +293,10 @@ def unit(vectors: Matrix) -> Matrix:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
 
 
-def _enough(found: int, wanted: int | None) -> None:
-    if not found:
+def _enough(available: int, requested: int | None) -> None:
+    if not available:
         raise ValueError("the kernels do not correlate; expected kernels of the same pairs in the same order")
-    if wanted is not None and found < wanted:
+    if requested is not None and available < requested:
         raise ValueError(
-            f"{wanted} dimensions were requested, but the kernels have {found}; request {found} or fewer"
+            f"{requested} dimensions were requested, but the kernels have {available}; request fewer"
         )

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.cholesky import Factor
 from models_core.estimators.kcca.spectrum import LEAST_SQUARED_CORRELATION, Solution
-from models_core.threads import for_each, one_blas_thread, product
+from phrasebox.threads import for_each, one_blas_thread, product
 
 _BLOCK = 64  # vectors a step: enough for matrix products, few enough for a deep space
 _TOLERANCE = 1e-9  # of each dimension's residual, relative to its squared correlation
@@ -64,11 +64,11 @@ def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int 
 
 
 def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) -> Solution:
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     # V, with V' P_y V = I, and P_y V. By columns: memory is taken only for those that are written.
     basis, applied = (np.empty((pairs, pairs), order="F") for _ in range(2))
     compressed = np.empty((0, 0))  # V' P_y P_x P_y V
-    block = first.shrunk(dice.standard_normal((pairs, min(_BLOCK, pairs))))
+    block = first.shrunk(rng.standard_normal((pairs, min(_BLOCK, pairs))))
     shared = np.empty((0, block.shape[1]))  # (P_y V)' block
     look = 2 * dimensions
     while True:
@@ -79,8 +79,8 @@ def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) 
         if full and not size:
             return Solution(np.empty(0), np.empty((pairs, 0)), np.empty((pairs, 0)))
         if full or size >= look:
-            wanted = [max(0, size - dimensions), size - 1]
-            squares, vectors = eigh(compressed, subset_by_index=wanted, driver="evr", check_finite=False)
+            bounds = [max(0, size - dimensions), size - 1]
+            squares, vectors = eigh(compressed, subset_by_index=bounds, driver="evr", check_finite=False)
             retained = squares > LEAST_SQUARED_CORRELATION * squares[-1]
             # What the operator makes of a Ritz vector outside the space shows in its newest rows.
             newest = vectors[size - turned.shape[1] :]
@@ -94,9 +94,9 @@ def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) 
         # P_x and its images: symmetric, so the new columns are the new rows.
         shared = product(applied[:, : grown.stop].T, block)
         compressed = np.block([[compressed, shared[:size]], [shared[:size].T, shared[size:]]])
-    kept = np.flatnonzero(retained)[::-1]
-    correlations = np.sqrt(squares[kept])
-    w, z = product(space, vectors[:, kept]), product(images, vectors[:, kept])  # w / rho, z
+    order = np.flatnonzero(retained)[::-1]
+    correlations = np.sqrt(squares[order])
+    w, z = product(space, vectors[:, order]), product(images, vectors[:, order])  # w / rho, z
     return Solution(correlations, first.factor.solve(z) / correlations, second.factor.solve(w))
 
 
@@ -117,11 +117,11 @@ def _orthonormal(
     # What P_y maps to nothing, or the space holds already, is there as rounding.
     after = float((block**2).sum(axis=0).max(initial=0.0))
     largest = float(values.max(initial=0.0))
-    kept = values > max(1e-11 * after, 1e-24 * before, 1e-14 * largest)
-    scale = np.sqrt(values[kept])
-    turn = vectors[:, kept] / scale
-    block, image = product(block, turn), product(image, turn)
-    turned = scale[:, None] * vectors[:, kept].T
+    retained = values > max(1e-11 * after, 1e-24 * before, 1e-14 * largest)
+    scale = np.sqrt(values[retained])
+    rotation = vectors[:, retained] / scale
+    block, image = product(block, rotation), product(image, rotation)
+    turned = scale[:, None] * vectors[:, retained].T
     # The same once more: what was nearly dependent is orthonormal to rounding only now.
     shared = product(images.T, block)
     block -= product(space, shared)

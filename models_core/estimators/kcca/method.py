@@ -28,7 +28,7 @@ from models_core.estimators.base import (
 from models_core.estimators.embeddings import RECALL
 from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.kcca.selection import KAPPAS, PICKS, SIZES, SelectedKCCA, Trial
-from models_core.scoring.tiles import Dense
+from phrasebox.scoring.tiles import Dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class KCCARetriever:
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
         """Borda counts, which depend on the whole pool; rows are queries."""
-        found = self.kcca_.score_pairs(data.images, data.captions, direction=direction)
-        return Dense(found if direction == "annotation" else np.ascontiguousarray(found.T))
+        scores = self.kcca_.score_pairs(data.images, data.captions, direction=direction)
+        return Dense(scores if direction == "annotation" else np.ascontiguousarray(scores.T))
 
     def state(self) -> State:
         """What `SelectedKCCA.state` gives."""
@@ -106,9 +106,9 @@ class KCCARetriever:
     @classmethod
     def from_state(cls, settings: KernelSelection, state: State) -> KCCARetriever:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.kcca_ = SelectedKCCA.of_state(*state)
-        return found
+        restored = cls(settings)
+        restored.kcca_ = SelectedKCCA.of_state(*state)
+        return restored
 
 
 def kcca_memory(settings: KernelSelection, amounts: Amounts) -> float:

@@ -9,11 +9,11 @@ own work space.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from models_core.device import Torch, host
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca import spectrum
 from models_core.estimators.kcca.problem import Centred
 from models_core.estimators.kcca.spectrum import KernelView, Solution
+from phrasebox.device import Torch, host
 
 
 def decompose_on_device(x: Centred, y: Centred, on: Torch) -> tuple[KernelView, KernelView]:
@@ -27,9 +27,9 @@ def _view(side: Centred, on: Torch) -> KernelView:
     """As `spectrum._view`, with tensors."""
     values, vectors = on.torch.linalg.eigh(on.put(side.kernel))
     least = spectrum.least_eigenvalue(side, float(values[-1]))
-    dropped = int((values <= least).sum())
-    spectrum.check_retained(len(values) - dropped)
-    values, vectors = values[dropped:].flip(0), vectors[:, dropped:].flip(1)
+    excluded = int((values <= least).sum())
+    spectrum.check_retained(len(values) - excluded)
+    values, vectors = values[excluded:].flip(0), vectors[:, excluded:].flip(1)
     return KernelView(vectors, values, vectors, on.put(side.means) @ vectors)
 
 
@@ -46,13 +46,13 @@ def solve_on_device(
     squares, right = on.torch.linalg.eigh(between.T @ between)
     largest = float(squares[-1])
     above = int((squares > spectrum.LEAST_SQUARED_CORRELATION * largest).sum()) if largest > 0 else 0
-    kept = above if dimensions is None else min(above, dimensions)
-    last = len(squares) - kept
+    dimensions_kept = above if dimensions is None else min(above, dimensions)
+    last = len(squares) - dimensions_kept
     right = right[:, last:].flip(1)  # B
-    found = sqrt(squares[last:].flip(0))
-    left = between @ right / found  # A
+    canonical = sqrt(squares[last:].flip(0))
+    left = between @ right / canonical  # A
     of_x, of_y = (sqrt(v.values * (v.values + kappa))[:, None] for v in (x, y))
-    return Solution(found, left / of_x, right / of_y)
+    return Solution(canonical, left / of_x, right / of_y)
 
 
 def prefix_scores_on_device(

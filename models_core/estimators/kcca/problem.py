@@ -29,23 +29,23 @@ def checked_kernel(kernel: ArrayLike, name: str) -> Matrix:
     Raises ValueError, calling it `name`, if it is not square, has fewer than two items, holds
     something that is no finite number, or is not symmetric.
     """
-    found = np.asarray(kernel)
-    if found.ndim != 2 or found.shape[0] != found.shape[1]:
-        raise ValueError(f"{name} has shape {found.shape}; expected a square kernel, (pairs, pairs)")
-    if len(found) < 2:
-        raise ValueError(f"{name} is of {len(found)} training pairs; expected 2 or more")
-    found = checked_numbers(found, name)
-    allowed = _ASYMMETRY * max(float(found.max()), -float(found.min()))
-    for start in range(0, len(found), _ROWS):
+    checked = np.asarray(kernel)
+    if checked.ndim != 2 or checked.shape[0] != checked.shape[1]:
+        raise ValueError(f"{name} has shape {checked.shape}; expected a square kernel, (pairs, pairs)")
+    if len(checked) < 2:
+        raise ValueError(f"{name} is of {len(checked)} training pairs; expected 2 or more")
+    checked = checked_numbers(checked, name)
+    allowed = _ASYMMETRY * max(float(checked.max()), -float(checked.min()))
+    for start in range(0, len(checked), _ROWS):
         strip = slice(start, start + _ROWS)
-        difference = np.abs(found[strip] - found[:, strip].T)
+        difference = np.abs(checked[strip] - checked[:, strip].T)
         if difference.max() > allowed:
             row, column = (int(i) for i in np.unravel_index(difference.argmax(), difference.shape))
             raise ValueError(
                 f"{name} is not symmetric: entries ({row + start}, {column}) and ({column}, {row + start}) "
                 f"differ by {difference.max():.3g}; expected a kernel of training items with themselves"
             )
-    return found
+    return checked
 
 
 def checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
@@ -71,9 +71,9 @@ def centred(kernel: Matrix, *, center: bool = True) -> Centred:
     if not center:
         return Centred(kernel, np.zeros(len(kernel)))
     means = kernel.mean(axis=0)
-    found = kernel - means
-    found -= means[:, None] - means.mean()
-    return Centred(found, means)
+    result = kernel - means
+    result -= means[:, None] - means.mean()
+    return Centred(result, means)
 
 
 def relative_residuals(
@@ -84,10 +84,10 @@ def relative_residuals(
     `x` and `y` are the kernels as solved (centred where they were), `alpha` and `beta` have shape
     (n, dimensions). The larger of both sides' residuals counts.
     """
-    found = np.zeros(len(correlations))
+    residuals = np.zeros(len(correlations))
     left, right = x @ alpha, y @ beta
-    for kernel, own, own_image, other_image in ((x, alpha, left, right), (y, beta, right, left)):
-        wanted = kernel @ other_image
-        gap = wanted - correlations * (kernel @ (own_image + kappa * own))
-        found = np.maximum(found, np.linalg.norm(gap, axis=0) / np.linalg.norm(wanted, axis=0))
-    return found
+    for kernel, coefficients, own_image, other_image in ((x, alpha, left, right), (y, beta, right, left)):
+        target = kernel @ other_image
+        gap = target - correlations * (kernel @ (own_image + kappa * coefficients))
+        residuals = np.maximum(residuals, np.linalg.norm(gap, axis=0) / np.linalg.norm(target, axis=0))
+    return residuals

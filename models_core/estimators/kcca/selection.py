@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
-from models_core.device import CPU, Torch, memory_of, torch_on
 from models_core.estimators.base import DIRECTIONS, Matrix, RankDirection
 from models_core.estimators.kcca import on_device
 from models_core.estimators.kcca.kcca import KCCA, KappaSweep, Projection
 from models_core.estimators.kcca.problem import centred, checked_pair
-from models_core.scoring import ranking
+from phrasebox.device import CPU, Torch, memory_of, torch_on
+from phrasebox.scoring import ranking
 
 KAPPAS = (0.1, 0.5, 1.0, 5.0)
 SIZES = 46
@@ -106,8 +106,8 @@ def choose_settings(
 ) -> list[Setting]:
     """The `picks` best settings at each cut-off, so `3 * picks` with those picked repeatedly."""
     chosen = []
-    for place in range(len(CUTOFFS)):
-        order = np.argsort([-trial.recall[direction][place] for trial in trials], kind="stable")
+    for index in range(len(CUTOFFS)):
+        order = np.argsort([-trial.recall[direction][index] for trial in trials], kind="stable")
         chosen += [trials[i].setting for i in order[:picks]]
     return chosen
 
@@ -190,8 +190,8 @@ class SelectedKCCA:
             owner = _owners(image_of, len(left), len(right))
             most = min(self.most, len(model.correlations_))
             for size, scores in prefix_scores(left, right, sizes(most, number=self.number), on):
-                found = {direction: recall_at_cutoffs(scores, owner, direction) for direction in DIRECTIONS}
-                trials.append(Trial(Setting(model.kappa, size), found))
+                recalls = {direction: recall_at_cutoffs(scores, owner, direction) for direction in DIRECTIONS}
+                trials.append(Trial(Setting(model.kappa, size), recalls))
             models[model.kappa] = model
             progress("trying regularisers", done, len(self.kappas))
         return trials, models
@@ -209,17 +209,17 @@ class SelectedKCCA:
             for size, scores in prefix_scores(left, right, sorted(times)):
                 turned = scores if direction == "annotation" else scores.T
                 places += [ranking.positions(turned)] * times[size]
-        found = ranking.borda(np.stack(places))
-        return found if direction == "annotation" else np.ascontiguousarray(found.T)
+        combined = ranking.borda(np.stack(places))
+        return combined if direction == "annotation" else np.ascontiguousarray(combined.T)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything learned as arrays, and as settings that fit JSON; `of_state` takes both."""
         arrays = {}
-        for place, model in enumerate(self.models_.values()):
-            arrays[f"{place}.correlations"] = model.correlations_
+        for index, model in enumerate(self.models_.values()):
+            arrays[f"{index}.correlations"] = model.correlations_
             for name, side in (("x", model.x_), ("y", model.y_)):
-                arrays[f"{place}.{name}.weights"] = side.weights
-                arrays[f"{place}.{name}.offset"] = side.offset
+                arrays[f"{index}.{name}.weights"] = side.weights
+                arrays[f"{index}.{name}.offset"] = side.offset
         return arrays, {
             "kappas": self.kappas,
             "most": self.most,
@@ -235,35 +235,35 @@ class SelectedKCCA:
     @classmethod
     def of_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> SelectedKCCA:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(
+        restored = cls(
             settings["kappas"],
             most=settings["most"],
             number=settings["number"],
             picks=settings["picks"],
             center=settings["center"],
         )
-        found.chosen_ = {d: [Setting(*s) for s in settings["chosen"][d]] for d in DIRECTIONS}
-        found.trials_ = [
+        restored.chosen_ = {d: [Setting(*s) for s in settings["chosen"][d]] for d in DIRECTIONS}
+        restored.trials_ = [
             Trial(Setting(kappa, size), {d: tuple(shares[d]) for d in DIRECTIONS})
             for kappa, size, shares in settings["trials"]
         ]
-        found.models_ = {}
-        for place, kappa in enumerate(settings["models"]):
-            model = KCCA(len(arrays[f"{place}.correlations"]), kappa, center=found.center, solver="full")
-            model.solver_, model.correlations_ = "full", arrays[f"{place}.correlations"]
+        restored.models_ = {}
+        for index, kappa in enumerate(settings["models"]):
+            model = KCCA(len(arrays[f"{index}.correlations"]), kappa, center=restored.center, solver="full")
+            model.solver_, model.correlations_ = "full", arrays[f"{index}.correlations"]
             model.x_, model.y_ = (
                 Projection(
-                    arrays[f"{place}.{name}.weights"], arrays[f"{place}.{name}.offset"], settings["items"]
+                    arrays[f"{index}.{name}.weights"], arrays[f"{index}.{name}.offset"], settings["items"]
                 )
                 for name in ("x", "y")
             )
-            found.models_[kappa] = model
-        return found
+            restored.models_[kappa] = model
+        return restored
 
-    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+    def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
         """Write everything learned to a new folder (see storage.save)."""
         arrays, settings = self.state()
-        storage.save_model(folder, _KIND, arrays, settings, facts)
+        storage.save_model(folder, _KIND, arrays, settings, metadata)
 
     @classmethod
     def load(cls, folder: Path) -> SelectedKCCA:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.problem import Centred
-from models_core.threads import for_each, one_blas_thread
+from phrasebox.threads import for_each, one_blas_thread
 
 #: Eigenvalues of a kernel below this share of the largest are rounding, or negative, and are dropped.
 LEAST_EIGENVALUE = 1e-10
@@ -53,10 +53,10 @@ def _view(side: Centred) -> KernelView:
     Raises ValueError where nothing is left, as of a constant kernel that was centred.
     """
     values, vectors = np.linalg.eigh(side.kernel)
-    dropped = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
-    check_retained(len(values) - dropped)
+    excluded = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
+    check_retained(len(values) - excluded)
     # Descending, in the order of rows that products read fastest.
-    values, vectors = values[dropped:][::-1].copy(), np.ascontiguousarray(vectors[:, dropped:][:, ::-1])
+    values, vectors = values[excluded:][::-1].copy(), np.ascontiguousarray(vectors[:, excluded:][:, ::-1])
     return KernelView(vectors, values, vectors, side.means @ vectors)
 
 
@@ -75,14 +75,14 @@ def check_retained(eigenvalues: int) -> None:
 
 def decompose_both(x: Centred, y: Centred) -> tuple[KernelView, KernelView]:
     """Both sides, decomposed at the same time."""
-    sides, found = (x, y), dict[int, KernelView]()
+    sides, views = (x, y), dict[int, KernelView]()
 
     def decompose(side: int) -> None:
-        found[side] = _view(sides[side])
+        views[side] = _view(sides[side])
 
     with one_blas_thread():
         for_each(decompose, (0, 1))
-    return found[0], found[1]
+    return views[0], views[1]
 
 
 def solve_eigenproblem(
@@ -102,12 +102,12 @@ def solve_eigenproblem(
     with one_blas_thread():
         squares, right = np.linalg.eigh(square)
     least = LEAST_SQUARED_CORRELATION * squares[-1]
-    kept = int(np.count_nonzero(squares > least)) if squares[-1] > 0 else 0
-    kept = kept if dimensions is None else min(kept, dimensions)
-    if not kept:
+    count = int(np.count_nonzero(squares > least)) if squares[-1] > 0 else 0
+    count = count if dimensions is None else min(count, dimensions)
+    if not count:
         return Solution(np.empty(0), np.empty((len(x.values), 0)), np.empty((len(y.values), 0)))
-    correlations = np.sqrt(squares[: -kept - 1 : -1])
-    right = right[:, : -kept - 1 : -1]  # B
+    correlations = np.sqrt(squares[: -count - 1 : -1])
+    right = right[:, : -count - 1 : -1]  # B
     left = between @ right / correlations  # A
     return Solution(
         correlations,

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
 from models_core.estimators.base import (
     Dataset,
     FitContext,
@@ -26,7 +25,8 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.embeddings import RECALL
 from models_core.estimators.neural.settings import AlignmentSettings
-from models_core.scoring.tiles import Scores, check_finite
+from phrasebox.device import torch_for
+from phrasebox.scoring.tiles import Scores, check_finite
 
 
 class Alignment:
@@ -58,7 +58,7 @@ class Alignment:
         pairs = TrainingPairs.of(train)
         check_finite(pairs.regions.values, "regions")
         device = torch_for(context.device).device
-        found = train_best(
+        members = train_best(
             self.settings,
             context,
             lambda name, sizes: AlignmentRun(
@@ -67,7 +67,7 @@ class Alignment:
             looks=validation is not None,
             figure=RECALL,
         )
-        run, self.tried_, self.selection_ = found.run, found.tried, found.remarks
+        run, self.tried_, self.selection_ = members.run, members.tried, members.remarks
         self.rate_, self.decay_ = run.sizes.rate, run.sizes.decay
         self.members_ = [member.weights for member in run.members]
         self.recalls_ = np.asarray([(member.epoch, member.quality) for member in run.members])
@@ -82,8 +82,8 @@ class Alignment:
         """Scores of one of the kept models, of which 0 is the best on held-out images."""
         from models_core.estimators.neural.scores import AlignmentScores
 
-        found = AlignmentScores(*self.embedded(data, member), self.settings.objective)
-        return found if direction == "annotation" else found.turned()
+        scores = AlignmentScores(*self.embedded(data, member), self.settings.objective)
+        return scores if direction == "annotation" else scores.turned()
 
     def embedded(self, data: Dataset, member: int = 0) -> tuple[RaggedRows, RaggedRows]:
         """Regions of images and words of captions in the common space."""
@@ -94,9 +94,9 @@ class Alignment:
     def state(self) -> State:
         """Everything learned as arrays, and as settings that fit JSON."""
         arrays = {
-            f"member.{place}.{name}": own
-            for place, member in enumerate(self.members_)
-            for name, own in member.items()
+            f"member.{index}.{name}": array
+            for index, member in enumerate(self.members_)
+            for name, array in member.items()
         }
         arrays |= {"recalls": self.recalls_, "tried": self.tried_}
         return arrays, {
@@ -109,13 +109,13 @@ class Alignment:
     @classmethod
     def from_state(cls, settings: AlignmentSettings, state: State) -> Alignment:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.members_ = [
-            {n.removeprefix(prefix): own for n, own in arrays.items() if n.startswith(prefix)}
-            for prefix in (f"member.{place}." for place in range(said["members"]))
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.members_ = [
+            {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+            for prefix in (f"member.{index}." for index in range(stored_settings["members"]))
         ]
-        found.recalls_, found.tried_ = arrays["recalls"], arrays["tried"]
-        found.rate_, found.decay_ = said["rate"], said["decay"]
-        found.curve_ = np.asarray(said["curve"], np.float64)
-        return found
+        restored.recalls_, restored.tried_ = arrays["recalls"], arrays["tried"]
+        restored.rate_, restored.decay_ = stored_settings["rate"], stored_settings["decay"]
+        restored.curve_ = np.asarray(stored_settings["curve"], np.float64)
+        return restored

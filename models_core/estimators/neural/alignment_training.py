@@ -100,19 +100,25 @@ class AlignmentRun(GradientRun):
 
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
         """The loss of these pairs by the settings' objective; each process embeds its part of them."""
-        images, own = self.pairs.image_of[batch], self.processes.part(batch)
-        regions, region_there = self.on_device(*self.pairs.regions.padded(self.pairs.image_of[own]))
-        numbers, word_there = self.on_device(*self.pairs.words.padded(own))
+        images, local_batch = self.pairs.image_of[batch], self.processes.part(batch)
+        regions, region_there = self.on_device(*self.pairs.regions.padded(self.pairs.image_of[local_batch]))
+        numbers, word_there = self.on_device(*self.pairs.words.padded(local_batch))
         precision = self.network.words.dtype
         with self.in_half():
-            seen, said = self.parallel(regions.to(precision), numbers, word_there, self.dropout)
+            region_vectors, sentence_vectors = self.parallel(
+                regions.to(precision), numbers, word_there, self.dropout
+            )
         # Scores of sentences are sums that a margin of 1 has to part: half precision is too coarse for them.
-        seen, said = seen.to(precision), said.to(precision)
+        region_vectors, sentence_vectors = region_vectors.to(precision), sentence_vectors.to(precision)
         if self.processes.count > 1:
             # Each sentence is contrasted with all images of the batch, whichever process embedded them.
-            seen, region_there = self._gathered(seen, region_there, self.pairs.regions.counts[images])
-            said, word_there = self._gathered(said, word_there, self.pairs.words.counts[batch])
-        products = objective.BatchProducts.of(seen, region_there, said, word_there)
+            region_vectors, region_there = self._gathered(
+                region_vectors, region_there, self.pairs.regions.counts[images]
+            )
+            sentence_vectors, word_there = self._gathered(
+                sentence_vectors, word_there, self.pairs.words.counts[batch]
+            )
+        products = objective.BatchProducts.of(region_vectors, region_there, sentence_vectors, word_there)
         image_of = torch.from_numpy(images).to(self.device)
         if self.settings.objective == "best-region":
             return objective.ranking_loss(objective.best_region_scores(products), image_of)
@@ -121,13 +127,13 @@ class AlignmentRun(GradientRun):
         return ranked + self.settings.multiple_instances * chosen
 
     def _gathered(
-        self, own: torch.Tensor, there: torch.Tensor, counts: NDArray[np.intp]
+        self, local_rows: torch.Tensor, there: torch.Tensor, counts: NDArray[np.intp]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The rows of all processes with their gradients, of this shape (items, longest, h), and where there
         are any; `counts` are those of all items."""
         most, longest = -(-len(counts) // self.processes.count), max(1, int(counts.max(initial=0)))
-        room = (0, 0, 0, longest - own.shape[1], 0, most - own.shape[0])
-        parts = gathered_rows(nn.functional.pad(own, room))
+        room = (0, 0, 0, longest - local_rows.shape[1], 0, most - local_rows.shape[0])
+        parts = gathered_rows(nn.functional.pad(local_rows, room))
         sizes = [len(part) for part in np.array_split(counts, self.processes.count)]
         whole = torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
         rows = torch.arange(longest, device=there.device) < torch.from_numpy(counts).to(there.device)[:, None]
@@ -141,13 +147,15 @@ class AlignmentRun(GradientRun):
 
 def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitContext) -> AlignmentNetwork:
     """The network before its first step. Words without vectors of their own begin at random."""
-    dice, given = context.rng("weights"), pairs.words.vectors
-    width = settings.word_size if given is None else given.shape[1]
+    rng, word_vectors = context.rng("weights"), pairs.words.vectors
+    width = settings.word_size if word_vectors is None else word_vectors.shape[1]
     relations = pairs.words.relations if isinstance(pairs.words, EdgeNumbers) else 0
     sizes = NetworkSizes(pairs.regions.shape[1], width, settings.size, pairs.words.vocabulary, relations)
-    vectors = _WORD_SCALE * dice.standard_normal((sizes.vocabulary, width)) if given is None else given
+    vectors = (
+        _WORD_SCALE * rng.standard_normal((sizes.vocabulary, width)) if word_vectors is None else word_vectors
+    )
     of_sentences = EdgeNetwork if relations else RecurrentNetwork
-    return of_sentences(sizes, dice, vectors, fixed=given is not None and not settings.learn_words)
+    return of_sentences(sizes, rng, vectors, fixed=word_vectors is not None and not settings.learn_words)
 
 
 def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
@@ -155,9 +163,9 @@ def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
     space, region = weights["regions.weight"].shape
     vocabulary, word = weights["words"].shape
     relations = len(weights["edge_biases"]) if "edge_biases" in weights else 0
-    sizes, dice = NetworkSizes(region, word, space, vocabulary, relations), np.random.default_rng(0)
+    sizes, rng = NetworkSizes(region, word, space, vocabulary, relations), np.random.default_rng(0)
     of_sentences = EdgeNetwork if relations else RecurrentNetwork
-    network = of_sentences(sizes, dice, weights["words"], fixed=True)
+    network = of_sentences(sizes, rng, weights["words"], fixed=True)
     load_weights(network, weights)
     return network
 
@@ -196,8 +204,8 @@ def _embedded(
     parts = [np.empty((0, width), np.float32)]
     for start in range(0, len(firsts), _EMBEDDED):
         values, there = items.padded(firsts[start : start + _EMBEDDED])
-        found = by(torch.from_numpy(values).to(device), torch.from_numpy(there).to(device))
-        parts.append(found.cpu().numpy()[there].astype(np.float32))
+        embedded = by(torch.from_numpy(values).to(device), torch.from_numpy(there).to(device))
+        parts.append(embedded.cpu().numpy()[there].astype(np.float32))
     return RaggedRows.of_counts(np.concatenate(parts), items.counts[firsts]).take(which)
 
 

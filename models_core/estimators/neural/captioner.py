@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.device import torch_for
 from models_core.estimators.base import (
     Dataset,
     FitContext,
@@ -23,6 +22,7 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.captioners import WritingSettings, WrittenSentence
 from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
+from phrasebox.device import torch_for
 
 #: Images whose sentences are searched for together.
 _TOGETHER = 64
@@ -57,14 +57,14 @@ class RecurrentCaptioner:
         pairs = CaptionedImages.of(train)
         held_out = None if validation is None else CaptionedImages.of(validation)
         device = torch_for(context.device).device
-        found = train_best(
+        best_run = train_best(
             self.settings,
             context,
             lambda name, sizes: CaptionerRun(name, (pairs, held_out), self.settings, sizes, context, device),
             looks=held_out is not None,
             figure="1 / perplexity",
         )
-        run, self.tried_, self.selection_ = found.run, found.tried, found.remarks
+        run, self.tried_, self.selection_ = best_run.run, best_run.tried, best_run.remarks
         best = run.members[0]
         self.rate_, self.decay_ = run.sizes.rate, run.sizes.decay
         self.weights_, self.epoch_ = best.weights, best.epoch
@@ -86,17 +86,17 @@ class RecurrentCaptioner:
             raise ValueError(
                 f"images of {vectors.shape[1]} numbers against {network.sizes.image}; expected the same"
             )
-        found: list[WrittenSentence] = []
+        sentences: list[WrittenSentence] = []
         rows = min(_TOGETHER, vectors.shape[0]) * (how.beam if how.words == "search" else 1)
         with fitting_threads(rows * network.sizes.hidden * (network.sizes.vocabulary + 1)):
             for start in range(0, vectors.shape[0], _TOGETHER):
                 block = np.asarray(vectors[start : start + _TOGETHER], np.float32)
-                found += write_sentences(network, torch.from_numpy(block), how, start)
-        return found
+                sentences += write_sentences(network, torch.from_numpy(block), how, start)
+        return sentences
 
     def state(self) -> State:
         """Everything learned as arrays, and as settings that fit JSON."""
-        arrays = {f"weights.{name}": own for name, own in self.weights_.items()}
+        arrays = {f"weights.{name}": weight for name, weight in self.weights_.items()}
         return {**arrays, "tried": self.tried_}, {
             "rate": self.rate_,
             "decay": self.decay_,
@@ -109,12 +109,14 @@ class RecurrentCaptioner:
     @classmethod
     def from_state(cls, settings: CaptionerSettings, state: State) -> RecurrentCaptioner:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.weights_ = {
-            name.removeprefix("weights."): own for name, own in arrays.items() if name.startswith("weights.")
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.weights_ = {
+            name.removeprefix("weights."): array
+            for name, array in arrays.items()
+            if name.startswith("weights.")
         }
-        found.tried_, found.curve_ = arrays["tried"], np.asarray(said["curve"], np.float64)
-        found.rate_, found.decay_ = said["rate"], said["decay"]
-        found.epoch_, found.perplexity_ = said["epoch"], said["perplexity"]
-        return found
+        restored.tried_, restored.curve_ = arrays["tried"], np.asarray(stored_settings["curve"], np.float64)
+        restored.rate_, restored.decay_ = stored_settings["rate"], stored_settings["decay"]
+        restored.epoch_, restored.perplexity_ = stored_settings["epoch"], stored_settings["perplexity"]
+        return restored

@@ -54,7 +54,7 @@ class CaptionerNetwork(nn.Module):
     def __init__(
         self,
         sizes: CaptionerSizes,
-        dice: np.random.Generator,
+        rng: np.random.Generator,
         vectors: NDArray[np.floating],
         *,
         fixed: bool,
@@ -63,12 +63,12 @@ class CaptionerNetwork(nn.Module):
         super().__init__()
         self.sizes, self.rectified = sizes, rectified
         self.words = nn.Parameter(torch.tensor(np.asarray(vectors, np.float32)), requires_grad=not fixed)
-        start = dice.standard_normal(sizes.word) * np.asarray(vectors, np.float64).std()
+        start = rng.standard_normal(sizes.word) * np.asarray(vectors, np.float64).std()
         self.start = nn.Parameter(torch.tensor(start.astype(np.float32)))
-        self.image = new_layer(sizes.image, sizes.hidden, dice, biased=False)
-        self.entry = new_layer(sizes.word, sizes.hidden, dice, biased=False)
-        self.recurrent = new_layer(sizes.hidden, sizes.hidden, dice, _RECURRENT)
-        self.output = new_layer(sizes.hidden, sizes.vocabulary + 1, dice)
+        self.image = new_layer(sizes.image, sizes.hidden, rng, biased=False)
+        self.entry = new_layer(sizes.word, sizes.hidden, rng, biased=False)
+        self.recurrent = new_layer(sizes.hidden, sizes.hidden, rng, _RECURRENT)
+        self.output = new_layer(sizes.hidden, sizes.vocabulary + 1, rng)
         self.register_buffer("centre", torch.zeros(sizes.image))
         self.register_buffer("scale", torch.ones(1))
 
@@ -96,19 +96,19 @@ class CaptionerNetwork(nn.Module):
         shape (sentences, longest)."""
         state = self.begin(images, dropout)
         states = [state]
-        for place in range(numbers.shape[1]):
-            state = self.advance(state, numbers[:, place], dropout)
+        for index in range(numbers.shape[1]):
+            state = self.advance(state, numbers[:, index], dropout)
             states.append(state)
         first = torch.ones_like(there[:, :1])
-        asked = torch.cat([first, there], dim=1)
-        wanted = torch.cat([numbers, torch.zeros_like(numbers[:, :1])], dim=1)
+        requested = torch.cat([first, there], dim=1)
+        target = torch.cat([numbers, torch.zeros_like(numbers[:, :1])], dim=1)
         counts = there.sum(dim=1, keepdim=True)
-        wanted = wanted.scatter(1, counts, self.sizes.end)
+        target = target.scatter(1, counts, self.sizes.end)
         # The output layer is by far the largest: only states that are asked for go through it.
-        said = self.next_words(torch.stack(states, dim=1)[asked], dropout)
-        found = torch.zeros(asked.shape, dtype=said.dtype, device=said.device)
-        found[asked] = said.gather(1, wanted[asked][:, None])[:, 0]
-        return found
+        predictions = self.next_words(torch.stack(states, dim=1)[requested], dropout)
+        log_probabilities = torch.zeros(requested.shape, dtype=predictions.dtype, device=predictions.device)
+        log_probabilities[requested] = predictions.gather(1, target[requested][:, None])[:, 0]
+        return log_probabilities
 
     def _entered(self, vectors: Tensor, dropout: Dropout | None) -> Tensor:
         return self._rectify(self.entry(thinned(vectors, dropout)))

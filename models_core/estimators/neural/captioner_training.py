@@ -53,7 +53,7 @@ class CaptionedImages:
         return len(self.image_of)
 
     @property
-    def said(self) -> int:
+    def word_count(self) -> int:
         """How many words there are, with an END for each caption."""
         return int(self.words.counts.sum()) + len(self)
 
@@ -87,17 +87,17 @@ class CaptionerRun(GradientRun):
     @property
     def multiplications(self) -> float:
         """Those of the output layer."""
-        words = self.pairs.said / len(self.pairs) * min(self.settings.batch, len(self.pairs))
+        words = self.pairs.word_count / len(self.pairs) * min(self.settings.batch, len(self.pairs))
         return float(words * self.settings.size * (self.pairs.words.vocabulary + 1))
 
     @property
     def losses(self) -> float:
         """Words, with the ENDs."""
-        return self.pairs.said
+        return self.pairs.word_count
 
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
         """The sum over the words of this process's part of these captions."""
-        return -self._said(self.pairs, self.processes.part(batch), learning=True).sum()
+        return -self._log_probabilities(self.pairs, self.processes.part(batch), learning=True).sum()
 
     def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
         """The mean over the words of all processes, whose gradients are averaged."""
@@ -116,7 +116,9 @@ class CaptionerRun(GradientRun):
         """The geometric mean of the probabilities of held-out words."""
         return 1 / figure
 
-    def _said(self, data: CaptionedImages, chosen: NDArray[np.intp], *, learning: bool) -> torch.Tensor:
+    def _log_probabilities(
+        self, data: CaptionedImages, chosen: NDArray[np.intp], *, learning: bool
+    ) -> torch.Tensor:
         vectors, numbers, there = self.on_device(
             np.asarray(data.vectors[data.image_of[chosen]]), *data.words.padded(chosen)
         )
@@ -124,23 +126,23 @@ class CaptionerRun(GradientRun):
         dropout = self.dropout if learning else None
         network = self.parallel if learning else self.network
         with self.in_half() if learning else nullcontext():
-            found: torch.Tensor = network(images, numbers, there, dropout)
-        return found.to(self.network.words.dtype)
+            log_probabilities: torch.Tensor = network(images, numbers, there, dropout)
+        return log_probabilities.to(self.network.words.dtype)
 
     def log_probability(self, data: CaptionedImages) -> float:
         """The logarithm of the probability of all these captions, as single precision has it."""
         self.network.eval()
-        found = 0.0
+        total = 0.0
         with torch.no_grad():
             for start in range(0, len(data), _TOGETHER):
                 chosen = np.arange(start, min(start + _TOGETHER, len(data)))
-                found += float(self._said(data, chosen, learning=False).sum(dtype=torch.float64))
-        return found
+                total += float(self._log_probabilities(data, chosen, learning=False).sum(dtype=torch.float64))
+        return total
 
 
 def perplexity(run: CaptionerRun, data: CaptionedImages) -> float:
     """The inverse of the geometric mean of the probabilities of all words, ENDs among them; at most 1e300."""
-    mean = -run.log_probability(data) / data.said
+    mean = -run.log_probability(data) / data.word_count
     return float(np.exp(min(mean, 690.0)))
 
 
@@ -148,12 +150,14 @@ def new_captioner(
     data: CaptionedImages, settings: CaptionerSettings, context: FitContext
 ) -> CaptionerNetwork:
     """The network before its first step; words without vectors of their own begin at random."""
-    dice, given = context.rng("weights"), data.words.vectors
-    width = settings.word_size if given is None else given.shape[1]
+    rng, word_vectors = context.rng("weights"), data.words.vectors
+    width = settings.word_size if word_vectors is None else word_vectors.shape[1]
     sizes = CaptionerSizes(data.vectors.shape[1], width, settings.size, data.words.vocabulary)
-    vectors = _WORD_SCALE * dice.standard_normal((sizes.vocabulary, width)) if given is None else given
-    fixed = given is not None and not settings.learn_words
-    network = CaptionerNetwork(sizes, dice, vectors, fixed=fixed, rectified=settings.rectified)
+    vectors = (
+        _WORD_SCALE * rng.standard_normal((sizes.vocabulary, width)) if word_vectors is None else word_vectors
+    )
+    fixed = word_vectors is not None and not settings.learn_words
+    network = CaptionerNetwork(sizes, rng, vectors, fixed=fixed, rectified=settings.rectified)
     counts = np.bincount(data.words.values, minlength=sizes.vocabulary + 1).astype(np.float64)
     counts[sizes.end] = len(data)
     centre = np.mean(data.vectors, axis=0, dtype=np.float64)

@@ -34,25 +34,25 @@ def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
 
     Raises ValueError where there is no region, for a `beta` below 0, and for products that are not finite.
     """
-    found = np.asarray(products, np.float64)
-    regions, words = found.shape
+    scores = np.asarray(products, np.float64)
+    regions, words = scores.shape
     if not regions:
         raise ValueError("there is no region to give the words to")
     if not 0 <= beta < np.inf:
         raise ValueError(f"beta is {beta}; expected a number of at least 0")
-    if not np.isfinite(found).all():
+    if not np.isfinite(scores).all():
         raise ValueError("a product of a region with a word is not finite")
     labels = np.zeros(words, np.intp)
     if not words:
         return labels
     came_from = np.zeros((words, regions), np.intp)
-    best = found[:, 0]
+    best = scores[:, 0]
     for word in range(1, words):
         # From the best of all regions, or from the same one, which is worth beta more.
         before = int(best.argmax())
         stays = best + beta >= best[before]
         came_from[word] = np.where(stays, np.arange(regions), before)
-        best = np.where(stays, best + beta, best[before]) + found[:, word]
+        best = np.where(stays, best + beta, best[before]) + scores[:, word]
     labels[-1] = int(best.argmax())
     for word in range(words - 1, 0, -1):
         labels[word - 1] = came_from[word, labels[word]]

@@ -26,8 +26,8 @@ from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
 from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
 from models_core.processes import present_processes
-from models_core.scoring.tiles import NotANumber
-from models_core.threads import ThreadLimit
+from phrasebox.scoring.tiles import NotANumber
+from phrasebox.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
 #: What every training by gradient steps is told.
@@ -39,8 +39,8 @@ _BIGGEST_SEED = 2**63
 #: Kinds of devices on which networks multiply in bfloat16 while they learn; weights, scores and losses are in
 #: single precision everywhere.
 _IN_HALF = frozenset(("cuda",))
-#: Told how far a run is: epochs done, and batches done of this one.
-Told = Callable[[], None]
+#: Called as a run proceeds.
+ReportProgress = Callable[[], None]
 
 
 class Diverged(ValueError):
@@ -131,30 +131,43 @@ class GradientRun(ABC):
         """Batches of an epoch."""
         return -(-self.pair_count // self.steps.batch)
 
-    def train(self, epochs: int, *, looks: bool, told: Told, keep: Callable[[], None] | None = None) -> None:
+    def train(
+        self,
+        epochs: int,
+        *,
+        looks: bool,
+        report_progress: ReportProgress,
+        save_checkpoint: Callable[[], None] | None = None,
+    ) -> None:
         """Go on until `epochs` are done; the network `looks` at held-out data after each.
 
         `keep` is called after each, and when a checkpoint is due. Raises Diverged.
         """
         with fitting_threads(self.multiplications):
-            self._train(epochs, looks, told, keep)
+            self._train(epochs, looks, report_progress, save_checkpoint)
 
-    def _train(self, epochs: int, looks: bool, told: Told, keep: Callable[[], None] | None) -> None:
+    def _train(
+        self,
+        epochs: int,
+        looks: bool,
+        report_progress: ReportProgress,
+        save_checkpoint: Callable[[], None] | None,
+    ) -> None:
         while self.epoch < epochs:
             for batch in self.epoch_batches():
-                told()
+                report_progress()
                 self.loss += self.step(batch)
                 self.batch += 1
-                if keep and self.context.checkpoints.due:
-                    keep()
+                if save_checkpoint and self.context.checkpoints.due:
+                    save_checkpoint()
             self.epoch, self.batch = self.epoch + 1, 0
             figure = self._figure_now() if looks else 0.0
             self.curve.append((self.epoch, self.loss / self.losses, figure))
             self.loss = 0.0
             self._remember(self.quality(figure) if looks else 0.0, latest=not looks)
-            if keep:
-                keep()
-        told()
+            if save_checkpoint:
+                save_checkpoint()
+        report_progress()
 
     def _figure_now(self) -> float:
         """The held-out figure; raises Diverged where it is no number.
@@ -176,20 +189,20 @@ class GradientRun(ABC):
         """One gradient step on these pairs; their loss before it."""
         self.network.train()
         apart = "" if self.processes.first else f", process {self.processes.rank}"
-        dice = self.context.rng(f"dropout, {self.name}, {self.epoch}, {self.batch}{apart}")
-        self.dropout.seed(int(dice.integers(_BIGGEST_SEED)))
+        rng = self.context.rng(f"dropout, {self.name}, {self.epoch}, {self.batch}{apart}")
+        self.dropout.seed(int(rng.integers(_BIGGEST_SEED)))
         loss = self.batch_loss(batch)
-        told = self.whole_loss(float(loss.detach()))
-        if not np.isfinite(told):
+        reported_loss = self.whole_loss(float(loss.detach()))
+        if not np.isfinite(reported_loss):
             raise Diverged(
-                f"the loss is {told} in epoch {self.epoch + 1}, batch {self.batch + 1}, with the learning "
-                f"rate {self.sizes.rate:g}; choose a smaller one"
+                f"the loss is {reported_loss} in epoch {self.epoch + 1}, batch {self.batch + 1}, with the "
+                f"learning rate {self.sizes.rate:g}; choose a smaller one"
             )
         self.optimizer.zero_grad(set_to_none=True)
         self.scaled(loss, batch).backward()
         torch.nn.utils.clip_grad_value_(self.network.parameters(), self.steps.clip)
         self.optimizer.step()
-        return told
+        return reported_loss
 
     def whole_loss(self, loss: float) -> float:
         """The loss of the whole batch, of what `batch_loss` gave here: the same, unless a method says
@@ -202,11 +215,11 @@ class GradientRun(ABC):
 
     def state(self) -> tuple[NamedArrays, dict[str, Any]]:
         """All that the next step depends on, and what was learned so far."""
-        arrays = {f"weights.{name}": own for name, own in network_weights(self.network).items()}
-        for place, own in self.optimizer.state_dict()["state"].items():
-            arrays |= {f"optimizer.{place}.{name}": numbers.cpu().numpy() for name, numbers in own.items()}
-        for place, member in enumerate(self.members):
-            arrays |= {f"member.{place}.{name}": own for name, own in member.weights.items()}
+        arrays = {f"weights.{name}": tensor for name, tensor in network_weights(self.network).items()}
+        for index, tensor in self.optimizer.state_dict()["state"].items():
+            arrays |= {f"optimizer.{index}.{name}": numbers.cpu().numpy() for name, numbers in tensor.items()}
+        for index, member in enumerate(self.members):
+            arrays |= {f"member.{index}.{name}": tensor for name, tensor in member.weights.items()}
         return arrays, {
             "epoch": self.epoch,
             "batch": self.batch,
@@ -216,20 +229,22 @@ class GradientRun(ABC):
             "members": [[member.quality, member.epoch] for member in self.members],
         }
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
         """Take back what `state` gave; raises KeyError where something is missing."""
         load_weights(self.network, arrays_under("weights.", arrays))
-        kept: dict[int, dict[str, torch.Tensor]] = {}
-        for name, own in arrays_under("optimizer.", arrays).items():
-            place, _, key = name.partition(".")
-            kept.setdefault(int(place), {})[key] = torch.from_numpy(np.array(own)).to(self.device)
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": kept})
+        optimizer_states: dict[int, dict[str, torch.Tensor]] = {}
+        for name, array in arrays_under("optimizer.", arrays).items():
+            index, _, key = name.partition(".")
+            optimizer_states.setdefault(int(index), {})[key] = torch.from_numpy(np.array(array)).to(
+                self.device
+            )
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": optimizer_states})
         self.members = [
-            Member(quality, epoch, arrays_under(f"member.{place}.", arrays))
-            for place, (quality, epoch) in enumerate(said["members"])
+            Member(quality, epoch, arrays_under(f"member.{index}.", arrays))
+            for index, (quality, epoch) in enumerate(settings["members"])
         ]
-        self.curve = [(row[0], row[1], row[2]) for row in said["curve"]]
-        self.epoch, self.batch, self.loss = said["epoch"], said["batch"], said["loss"]
+        self.curve = [(row[0], row[1], row[2]) for row in settings["curve"]]
+        self.epoch, self.batch, self.loss = settings["epoch"], settings["batch"], settings["loss"]
 
     def epoch_batches(self) -> Iterator[NDArray[np.intp]]:
         """The batches of this epoch that have not been learned from yet."""
@@ -240,11 +255,11 @@ class GradientRun(ABC):
 
     def _remember(self, quality: float, *, latest: bool) -> None:
         """Keep this model among the best, of equal ones the earlier; or, if `latest`, among the last."""
-        own = Member(quality, self.epoch, network_weights(self.network))
+        current = Member(quality, self.epoch, network_weights(self.network))
         if latest:
-            ranked = [own, *self.members]
+            ranked = [current, *self.members]
         else:
-            ranked = sorted([*self.members, own], key=lambda member: (-member.quality, member.epoch))
+            ranked = sorted([*self.members, current], key=lambda member: (-member.quality, member.epoch))
         self.members = ranked[: self.steps.members]
 
     def in_half(self) -> AbstractContextManager[None]:
@@ -267,9 +282,9 @@ class _Gathered(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(context: Any, own: torch.Tensor) -> torch.Tensor:
-        parts = [torch.empty_like(own) for _ in range(torch.distributed.get_world_size())]
-        torch.distributed.all_gather(parts, own.contiguous())
+    def forward(context: Any, local_rows: torch.Tensor) -> torch.Tensor:
+        parts = [torch.empty_like(local_rows) for _ in range(torch.distributed.get_world_size())]
+        torch.distributed.all_gather(parts, local_rows.contiguous())
         return torch.stack(parts)
 
     @staticmethod
@@ -278,10 +293,10 @@ class _Gathered(torch.autograd.Function):
         return whole[torch.distributed.get_rank()] * len(whole)
 
 
-def gathered_rows(own: torch.Tensor) -> torch.Tensor:
+def gathered_rows(local_rows: torch.Tensor) -> torch.Tensor:
     """The rows of every process, of one shape, with their gradients; shape (processes, ...)."""
-    found: torch.Tensor = _Gathered.apply(own)
-    return found
+    gathered: torch.Tensor = _Gathered.apply(local_rows)
+    return gathered
 
 
 def fitting_threads(multiplications: float) -> AbstractContextManager[None]:
@@ -300,7 +315,7 @@ _TORCH = ThreadLimit(_one_torch_thread)
 
 def network_weights(network: nn.Module) -> NamedArrays:
     """Copies of the weights, by name."""
-    return {name: own.detach().cpu().numpy().copy() for name, own in network.state_dict().items()}
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> None:
@@ -308,9 +323,9 @@ def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> Non
     missing = network.state_dict().keys() - weights.keys()
     if missing:
         raise KeyError(min(missing))
-    network.load_state_dict({name: torch.from_numpy(np.array(own)) for name, own in weights.items()})
+    network.load_state_dict({name: torch.from_numpy(np.array(weight)) for name, weight in weights.items()})
 
 
 def arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> NamedArrays:
     """Those whose names begin so, without it."""
-    return {name.removeprefix(prefix): own for name, own in arrays.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

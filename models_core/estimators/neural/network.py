@@ -49,17 +49,17 @@ class Dropout:
     """Leaves out a share of numbers, drawn by dice of its own; the others grow, so that sums stay alike."""
 
     def __init__(self, share: float, device: torch.device) -> None:
-        self.share, self._dice = share, torch.Generator(device)
+        self.share, self._rng = share, torch.Generator(device)
 
     def seed(self, seed: int) -> None:
         """Begin with these dice: what follows depends on nothing before."""
-        self._dice.manual_seed(seed)
+        self._rng.manual_seed(seed)
 
     def __call__(self, values: Tensor) -> Tensor:
         if not self.share:
             return values
-        kept = torch.rand(values.shape, generator=self._dice, device=values.device) >= self.share
-        return values * kept / (1 - self.share)
+        retained = torch.rand(values.shape, generator=self._rng, device=values.device) >= self.share
+        return values * retained / (1 - self.share)
 
 
 class AlignmentNetwork(nn.Module, ABC):
@@ -67,12 +67,12 @@ class AlignmentNetwork(nn.Module, ABC):
     learned too unless `fixed`."""
 
     def __init__(
-        self, sizes: NetworkSizes, dice: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
+        self, sizes: NetworkSizes, rng: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
     ) -> None:
         super().__init__()
         self.sizes = sizes
         self.words = nn.Parameter(torch.tensor(np.asarray(vectors, np.float32)), requires_grad=not fixed)
-        self.regions = new_layer(sizes.region, sizes.space, dice)
+        self.regions = new_layer(sizes.region, sizes.space, rng)
 
     def forward(
         self, regions: Tensor, numbers: Tensor, there: Tensor, dropout: Dropout | None = None
@@ -82,8 +82,8 @@ class AlignmentNetwork(nn.Module, ABC):
 
     def embed_regions(self, regions: Tensor, dropout: Dropout | None = None) -> Tensor:
         """Eq. 1: shape (..., region) to (..., space)."""
-        found: Tensor = self.regions(thinned(regions, dropout))
-        return found
+        embedded: Tensor = self.regions(thinned(regions, dropout))
+        return embedded
 
     @abstractmethod
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
@@ -95,13 +95,13 @@ class RecurrentNetwork(AlignmentNetwork):
     """Words by a bidirectional recurrent network."""
 
     def __init__(
-        self, sizes: NetworkSizes, dice: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
+        self, sizes: NetworkSizes, rng: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
     ) -> None:
-        super().__init__(sizes, dice, vectors, fixed=fixed)
-        self.entry = new_layer(sizes.word, sizes.space, dice)
-        self.rightwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
-        self.leftwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
-        self.output = new_layer(sizes.space, sizes.space, dice)
+        super().__init__(sizes, rng, vectors, fixed=fixed)
+        self.entry = new_layer(sizes.word, sizes.space, rng)
+        self.rightwards = new_layer(sizes.space, sizes.space, rng, _RECURRENT)
+        self.leftwards = new_layer(sizes.space, sizes.space, rng, _RECURRENT)
+        self.output = new_layer(sizes.space, sizes.space, rng)
 
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
         """Eq. 2 to 6: numbers of words, shape (sentences, longest), to (sentences, longest, space); 0 where
@@ -110,17 +110,17 @@ class RecurrentNetwork(AlignmentNetwork):
         entered = thinned(torch.relu(self.entry(self.words[numbers])), dropout) * present
         right = self._run(entered, present, self.rightwards, range(numbers.shape[1]))
         left = self._run(entered, present, self.leftwards, range(numbers.shape[1] - 1, -1, -1))
-        found: Tensor = torch.relu(self.output(thinned(right + left, dropout))) * present
-        return found
+        embedded: Tensor = torch.relu(self.output(thinned(right + left, dropout))) * present
+        return embedded
 
     def _run(self, entered: Tensor, present: Tensor, layer: nn.Linear, order: range) -> Tensor:
         """Eq. 4 or 5: the states of each word, of the same shape as `entered`."""
         state = torch.zeros_like(entered[:, 0])
         states = [state] * len(order)
-        for place in order:
+        for index in order:
             # Beyond the last word the state stays zero: words to the left of it begin there.
-            state = torch.relu(entered[:, place] + layer(state)) * present[:, place]
-            states[place] = state
+            state = torch.relu(entered[:, index] + layer(state)) * present[:, index]
+            states[index] = state
         return torch.stack(states, dim=1)
 
 
@@ -128,11 +128,11 @@ class EdgeNetwork(AlignmentNetwork):
     """Dependency edges, each by the matrix of its relation."""
 
     def __init__(
-        self, sizes: NetworkSizes, dice: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
+        self, sizes: NetworkSizes, rng: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
     ) -> None:
-        super().__init__(sizes, dice, vectors, fixed=fixed)
+        super().__init__(sizes, rng, vectors, fixed=fixed)
         shape = (sizes.relations, sizes.space, 2 * sizes.word)
-        weights = dice.standard_normal(shape) / np.sqrt(2 * sizes.word)
+        weights = rng.standard_normal(shape) / np.sqrt(2 * sizes.word)
         self.edge_weights = nn.Parameter(torch.tensor(weights.astype(np.float32)))
         self.edge_biases = nn.Parameter(torch.zeros(shape[:2]))
 
@@ -147,10 +147,10 @@ class EdgeNetwork(AlignmentNetwork):
             part @ weights.T + biases
             for part, weights, biases in zip(parts, self.edge_weights, self.edge_biases, strict=True)
         ]
-        found = torch.zeros((*there.shape, self.sizes.space), dtype=pairs.dtype, device=pairs.device)
+        embedded = torch.zeros((*there.shape, self.sizes.space), dtype=pairs.dtype, device=pairs.device)
         places = there.flatten().nonzero()[:, 0][order]
-        flat = found.flatten(0, 1).index_copy(0, places, torch.relu(torch.cat(mapped)))
-        return flat.view(found.shape)
+        flat = embedded.flatten(0, 1).index_copy(0, places, torch.relu(torch.cat(mapped)))
+        return flat.view(embedded.shape)
 
 
 def thinned(values: Tensor, dropout: Dropout | None) -> Tensor:
@@ -159,12 +159,12 @@ def thinned(values: Tensor, dropout: Dropout | None) -> Tensor:
 
 
 def new_layer(
-    take: int, give: int, dice: np.random.Generator, share: float = 1.0, *, biased: bool = True
+    take: int, give: int, rng: np.random.Generator, share: float = 1.0, *, biased: bool = True
 ) -> nn.Linear:
     """A layer whose weights are normal with variance `share`^2 / take, and whose biases are 0."""
     # Made without torch's own dice, which belong to the process.
     layer: nn.Linear = nn.utils.skip_init(nn.Linear, take, give, bias=biased)
-    weights = dice.standard_normal((give, take)) * share / np.sqrt(take)
+    weights = rng.standard_normal((give, take)) * share / np.sqrt(take)
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(weights.astype(np.float32)))
         if biased:

@@ -65,10 +65,10 @@ def fragment_scores(products: BatchProducts) -> Tensor:
 
 def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
     """Eq. 9 of scores, shape (pairs, pairs); `image_of` says which image each pair has, shape (pairs,)."""
-    own = torch.diagonal(scores)
-    wrong = image_of[:, None] != image_of[None, :]
-    of_images = torch.relu(scores - own[:, None] + MARGIN) * wrong
-    of_sentences = torch.relu(scores - own[None, :] + MARGIN) * wrong
+    diagonal = torch.diagonal(scores)
+    mismatched = image_of[:, None] != image_of[None, :]
+    of_images = torch.relu(scores - diagonal[:, None] + MARGIN) * mismatched
+    of_sentences = torch.relu(scores - diagonal[None, :] + MARGIN) * mismatched
     return (of_images + of_sentences).sum()
 
 
@@ -80,8 +80,8 @@ def multiple_instance_loss(products: BatchProducts, image_of: Tensor) -> Tensor:
         best = known == known.amax(dim=1, keepdim=True)
         same = (image_of[:, None] == image_of[None, :])[:, None, :, None]
         right = same & ((products.values > 0) | best) & there
-        wrong = there & ~right
-        shares = [len(image_of) / max(1, int(chosen.sum())) for chosen in (right, wrong)]
+        negative = there & ~right
+        shares = [len(image_of) / max(1, int(chosen.sum())) for chosen in (right, negative)]
     of_right = (torch.relu(1 - products.values) * right).sum()
-    of_wrong = (torch.relu(1 + products.values) * wrong).sum()
+    of_wrong = (torch.relu(1 + products.values) * negative).sum()
     return shares[0] * of_right + shares[1] * of_wrong

@@ -46,11 +46,11 @@ def train_best(
     grid = Grid(axes, figure, settings.grid_steps)
     if not looks and grid.size > 1:
         raise ValueError("the rate is chosen on held-out images; give some, or one rate")
-    arrays, said = context.checkpoints.latest() or ({}, {})
+    arrays, checkpoint = context.checkpoints.latest() or ({}, {})
     present_processes().wait()  # the first may soon write the next one
-    tried: list[tuple[float, float, float]] = [tuple(row) for row in said.get("tried", [])]
+    tried: list[tuple[float, float, float]] = [tuple(row) for row in checkpoint.get("tried", [])]
     trials = settings.trial_epochs if grid.size > 1 else 0
-    begun = (arrays, said["run"]) if said and said["run"] is not None else None
+    begun = (arrays, checkpoint["run"]) if checkpoint and checkpoint["run"] is not None else None
     while True:
         while (setting := grid.next_setting(tried)) is not None:
             rate, decay = setting
@@ -59,13 +59,13 @@ def train_best(
             tried.append((rate, decay, _try(trial, trials, context, looks, (len(tried), known))))
             context.checkpoints.save({}, {"tried": tried, "run": None})
         rows = np.asarray(tried, np.float64)
-        place = int(rows[:, 2].argmax())
-        if rows[place, 2] == UNUSABLE:
+        best_row = int(rows[:, 2].argmax())
+        if rows[best_row, 2] == UNUSABLE:
             raise Diverged(
                 f"with none of the rates {settings.rates} are loss and held-out figure numbers; choose "
                 "smaller ones"
             )
-        run = new_run("learning", StepSizes(*tried[place][:2]))
+        run = new_run("learning", StepSizes(*tried[best_row][:2]))
         if begun is not None:
             run.restore(*begun)
         try:
@@ -73,23 +73,25 @@ def train_best(
         except Diverged:
             if grid.size == 1:
                 raise
-            tried[place], begun = (*tried[place][:2], UNUSABLE), None
+            tried[best_row], begun = (*tried[best_row][:2], UNUSABLE), None
             context.checkpoints.save({}, {"tried": tried, "run": None})
         else:
             return TrainedRun(run, rows, grid.remarks(tried))
 
 
-def _try(run: GradientRun, epochs: int, context: FitContext, looks: bool, place: tuple[int, int]) -> float:
-    """The best held-out quality in a few epochs; UNUSABLE where loss or figure is no number. `place` is the
-    number of trials before, and of all."""
-    before, all_trials = place
+def _try(run: GradientRun, epochs: int, context: FitContext, looks: bool, position: tuple[int, int]) -> float:
+    """The best held-out quality in a few epochs; UNUSABLE where loss or figure is no number.
 
-    def told() -> None:
+    `position`: the number of trials before this one, and of all.
+    """
+    before, all_trials = position
+
+    def report_progress() -> None:
         done = (before * epochs + run.epoch) * run.batches + run.batch
         context.progress(TRYING, done, max(1, all_trials * epochs * run.batches))
 
     try:
-        run.train(epochs, looks=looks, told=told)
+        run.train(epochs, looks=looks, report_progress=report_progress)
     except Diverged:
         if all_trials == 1:
             raise
@@ -108,15 +110,15 @@ def _learn(
     """Train a run to the end of its epochs, keeping checkpoints with what was `tried` before. Raises
     Diverged."""
 
-    def keep() -> None:
-        held, told = run.state()
-        context.checkpoints.save(held, {"tried": tried, "run": told})
+    def save_checkpoint() -> None:
+        held, run_settings = run.state()
+        context.checkpoints.save(held, {"tried": tried, "run": run_settings})
 
     run.train(
         settings.epochs,
         looks=looks,
-        told=lambda: context.progress(
+        report_progress=lambda: context.progress(
             LEARNING, run.epoch * run.batches + run.batch, settings.epochs * run.batches
         ),
-        keep=keep,
+        save_checkpoint=save_checkpoint,
     )

@@ -43,13 +43,13 @@ def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -
     first_of = np.repeat(np.cumsum(counts) - counts, counts)
     # Words that are left in the sentence from each on.
     left = np.repeat(np.cumsum(counts), counts) - np.arange(len(sentence_of))
-    found: list[Substring] = []
+    substrings: list[Substring] = []
     step = max(1, _PRODUCTS // len(sentence_of))
     for start in range(0, len(regions), step):
         products = np.asarray(regions[start : start + step], np.float64) @ values.T
         rows = np.arange(len(products))
         best = np.full(len(products), -np.inf)
-        place, length = np.zeros(len(products), np.intp), np.zeros(len(products), np.intp)
+        begin, length = np.zeros(len(products), np.intp), np.zeros(len(products), np.intp)
         sums = np.zeros_like(products)
         for size in range(1, min(longest, int(counts.max())) + 1):
             reach = len(sentence_of) - size + 1
@@ -57,8 +57,8 @@ def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -
             whole = np.where(left[:reach] >= size, sums, -np.inf)
             at = whole.argmax(axis=1)
             better = whole[rows, at] > best
-            best[better], place[better], length[better] = whole[rows, at][better], at[better], size
-        for score, at, size in zip(best.tolist(), place.tolist(), length.tolist(), strict=True):
+            best[better], begin[better], length[better] = whole[rows, at][better], at[better], size
+        for score, at, size in zip(best.tolist(), begin.tolist(), length.tolist(), strict=True):
             first = int(at - first_of[at])
-            found.append(Substring(int(sentence_of[at]), first, first + size, score))
-    return found
+            substrings.append(Substring(int(sentence_of[at]), first, first + size, score))
+    return substrings

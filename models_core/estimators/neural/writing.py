@@ -92,15 +92,15 @@ def search_sentences(network: WordByWord, images: Tensor, *, beam: int, limit: i
         rows: list[int] = []
         words: list[int] = []
         first, still = 0, []
-        for place in alive:
-            search = searches[place]
+        for index in alive:
+            search = searches[index]
             held = len(search.words)
-            own, numbers = search.go_on(following[first : first + held], beam, limit)
-            rows += [first + row for row in own]
+            chosen_rows, numbers = search.go_on(following[first : first + held], beam, limit)
+            rows += [first + row for row in chosen_rows]
             words += numbers
             first += held
-            if own:
-                still.append(place)
+            if chosen_rows:
+                still.append(index)
         alive = still
         if alive:
             device = state.device
@@ -113,42 +113,42 @@ def search_sentences(network: WordByWord, images: Tensor, *, beam: int, limit: i
 def draw_sentences(
     network: WordByWord,
     images: Tensor,
-    dice: list[np.random.Generator],
+    generators: list[np.random.Generator],
     *,
     temperature: float,
     limit: int,
 ) -> list[WrittenSentence]:
-    """A sentence drawn for each image by `dice` of its own."""
-    words: list[list[int]] = [[] for _ in dice]
-    scores = np.zeros(len(dice))
+    """A sentence drawn for each image by its generator."""
+    words: list[list[int]] = [[] for _ in generators]
+    scores = np.zeros(len(generators))
     state = network.begin(images)
-    alive = list(range(len(dice)))
-    for place in range(limit):
+    alive = list(range(len(generators)))
+    for step in range(limit):
         following = network.next_words(state).cpu().numpy().astype(np.float64)
         end = following.shape[1] - 1
-        if place == 0:
+        if step == 0:
             following[:, end] = -np.inf
         weights = np.exp((following - following.max(axis=1, keepdims=True)) / temperature)
-        drawn = [_drawn(row, dice[own]) for row, own in zip(weights, alive, strict=True)]
+        drawn = [_drawn(row, generators[index]) for row, index in zip(weights, alive, strict=True)]
         rows = []
-        for row, (number, own) in enumerate(zip(drawn, alive, strict=True)):
-            scores[own] += following[row, number]
+        for row, (number, index) in enumerate(zip(drawn, alive, strict=True)):
+            scores[index] += following[row, number]
             if number != end:
-                words[own].append(number)
+                words[index].append(number)
                 rows.append(row)
         alive = [alive[row] for row in rows]
-        if not alive or place == limit - 1:
+        if not alive or step == limit - 1:
             break
         device = state.device
         numbers = torch.tensor([drawn[row] for row in rows], device=device)
         state = network.advance(state[torch.tensor(rows, device=device)], numbers)
-    return [WrittenSentence(tuple(own), float(score)) for own, score in zip(words, scores, strict=True)]
+    return [WrittenSentence(tuple(index), float(score)) for index, score in zip(words, scores, strict=True)]
 
 
-def _drawn(weights: NDArray[np.float64], dice: np.random.Generator) -> int:
+def _drawn(weights: NDArray[np.float64], rng: np.random.Generator) -> int:
     """A place, with probabilities in proportion to the weights."""
     summed = np.cumsum(weights)
-    return int(np.searchsorted(summed, dice.random() * summed[-1], side="right"))
+    return int(np.searchsorted(summed, rng.random() * summed[-1], side="right"))
 
 
 def write_sentences(
@@ -158,5 +158,5 @@ def write_sentences(
     with torch.no_grad():
         if how.words == "search":
             return search_sentences(network, images, beam=how.beam, limit=how.limit)
-        dice = [np.random.default_rng([how.seed, first + place]) for place in range(len(images))]
-        return draw_sentences(network, images, dice, temperature=how.temperature, limit=how.limit)
+        generators = [np.random.default_rng([how.seed, first + index]) for index in range(len(images))]
+        return draw_sentences(network, images, generators, temperature=how.temperature, limit=how.limit)

@@ -58,9 +58,9 @@ class TagFrequency:
     @classmethod
     def from_state(cls, settings: FrequencySettings, state: State) -> TagFrequency:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.shares_ = state[0]["shares"]
-        return found
+        restored = cls(settings)
+        restored.shares_ = state[0]["shares"]
+        return restored
 
 
 class RandomTags:
@@ -83,8 +83,8 @@ class RandomTags:
         """From 0 to 1; by the seed and the image's numbers alone."""
         check_score(by, self.scores, "a random order")
         rows = np.asarray(images, np.float32)
-        dice = (np.random.default_rng([self.seed_, zlib.crc32(row.tobytes())]) for row in rows)
-        return np.array([one.random(len(tags)) for one in dice]).reshape(len(rows), len(tags))
+        generators = (np.random.default_rng([self.seed_, zlib.crc32(row.tobytes())]) for row in rows)
+        return np.array([rng.random(len(tags)) for rng in generators]).reshape(len(rows), len(tags))
 
     def state(self) -> State:
         """The seed."""
@@ -93,9 +93,9 @@ class RandomTags:
     @classmethod
     def from_state(cls, settings: RandomSettings, state: State) -> RandomTags:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.seed_ = state[1]["seed"]
-        return found
+        restored = cls(settings)
+        restored.seed_ = state[1]["seed"]
+        return restored
 
 
 class NeighbourVotes:
@@ -140,8 +140,8 @@ class NeighbourVotes:
             self.neighbours_, self.decay_ = int(setting[0]), setting[1]
             figure = 0.0
             if validation is not None:
-                own = tags_of(validation)
-                figure = held_out_precision(self.score_tags(validation.images, known_tags(own)), own)
+                tags = tags_of(validation)
+                figure = held_out_precision(self.score_tags(validation.images, known_tags(tags)), tags)
             tried.append((self.neighbours_, self.decay_, figure))
         context.progress("trying neighbours", len(tried), len(tried))
         self.tried_, self.selection_ = np.asarray(tried, np.float64), choice.remarks(tried)
@@ -153,31 +153,31 @@ class NeighbourVotes:
         """The weight of the neighbours that have the tag, from 0 to 1. Raises ValueError for another width
         than was learned, and numbers that are not finite."""
         check_score(by, self.scores, "the votes of similar images")
-        asked = checked_numbers(images, IMAGE_VIEW)
-        if asked.shape[1] != self.vectors_.shape[1]:
+        queries = checked_numbers(images, IMAGE_VIEW)
+        if queries.shape[1] != self.vectors_.shape[1]:
             raise ValueError(
-                f"images of {asked.shape[1]} numbers against {self.vectors_.shape[1]}; expected the same"
+                f"images of {queries.shape[1]} numbers against {self.vectors_.shape[1]}; expected the same"
             )
         present = np.asarray(self.present_, np.float64)
         often = _LITTLE * present.mean(axis=0)
         votes = [
-            self._weights(asked[start : start + _TOGETHER]) @ present + often
-            for start in range(0, len(asked), _TOGETHER)
+            self._weights(queries[start : start + _TOGETHER]) @ present + often
+            for start in range(0, len(queries), _TOGETHER)
         ]
         return tags.spread(np.concatenate(votes) if votes else np.empty((0, present.shape[1])), 0.0)
 
-    def _weights(self, asked: Matrix) -> Matrix:
+    def _weights(self, queries: Matrix) -> Matrix:
         """Of each training image for each of these, 0 unless it votes; shape (images, training images)."""
-        own = np.asarray(self.vectors_, np.float64)
-        squares = (asked**2).sum(axis=1)[:, None] - 2 * asked @ own.T + (own**2).sum(axis=1)
-        count = min(self.neighbours_, len(own))
+        vectors = np.asarray(self.vectors_, np.float64)
+        squares = (queries**2).sum(axis=1)[:, None] - 2 * queries @ vectors.T + (vectors**2).sum(axis=1)
+        count = min(self.neighbours_, len(vectors))
         nearest = np.argsort(squares, axis=1, kind="stable")[:, :count]
         distances = np.sqrt(np.maximum(np.take_along_axis(squares, nearest, axis=1), 0))
         last = distances[:, -1:]
         weights = np.exp(-self.decay_ * distances / np.where(last > 0, last, 1))
-        found = np.zeros_like(squares)
-        np.put_along_axis(found, nearest, weights / weights.sum(axis=1, keepdims=True), axis=1)
-        return found
+        result = np.zeros_like(squares)
+        np.put_along_axis(result, nearest, weights / weights.sum(axis=1, keepdims=True), axis=1)
+        return result
 
     def state(self) -> State:
         """Images, tags, and what was chosen."""
@@ -187,10 +187,10 @@ class NeighbourVotes:
     @classmethod
     def from_state(cls, settings: NeighbourSettings, state: State) -> NeighbourVotes:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.vectors_, found.present_, found.tried_ = (
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.vectors_, restored.present_, restored.tried_ = (
             arrays[name] for name in ("vectors", "present", "tried")
         )
-        found.neighbours_, found.decay_ = said["neighbours"], said["decay"]
-        return found
+        restored.neighbours_, restored.decay_ = stored_settings["neighbours"], stored_settings["decay"]
+        return restored

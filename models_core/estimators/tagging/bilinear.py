@@ -69,16 +69,16 @@ class BilinearTagger:
         where W t is 0. Raises ValueError for another width than was learned, and numbers that are not
         finite."""
         check_score(by, self.scores, "this method")
-        given = checked_numbers(images, IMAGE_VIEW)
-        _check_width(given, self.weights_.shape[0], "images")
+        checked = checked_numbers(images, IMAGE_VIEW)
+        _check_width(checked, self.weights_.shape[0], "images")
         if tags.vectors is None:
             raise ValueError("tags have no word vectors; give some")
         vectors = checked_numbers(tags.vectors, "tag vectors")
         _check_width(vectors, self.weights_.shape[1], "tag vectors")
         sides = vectors @ self.weights_.T
         if by == "own":
-            return np.asarray(given @ sides.T)
-        directed = _directed(given)
+            return np.asarray(checked @ sides.T)
+        directed = _directed(checked)
         parts = [directed @ _directed(sides).T] if by != "s2" else []
         if by != "s1":
             parts.append(tags.spread(directed @ _directed(np.asarray(self.centres_, np.float64)).T, 0.0))
@@ -87,20 +87,25 @@ class BilinearTagger:
     def state(self) -> State:
         """Everything learned as arrays, and as settings that fit JSON."""
         arrays: _NamedArrays = {"weights": self.weights_, "centres": self.centres_, "tried": self.tried_}
-        said = {"rate": self.rate_, "epoch": self.epoch_, "curve": self.curve_.tolist(), "figure": PRECISION}
-        return arrays, said
+        settings = {
+            "rate": self.rate_,
+            "epoch": self.epoch_,
+            "curve": self.curve_.tolist(),
+            "figure": PRECISION,
+        }
+        return arrays, settings
 
     @classmethod
     def from_state(cls, settings: BilinearSettings, state: State) -> BilinearTagger:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.weights_, found.centres_, found.tried_ = (
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.weights_, restored.centres_, restored.tried_ = (
             arrays[name] for name in ("weights", "centres", "tried")
         )
-        found.rate_, found.epoch_ = said["rate"], said["epoch"]
-        found.curve_ = np.asarray(said["curve"], np.float64)
-        return found
+        restored.rate_, restored.epoch_ = stored_settings["rate"], stored_settings["epoch"]
+        restored.curve_ = np.asarray(stored_settings["curve"], np.float64)
+        return restored
 
 
 @dataclass
@@ -169,7 +174,7 @@ class _Search:
         self.grid = Grid((Axis("rate", settings.rates),), PRECISION_OF_OWN, settings.grid_steps)
         self.rates: list[float] = []
         self.rows: list[tuple[float, ...]] = []
-        self.place, self.walk = 0, self._begun()
+        self.trial, self.walk = 0, self._begun()
         self.best = _Best(self.walk.weights.copy())
 
     def _begun(self) -> _Walk:
@@ -177,22 +182,22 @@ class _Search:
 
     def run(self) -> _Best:
         """Go through the rates that are left. Raises ValueError where a loss is no number any more."""
-        kept = self.context.checkpoints.latest()
-        if kept is not None:
-            self.restore(*kept)
+        checkpoint = self.context.checkpoints.latest()
+        if checkpoint is not None:
+            self.restore(*checkpoint)
         while self._begin_rate():
             while self.walk.epoch < self.settings.epochs:
-                self._epoch(self.rates[self.place])
-                self._keep()
-            self.place, self.walk = self.place + 1, self._begun()
-        self._told()
+                self._epoch(self.rates[self.trial])
+                self._save_checkpoint()
+            self.trial, self.walk = self.trial + 1, self._begun()
+        self._report_progress()
         return self.best
 
     def _begin_rate(self) -> bool:
         """Whether there is a rate to go on with: the one that a checkpoint has, or the next of the grid."""
-        if self.place == len(self.rates) and (setting := self.grid.next_setting(self._figures())) is not None:
+        if self.trial == len(self.rates) and (setting := self.grid.next_setting(self._figures())) is not None:
             self.rates.append(setting[0])
-        return self.place < len(self.rates)
+        return self.trial < len(self.rates)
 
     def _figures(self) -> list[tuple[float, float]]:
         return [(float(rate), float(figure)) for rate, _, figure in self.tried()]
@@ -204,19 +209,19 @@ class _Search:
 
     def tried(self) -> Matrix:
         """Of each rate the best epoch and its held-out precision, or the last epoch where none is chosen."""
-        found = []
+        tried = []
         for rate in self.rates:
-            own = [row for row in self.rows if row[0] == rate]
-            top = max(own, key=lambda row: (row[3], -row[1])) if self.settings.choose_epoch else own[-1]
-            found.append((rate, top[1], top[3]))
-        return np.asarray(found).reshape(-1, 3)
+            rows = [row for row in self.rows if row[0] == rate]
+            top = max(rows, key=lambda row: (row[3], -row[1])) if self.settings.choose_epoch else rows[-1]
+            tried.append((rate, top[1], top[3]))
+        return np.asarray(tried).reshape(-1, 3)
 
     def _epoch(self, rate: float) -> None:
         walk, size = self.walk, self.settings.batch
-        dice = self.context.rng(f"order, {self.place}, {walk.epoch}")
-        order = dice.permutation(len(self.images))
+        rng = self.context.rng(f"order, {self.trial}, {walk.epoch}")
+        order = rng.permutation(len(self.images))
         for start in range(walk.batch * size, len(order), size):
-            self._told()
+            self._report_progress()
             loss, gradient = bilinear_loss(
                 walk.weights, self.images, self.tags, self.vectors, self.loss, order[start : start + size]
             )
@@ -225,7 +230,7 @@ class _Search:
             walk.step(gradient, rate)
             walk.loss, walk.batch = walk.loss + loss, walk.batch + 1
             if self.context.checkpoints.due:
-                self._keep()
+                self._save_checkpoint()
         walk.epoch, walk.batch = walk.epoch + 1, 0
         figure = self._figure()
         self.rows.append((rate, walk.epoch, walk.loss / len(order), figure))
@@ -240,13 +245,13 @@ class _Search:
         scores = np.asarray(self.validation.images, np.float64) @ sides.T
         return held_out_precision(scores, tags_of(self.validation))
 
-    def _told(self) -> None:
+    def _report_progress(self) -> None:
         batches = -(-len(self.images) // self.settings.batch)
         total = max(self.grid.size, len(self.rates)) * self.settings.epochs * batches
-        done = (self.place * self.settings.epochs + self.walk.epoch) * batches + self.walk.batch
+        done = (self.trial * self.settings.epochs + self.walk.epoch) * batches + self.walk.batch
         self.context.progress(_PHASE, done, total)
 
-    def _keep(self) -> None:
+    def _save_checkpoint(self) -> None:
         walk, best = self.walk, self.best
         self.context.checkpoints.save(
             {
@@ -256,26 +261,26 @@ class _Search:
                 "best": best.weights,
             },
             {
-                "place": self.place,
+                "trial": self.trial,
                 "rates": self.rates,
                 "walk": [walk.steps, walk.epoch, walk.batch, walk.loss],
                 "best": [best.rate, best.epoch, best.figure],
                 "rows": [list(row) for row in self.rows],
                 "run": {  # the learning curve so far, for whoever looks on
-                    "curve": [list(row[1:]) for row in self.rows if row[0] == self.rates[self.place]],
+                    "curve": [list(row[1:]) for row in self.rows if row[0] == self.rates[self.trial]],
                     "figure": PRECISION,
                 },
             },
         )
 
-    def restore(self, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> None:
+    def restore(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
         """Take back what a checkpoint has; raises KeyError where something is missing."""
-        self.place, self.rates = said["place"], list(said["rates"])
+        self.trial, self.rates = settings["trial"], list(settings["rates"])
         self.walk = _Walk(np.array(arrays["weights"]))
         self.walk.first, self.walk.second = np.array(arrays["first"]), np.array(arrays["second"])
-        self.walk.steps, self.walk.epoch, self.walk.batch, self.walk.loss = said["walk"]
-        self.best = _Best(np.array(arrays["best"]), *said["best"])
-        self.rows = [tuple(row) for row in said["rows"]]
+        self.walk.steps, self.walk.epoch, self.walk.batch, self.walk.loss = settings["walk"]
+        self.best = _Best(np.array(arrays["best"]), *settings["best"])
+        self.rows = [tuple(row) for row in settings["rows"]]
 
 
 def bilinear_loss(
@@ -290,11 +295,11 @@ def bilinear_loss(
     numbers, there = tags.padded(batch)
     if numbers.dtype.kind != "i":
         numbers = numbers.astype(np.intp)
-    own = vectors[numbers]
+    tag_vectors = vectors[numbers]
     x = images[batch]
-    scores = np.einsum("ile,ie->il", own, x @ weights)
+    scores = np.einsum("ile,ie->il", tag_vectors, x @ weights)
     losses, by_score = loss.of(scores, there)
-    pulled = np.einsum("il,ile->ie", by_score, own)
+    pulled = np.einsum("il,ile->ie", by_score, tag_vectors)
     return float(losses.sum()), x.T @ pulled / len(batch)
 
 
@@ -303,9 +308,9 @@ def _centres(images: Matrix, train: Dataset) -> NDArray[np.float32]:
     tags = tags_of(train)
     sums, counts = np.zeros((tags.vocabulary, images.shape[1])), np.zeros(tags.vocabulary)
     for image in range(len(tags)):
-        own = tags.item(image)
-        sums[own] += images[image]
-        counts[own] += 1
+        tags_of_image = tags.item(image)
+        sums[tags_of_image] += images[image]
+        counts[tags_of_image] += 1
     return np.asarray(sums / np.maximum(counts, 1)[:, None], np.float32)
 
 
@@ -316,5 +321,5 @@ def _directed(rows: Matrix) -> Matrix:
 
 def _check_width(rows: NDArray[Any], width: int, name: str) -> None:
     if rows.ndim != 2 or rows.shape[1] != width:
-        found = rows.shape[1] if rows.ndim == 2 else 0
-        raise ValueError(f"{name} of {found} numbers against {width}; expected the same")
+        columns = rows.shape[1] if rows.ndim == 2 else 0
+        raise ValueError(f"{name} of {columns} numbers against {width}; expected the same")

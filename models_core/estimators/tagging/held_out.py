@@ -1,6 +1,6 @@
 """What settings of taggers are chosen by: the order of the true tags of held-out images.
 
-The mean of precision@1 and precision@5 without distractors, as `evaluation.metrics.tagging` has them: which
+The mean of precision@1 and precision@5 without distractors, as `phrasebox.metrics.tagging` has them: which
 of an image's own tags come first. Tied tags are taken in the worst order.
 
 Source: structured listwise tagging, sections 4.2 and 4.3.
@@ -10,7 +10,7 @@ import numpy as np
 
 from models_core.estimators.base import Dataset, Matrix, TagNumbers
 from models_core.estimators.taggers import CandidateTags
-from models_core.scoring.ranking import first_among_best
+from phrasebox.scoring.ranking import first_among_best
 
 #: The cut-offs of Tables 2 to 4.
 CUT_OFFS = (1, 5)
@@ -25,11 +25,15 @@ def known_tags(tags: TagNumbers) -> CandidateTags:
 
 def held_out_precision(scores: Matrix, tags: TagNumbers) -> float:
     """From 0 to 1; `scores` has shape (images, tags learned from). 0 where no image has a known tag."""
-    found = []
+    precisions = []
     for image in range(len(tags)):
-        own = scores[image, tags.item(image)]
-        found += [first_among_best(own, depth) / depth for k in CUT_OFFS if (depth := min(k, len(own)))]
-    return float(np.mean(found)) if found else 0.0
+        scores_of_tags = scores[image, tags.item(image)]
+        precisions += [
+            first_among_best(scores_of_tags, depth) / depth
+            for k in CUT_OFFS
+            if (depth := min(k, len(scores_of_tags)))
+        ]
+    return float(np.mean(precisions)) if precisions else 0.0
 
 
 def tags_of(data: Dataset) -> TagNumbers:
@@ -42,7 +46,7 @@ def tags_of(data: Dataset) -> TagNumbers:
 
 def presence(tags: TagNumbers) -> Matrix:
     """Which image has which tag, 0 or 1, shape (images, tags learned from)."""
-    found = np.zeros((len(tags), tags.vocabulary))
+    present = np.zeros((len(tags), tags.vocabulary))
     for image in range(len(tags)):
-        found[image, tags.item(image)] = 1
-    return found
+        present[image, tags.item(image)] = 1
+    return present

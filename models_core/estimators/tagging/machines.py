@@ -64,16 +64,16 @@ class TagMachines:
         tried: list[tuple[float, float]] = []
         learned: dict[float, NDArray[np.float32]] = {}
         while (setting := grid.next_setting(tried)) is not None:
-            (cost,), place = setting, len(tried)
+            (cost,), index = setting, len(tried)
 
-            def told(done: int, of: int, place: int = place) -> None:
-                context.progress("learning machines", place * of + done, max(len(costs), place + 1) * of)
+            def report_progress(done: int, of: int, index: int = index) -> None:
+                context.progress("learning machines", index * of + done, max(len(costs), index + 1) * of)
 
-            learned[cost] = self.weights_ = self._machines(images, present, cost, told)
+            learned[cost] = self.weights_ = self._machines(images, present, cost, report_progress)
             figure = 0.0
             if validation is not None:
-                own = tags_of(validation)
-                figure = held_out_precision(self.score_tags(validation.images, known_tags(own)), own)
+                tags = tags_of(validation)
+                figure = held_out_precision(self.score_tags(validation.images, known_tags(tags)), tags)
             tried.append((cost, figure))
         self.tried_, self.selection_ = np.asarray(tried), grid.remarks(tried)
         (self.cost_,) = grid.best(tried)
@@ -81,28 +81,28 @@ class TagMachines:
         return self
 
     def _machines(
-        self, images: Matrix, present: Matrix, cost: float, told: Callable[[int, int], None]
+        self, images: Matrix, present: Matrix, cost: float, report_progress: Callable[[int, int], None]
     ) -> NDArray[np.float32]:
-        found = np.zeros((images.shape[1] + 1, present.shape[1]), np.float32)
-        found[-1] = 2 * present.mean(axis=0) - 1
+        weights = np.zeros((images.shape[1] + 1, present.shape[1]), np.float32)
+        weights[-1] = 2 * present.mean(axis=0) - 1
         often = np.flatnonzero(present.sum(axis=0) >= self.settings.least_images)
-        told(0, max(1, len(often)))
+        report_progress(0, max(1, len(often)))
         for start in range(0, len(often), _TOGETHER):
             some = often[start : start + _TOGETHER]
-            found[:, some] = linear_machines(images, 2 * present[:, some] - 1, cost, self.settings)
-            told(start + len(some), len(often))
-        return found
+            weights[:, some] = linear_machines(images, 2 * present[:, some] - 1, cost, self.settings)
+            report_progress(start + len(some), len(often))
+        return weights
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
         """The signed distance that each machine gives, -1 for a tag that has none. Raises ValueError for
         another width than was learned, and numbers that are not finite."""
         check_score(by, self.scores, "a machine for each tag")
-        asked, weights = checked_numbers(images, IMAGE_VIEW), np.asarray(self.weights_, np.float64)
-        if asked.shape[1] != len(weights) - 1:
+        vectors, weights = checked_numbers(images, IMAGE_VIEW), np.asarray(self.weights_, np.float64)
+        if vectors.shape[1] != len(weights) - 1:
             raise ValueError(
-                f"images of {asked.shape[1]} numbers against {len(weights) - 1}; expected the same"
+                f"images of {vectors.shape[1]} numbers against {len(weights) - 1}; expected the same"
             )
-        return tags.spread(asked @ weights[:-1] + weights[-1], -1.0)
+        return tags.spread(vectors @ weights[:-1] + weights[-1], -1.0)
 
     def state(self) -> State:
         """The machines, and what was chosen."""
@@ -111,9 +111,13 @@ class TagMachines:
     @classmethod
     def from_state(cls, settings: TagMachineSettings, state: State) -> TagMachines:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.weights_, found.tried_, found.cost_ = state[0]["weights"], state[0]["tried"], state[1]["cost"]
-        return found
+        restored = cls(settings)
+        restored.weights_, restored.tried_, restored.cost_ = (
+            state[0]["weights"],
+            state[0]["tried"],
+            state[1]["cost"],
+        )
+        return restored
 
 
 def linear_machines(images: Matrix, signs: Matrix, cost: float, settings: TagMachineSettings) -> Matrix:

@@ -43,7 +43,7 @@ from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
 from models_core.features.fourier import FourierFeatures
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 #: Rows that variances are compared on; of more, as many are drawn.
 _SCALED_BY = 5000
@@ -70,40 +70,42 @@ class StackedRows:
         embedded: View = self.scales[view] * self.mapped(view, rows)
         if not self.original:
             return embedded
-        own = rows.toarray() if isinstance(rows, sparse.csr_matrix) else np.asarray(rows)
-        return np.hstack([own, embedded])
+        dense = rows.toarray() if isinstance(rows, sparse.csr_matrix) else np.asarray(rows)
+        return np.hstack([dense, embedded])
 
     def state(self) -> State:
         """All of it."""
         arrays: dict[str, NDArray[Any]] = {}
-        for view, own in self.maps.items():
-            arrays |= {f"map.{view}.mean": own.mean, f"map.{view}.weights": own.weights}
-        for view, made in self.fourier.items():
-            arrays |= {f"fourier.{view}.{key}": array for key, array in made.state().items()}
-        said = {"fourier": list(self.fourier), "scales": dict(self.scales), "original": self.original}
-        return arrays, said
+        for view, row_map in self.maps.items():
+            arrays |= {f"map.{view}.mean": row_map.mean, f"map.{view}.weights": row_map.weights}
+        for view, features in self.fourier.items():
+            arrays |= {f"fourier.{view}.{key}": array for key, array in features.state().items()}
+        settings = {"fourier": list(self.fourier), "scales": dict(self.scales), "original": self.original}
+        return arrays, settings
 
     @classmethod
     def from_state(cls, state: State) -> StackedRows:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
+        arrays, settings = state
         fourier = {}
-        for view in said["fourier"]:
+        for view in settings["fourier"]:
             start = f"fourier.{view}."
-            own = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
-            fourier[view] = FourierFeatures().take_state(own)
+            arrays_of_view = {
+                key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)
+            }
+            fourier[view] = FourierFeatures().take_state(arrays_of_view)
         maps = {
             view: LinearMap(arrays[f"map.{view}.mean"], arrays[f"map.{view}.weights"])
             for view in (IMAGE_VIEW, CAPTION_VIEW)
         }
-        return cls(maps, fourier, said["scales"], said["original"])
+        return cls(maps, fourier, settings["scales"], settings["original"])
 
 
 def stacked_memory(settings: StackedSettings, amounts: Amounts) -> float:
     """`Method.memory` of a CCA on top of one of further pairs: held-out rows of both sides are dense."""
     added = settings.features if settings.mapping == "fourier" else settings.weak_components
-    kept = (amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]) if settings.original else (0, 0)
-    images, captions = (own + added for own in kept)
+    original = (amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]) if settings.original else (0, 0)
+    images, captions = (numbers + added for numbers in original)
     held_out = 8.0 * amounts[HELD_OUT] * 2 * (images + captions)
     scaling = 8.0 * 2 * min(_SCALED_BY, amounts[TRAINING_CAPTIONS]) * max(images, captions)
     return max(
@@ -139,17 +141,17 @@ class Stacked:
         self.fourier_ = {}
         if settings.mapping == "fourier":
             for view in (IMAGE_VIEW, CAPTION_VIEW):
-                made = FourierFeatures(
+                features = FourierFeatures(
                     settings.features, neighbour=settings.neighbour, as_printed=settings.as_printed
                 )
                 rows = self.weak_.embed(view, train.views[view])
-                self.fourier_ = {**self.fourier_, view: made.fit(rows, context.rng(f"fourier, {view}"))}
+                self.fourier_ = {**self.fourier_, view: features.fit(rows, context.rng(f"fourier, {view}"))}
         self.scales_ = {IMAGE_VIEW: 1.0, CAPTION_VIEW: 1.0}
         if settings.original:
             self.scales_ = {view: self._scale(view, train.views[view], context) for view in self.scales_}
-        found = sums_of_dataset(train, context, self.stacked).covariances()
+        covariances = sums_of_dataset(train, context, self.stacked).covariances()
         held_out = None if validation is None else self._all_stacked(validation)
-        self.cca_ = CCA(settings.cca()).solve(found, held_out, context)
+        self.cca_ = CCA(settings.cca()).solve(covariances, held_out, context)
         below = (f"CCA below: {remark}" for remark in self.weak_.selection_)
         self.selection_ = (*below, *self.cca_.selection_)
         return self
@@ -179,33 +181,33 @@ class Stacked:
 
     def state(self) -> State:
         """What both CCAs learned, and what was drawn."""
-        said: dict[str, Any] = {"scales": dict(self.scales_)}
+        settings: dict[str, Any] = {"scales": dict(self.scales_)}
         arrays: dict[str, NDArray[Any]] = {}
         for name, model in (("weak", self.weak_), ("top", self.cca_)):
-            own, said[name] = model.state()
-            arrays |= {f"{name}.{key}": array for key, array in own.items()}
-        for view, made in self.fourier_.items():
-            arrays |= {f"fourier.{view}.{key}": array for key, array in made.state().items()}
-        return arrays, said
+            model_arrays, settings[name] = model.state()
+            arrays |= {f"{name}.{key}": array for key, array in model_arrays.items()}
+        for view, features in self.fourier_.items():
+            arrays |= {f"fourier.{view}.{key}": array for key, array in features.state().items()}
+        return arrays, settings
 
     @classmethod
     def from_state(cls, settings: StackedSettings, state: State) -> Stacked:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
+        arrays, stored_settings = state
 
         def of(prefix: str) -> dict[str, NDArray[Any]]:
             start = f"{prefix}."
-            return {key.removeprefix(start): own for key, own in arrays.items() if key.startswith(start)}
+            return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
 
-        found = cls(settings)
-        found.weak_ = CCA.from_state(settings.weak_cca(), (of("weak"), said["weak"]))
-        found.cca_ = CCA.from_state(settings.cca(), (of("top"), said["top"]))
-        found.scales_ = said["scales"]
+        restored = cls(settings)
+        restored.weak_ = CCA.from_state(settings.weak_cca(), (of("weak"), stored_settings["weak"]))
+        restored.cca_ = CCA.from_state(settings.cca(), (of("top"), stored_settings["top"]))
+        restored.scales_ = stored_settings["scales"]
         views = (IMAGE_VIEW, CAPTION_VIEW) if settings.mapping == "fourier" else ()
-        found.fourier_ = {
+        restored.fourier_ = {
             view: FourierFeatures(
                 settings.features, neighbour=settings.neighbour, as_printed=settings.as_printed
             ).take_state(of(f"fourier.{view}"))
             for view in views
         }
-        return found
+        return restored

@@ -29,7 +29,7 @@ from models_core.estimators.cca import CCA
 from models_core.estimators.covariances import covariance_memory
 from models_core.estimators.transfer.settings import TextFeatureSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 #: Images, and weak images, that are compared at a time.
 _ROWS, _BLOCK = 256, 8192
@@ -91,7 +91,7 @@ class TextFeature:
         rows = np.asarray(images, np.float32)
         k = min(self.settings.neighbours, len(self.images_))
         lengths = np.einsum("ij,ij->i", self.images_, self.images_)
-        found = np.empty((len(rows), self.texts_.shape[1]), np.float32)
+        text_features = np.empty((len(rows), self.texts_.shape[1]), np.float32)
         for start in range(0, len(rows), _ROWS):
             part = slice(start, start + _ROWS)
             places = self._nearest(rows[part], lengths, k)
@@ -99,8 +99,8 @@ class TextFeature:
                 (np.full(places.size, 1 / k, np.float32), places.ravel(), np.arange(len(places) + 1) * k),
                 shape=(len(places), len(self.images_)),
             )
-            found[part] = (chosen @ self.texts_).toarray()
-        return found
+            text_features[part] = (chosen @ self.texts_).toarray()
+        return text_features
 
     def _nearest(self, rows: NDArray[np.float32], lengths: NDArray[np.float32], k: int) -> NDArray[np.intp]:
         """The numbers of the `k` nearest weak images of each row, the nearest first, shape (rows, k).
@@ -114,10 +114,10 @@ class TextFeature:
             # |x - f|^2 less |x|^2 is enough to compare.
             apart = lengths[part] - 2 * rows @ self.images_[part].T
             near = np.hstack([near, apart])
-            own = np.arange(start, start + apart.shape[1])
-            places = np.hstack([places, np.broadcast_to(own, apart.shape)])
-            kept = np.argsort(near, axis=1, kind="stable")[:, :k]
-            near, places = np.take_along_axis(near, kept, 1), np.take_along_axis(places, kept, 1)
+            values = np.arange(start, start + apart.shape[1])
+            places = np.hstack([places, np.broadcast_to(values, apart.shape)])
+            stored = np.argsort(near, axis=1, kind="stable")[:, :k]
+            near, places = np.take_along_axis(near, stored, 1), np.take_along_axis(places, stored, 1)
         return places
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
@@ -126,18 +126,21 @@ class TextFeature:
 
     def state(self) -> State:
         """What CCA learned, and the weak pairs."""
-        arrays, said = self.cca_.state()
+        arrays, settings = self.cca_.state()
         texts = {"data": self.texts_.data, "indices": self.texts_.indices, "indptr": self.texts_.indptr}
-        arrays |= {"weak.images": self.images_, **{f"weak.texts.{name}": own for name, own in texts.items()}}
-        return arrays, {**said, "words": self.texts_.shape[1], "scale": self.scale_}
+        arrays |= {
+            "weak.images": self.images_,
+            **{f"weak.texts.{name}": text for name, text in texts.items()},
+        }
+        return arrays, {**settings, "words": self.texts_.shape[1], "scale": self.scale_}
 
     @classmethod
     def from_state(cls, settings: TextFeatureSettings, state: State) -> TextFeature:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.cca_ = CCA.from_state(settings.cca(), state)
-        found.images_, found.scale_ = arrays["weak.images"], said["scale"]
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.cca_ = CCA.from_state(settings.cca(), state)
+        restored.images_, restored.scale_ = arrays["weak.images"], stored_settings["scale"]
         parts = tuple(arrays[f"weak.texts.{name}"] for name in ("data", "indices", "indptr"))
-        found.texts_ = sparse.csr_matrix(parts, shape=(len(found.images_), said["words"]))
-        return found
+        restored.texts_ = sparse.csr_matrix(parts, shape=(len(restored.images_), stored_settings["words"]))
+        return restored

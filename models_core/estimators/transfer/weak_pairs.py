@@ -15,19 +15,21 @@ from models_core.estimators.base import Dataset, FitContext, RankDirection, Stat
 from models_core.estimators.cca import CCA
 from models_core.estimators.covariances import Covariances, sums_of_dataset
 from models_core.estimators.transfer.settings import JointSettings, WeakSettings
-from models_core.scoring.tiles import Scores
+from phrasebox.scoring.tiles import Scores
 
 #: What a fit finds weak pairs under.
 WEAK = "weak"
 
 
-def matching_scale(own: View, added: NDArray[Any]) -> float:
-    """By which columns are multiplied so that their mean variance is that of the columns of `own`.
+def matching_scale(view: View, added: NDArray[Any]) -> float:
+    """By which columns are multiplied so that their mean variance is that of the columns of `view`.
 
     1 where either has none.
     """
-    mean = np.asarray(own.mean(axis=0, dtype=np.float64)).ravel()
-    squares = own.multiply(own) if isinstance(own, sparse.csr_matrix) else np.square(own, dtype=np.float64)
+    mean = np.asarray(view.mean(axis=0, dtype=np.float64)).ravel()
+    squares = (
+        view.multiply(view) if isinstance(view, sparse.csr_matrix) else np.square(view, dtype=np.float64)
+    )
     theirs = float((np.asarray(squares.mean(axis=0)).ravel() - mean**2).mean())
     ours = float(added.var(axis=0, dtype=np.float64).mean())
     return float(np.sqrt(theirs / ours)) if theirs > 0 and ours > 0 else 1.0
@@ -69,9 +71,9 @@ class WeakOnly:
     @classmethod
     def from_state(cls, settings: Any, state: State) -> WeakOnly:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.cca_ = CCA.from_state(settings.cca(), state)
-        return found
+        restored = cls(settings)
+        restored.cca_ = CCA.from_state(settings.cca(), state)
+        return restored
 
 
 class Joint(WeakOnly):
@@ -81,6 +83,6 @@ class Joint(WeakOnly):
 
     def _covariances(self, train: Dataset, context: FitContext) -> Covariances:
         # Pairs that count beta^2 times are rows times beta, after all rows are moved by the mean.
-        found = sums_of_dataset(train, context)
-        found.merge(sums_of_dataset(weak_pairs(context), context).weighted(self.settings.weight**2))
-        return found.covariances()
+        sums = sums_of_dataset(train, context)
+        sums.merge(sums_of_dataset(weak_pairs(context), context).weighted(self.settings.weight**2))
+        return sums.covariances()

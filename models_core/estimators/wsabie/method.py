@@ -100,14 +100,14 @@ class Wsabie(LinearEmbedder):
         if validation is None and grid.size > 1:
             raise ValueError("Wsabie chooses its rate on held-out images; give some, or one rate and norm")
         pairs = _Pairs(train)
-        arrays, said = checkpoints.latest() or ({}, {"tried": [], "run": None})
-        tried: list[tuple[float, float, float]] = [tuple(row) for row in said["tried"]]
+        arrays, checkpoint = checkpoints.latest() or ({}, {"tried": [], "run": None})
+        tried: list[tuple[float, float, float]] = [tuple(row) for row in checkpoint["tried"]]
 
         def walked(setting: GridPoint, epochs: int, phase: str, done: int, of: int) -> _Walk:
             walk = _Walk(pairs, settings, setting, context)
-            if said["run"] is not None:
-                walk.restore(arrays, said["run"])
-                said["run"] = None
+            if checkpoint["run"] is not None:
+                walk.restore(arrays, checkpoint["run"])
+                checkpoint["run"] = None
             while walk.epochs < epochs:
                 context.progress(phase, done * epochs + walk.epochs, of * epochs)
                 loss = walk.epoch()
@@ -144,12 +144,12 @@ class Wsabie(LinearEmbedder):
     @classmethod
     def from_state(cls, settings: WsabieSettings, state: State) -> Wsabie:
         """What `state` gave; raises KeyError where something is missing."""
-        arrays, said = state
-        found = cls(settings)
-        found.take_maps(arrays)
-        found.tried_, found.curve_ = arrays["tried"], arrays["curve"]
-        found.rate_, found.norm_ = said["rate"], said["norm"]
-        return found
+        arrays, stored_settings = state
+        restored = cls(settings)
+        restored.take_maps(arrays)
+        restored.tried_, restored.curve_ = arrays["tried"], arrays["curve"]
+        restored.rate_, restored.norm_ = stored_settings["rate"], stored_settings["norm"]
+        return restored
 
 
 class _Pairs:
@@ -175,11 +175,9 @@ class _Walk:
     def __init__(
         self, pairs: _Pairs, settings: WsabieSettings, setting: GridPoint, context: FitContext
     ) -> None:
-        dice = context.rng("weights")
+        rng = context.rng("weights")
         sizes = (pairs.images.shape[1], pairs.words)
-        self.weights = [
-            dice.standard_normal((size, settings.components)).astype(np.float32) for size in sizes
-        ]
+        self.weights = [rng.standard_normal((size, settings.components)).astype(np.float32) for size in sizes]
         self.scales = [np.ones(settings.components, np.float32) for _ in sizes]
         self.squares = [np.zeros_like(weights) for weights in self.weights]
         self.order = context.rng("order")
@@ -191,21 +189,21 @@ class _Walk:
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """All that the next epoch depends on; `restore` takes it back."""
         arrays = {
-            f"{name}.{side}": own
+            f"{name}.{side}": array
             for name, sides in (("weights", self.weights), ("scales", self.scales), ("squares", self.squares))
-            for side, own in enumerate(sides)
+            for side, array in enumerate(sides)
         }
         order = self.order.bit_generator.state
         return arrays, {"epochs": self.epochs, "order": order, "curve": self.curve, "figure": "recall"}
 
-    def restore(self, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> None:
+    def restore(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
         """Raises KeyError where something is missing."""
         self.weights, self.scales, self.squares = (
             [np.array(arrays[f"{name}.{side}"]) for side in (0, 1)]
             for name in ("weights", "scales", "squares")
         )
-        self.epochs, self.order.bit_generator.state = said["epochs"], said["order"]
-        self.curve = [tuple(row) for row in said["curve"]]
+        self.epochs, self.order.bit_generator.state = settings["epochs"], settings["order"]
+        self.curve = [tuple(row) for row in settings["curve"]]
 
     def epoch(self) -> float:
         """One pass over the pairs in a new order; the mean loss of a pair."""
@@ -226,11 +224,11 @@ class _Walk:
 
     def maps(self) -> tuple[LinearMap, LinearMap]:
         """The maps of both sides; rows need not have length 1, since cosines do not depend on it."""
-        found = [
+        maps = [
             LinearMap(np.zeros(len(weights)), weights.astype(np.float64) * scale)
             for weights, scale in zip(self.weights, self.scales, strict=True)
         ]
-        return found[0], found[1]
+        return maps[0], maps[1]
 
 
 def _of_length_one(view: View, name: str) -> sparse.csr_matrix:
@@ -239,10 +237,10 @@ def _of_length_one(view: View, name: str) -> sparse.csr_matrix:
         view = checked_numbers(view, name)
     elif not np.isfinite(view.data).all():
         raise ValueError(f"{name} hold a number that is not finite; every number must be finite")
-    found = sparse.csr_matrix(view, dtype=np.float64)
-    found.sort_indices()
-    squares = np.asarray(found.multiply(found).sum(axis=1)).ravel()
-    return sparse.csr_matrix(sparse.diags(1 / np.sqrt(np.where(squares > 0, squares, 1.0))) @ found)
+    rows = sparse.csr_matrix(view, dtype=np.float64)
+    rows.sort_indices()
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return sparse.csr_matrix(sparse.diags(1 / np.sqrt(np.where(squares > 0, squares, 1.0))) @ rows)
 
 
 def wsabie_memory(settings: WsabieSettings, amounts: Amounts) -> float:

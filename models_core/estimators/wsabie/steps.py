@@ -20,10 +20,10 @@ _LEAST_SQUARE = 1e-12
 def next_random(state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The next state of splitmix64, and its number."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
-    found = state
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state, found ^ (found >> np.uint64(31))
+    state_after = state
+    state_after = (state_after ^ (state_after >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state_after = (state_after ^ (state_after >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, state_after ^ (state_after >> np.uint64(31))
 
 
 @numba.njit(cache=True, fastmath=True)
@@ -51,10 +51,10 @@ def _settle(weights: Any, scale: Any, column: int) -> None:
 
 @numba.njit(cache=True, fastmath=True)
 def _dot(left: Any, right: Any) -> Any:
-    found = left[0] * right[0]
+    total = left[0] * right[0]
     for k in range(1, len(left)):
-        found += left[k] * right[k]
-    return found
+        total += left[k] * right[k]
+    return total
 
 
 @numba.njit(cache=True, fastmath=True, nogil=True)
@@ -78,7 +78,7 @@ def walk_pairs(
     for row in range(len(u)):
         for k in range(size):
             u_norms[k] += (u[row, k] * u_scale[k]) ** 2
-    about, right, wrong = np.zeros(size, kind), np.zeros(size, kind), np.zeros(size, kind)
+    about, right, negative = np.zeros(size, kind), np.zeros(size, kind), np.zeros(size, kind)
     w_norms, gradient = np.zeros(size), np.zeros(size, kind)
     state, loss = seed, 0.0
     for caption in order:
@@ -94,26 +94,26 @@ def walk_pairs(
             about[k] *= w_scale[k]
         _project(captions, caption, u, u_scale, right)
         least = _dot(about, right) - 1
-        found, violation, draws = np.int64(-1), 0.0, 0
+        violating_item, violation, draws = np.int64(-1), 0.0, 0
         while draws < MOST_DRAWS:
             state, drawn = next_random(state)
-            other = np.int64(drawn % np.uint64(count))
-            if image_of[other] == image:
+            candidate = np.int64(drawn % np.uint64(count))
+            if image_of[candidate] == image:
                 continue
             draws += 1
-            _project(captions, other, u, u_scale, wrong)
-            score = _dot(about, wrong)
+            _project(captions, candidate, u, u_scale, negative)
+            score = _dot(about, negative)
             if score > least:
-                found, violation = other, score - least
+                violating_item, violation = candidate, score - least
                 break
-        if found < 0:
+        if violating_item < 0:
             continue
         weight = harmonic[(count - 1) // draws]
         loss += weight * violation
         # The gradient of W is -weight x' (right - wrong), that of U -weight (y - y')' about.
         w_norms[:] = 0
         for k in range(size):
-            gradient[k] = -weight * (right[k] - wrong[k])
+            gradient[k] = -weight * (right[k] - negative[k])
         for d in range(len(x)):
             value = x[d]
             for k in range(size):
@@ -131,7 +131,7 @@ def walk_pairs(
                 w_scale[k] *= np.sqrt(norm / w_norms[k])
                 _settle(w, w_scale, k)
         # A word of both captions has one gradient: the difference of its two values.
-        left, stop, at, end = ends[caption], ends[caption + 1], ends[found], ends[found + 1]
+        left, stop, at, end = ends[caption], ends[caption + 1], ends[violating_item], ends[violating_item + 1]
         while left < stop or at < end:
             if at >= end or (left < stop and words[left] < words[at]):
                 row, value = words[left], data[left]

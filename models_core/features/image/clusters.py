@@ -20,7 +20,7 @@ def nearest(points: Points, centres: Points) -> tuple[NDArray[np.intp], Points]:
 
     Of equally near centres the first counts.
     """
-    found = np.empty(len(points), dtype=np.intp)
+    assigned = np.empty(len(points), dtype=np.intp)
     distances = np.empty(len(points), dtype=np.float32)
     half_squares = (centres**2).sum(axis=1) / 2
     step = max(1, _BLOCK // len(centres))
@@ -29,10 +29,10 @@ def nearest(points: Points, centres: Points) -> tuple[NDArray[np.intp], Points]:
         closeness = block @ centres.T
         closeness -= half_squares
         best = closeness.argmax(axis=1)
-        found[start : start + step] = best
+        assigned[start : start + step] = best
         close = closeness[np.arange(len(block)), best]
         distances[start : start + step] = np.maximum((block**2).sum(axis=1) - 2 * close, 0)
-    return found, distances
+    return assigned, distances
 
 
 def k_means(
@@ -50,8 +50,8 @@ def k_means(
     Raises ValueError if there are fewer different points than centres.
     """
     points = np.ascontiguousarray(points, dtype=np.float32)
-    dice = np.random.default_rng(seed)
-    centres = _start(points, number, dice)
+    rng = np.random.default_rng(seed)
+    centres = _start(points, number, rng)
     before = np.inf
     for done in range(1, most_passes + 1):
         owner, distances = nearest(points, centres)
@@ -73,25 +73,25 @@ def k_means(
     return centres
 
 
-def _start(points: Points, number: int, dice: np.random.Generator) -> Points:
+def _start(points: Points, number: int, rng: np.random.Generator) -> Points:
     """k-means++: each further centre is a point, drawn by its squared distance to the nearest so far."""
     centres = np.empty((number, points.shape[1]), dtype=np.float32)
     squares = (points**2).sum(axis=1)
     left = np.full(len(points), np.inf)
-    chosen = int(dice.integers(len(points))) if len(points) else 0
-    for place in range(number):
-        if place:
+    chosen = int(rng.integers(len(points))) if len(points) else 0
+    for index in range(number):
+        if index:
             total = float(left.sum())
             if not total > 0:
                 raise ValueError(
-                    f"{number} clusters were requested, but there are only {place} different points; "
+                    f"{number} clusters were requested, but there are only {index} different points; "
                     "request fewer, or give more pictures"
                 )
-            drawn = np.searchsorted(np.cumsum(left), dice.random() * total, side="right")
+            drawn = np.searchsorted(np.cumsum(left), rng.random() * total, side="right")
             chosen = int(min(drawn, np.flatnonzero(left)[-1]))
         elif not len(points):
             raise ValueError(f"{number} clusters were requested, but there are no points")
-        centres[place] = points[chosen]
+        centres[index] = points[chosen]
         distances = squares + squares[chosen] - 2 * (points @ points[chosen])
         # Rounding must not draw a point twice.
         distances[distances <= 1e-5 * (squares + squares[chosen])] = 0

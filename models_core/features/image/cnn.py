@@ -82,23 +82,23 @@ class CNNSettings:
         check_fields(self)
 
     @property
-    def said(self) -> dict[str, Any]:
+    def changed_settings(self) -> dict[str, Any]:
         """Plain data, as digests and origins have it: fields that came later count only where they are not as
         usual."""
-        usual = {one.name: one.default for one in fields(self)}
-        return {key: own for key, own in asdict(self).items() if key not in _LATER or own != usual[key]}
+        usual = {field.name: field.default for field in fields(self)}
+        return {key: value for key, value in asdict(self).items() if key not in _LATER or value != usual[key]}
 
 
-def cnn_settings(given: Mapping[str, Any]) -> CNNSettings:
+def cnn_settings(values: Mapping[str, Any]) -> CNNSettings:
     """Settings where those that are not given are what is published for the network, or else usual.
 
     Raises BadField, LibraryMissing, and BadWeights for a network that its library has not.
     """
     usual = asdict(CNNSettings())
-    found = read_fields(CNNSettings, {**usual, **given})
-    if found["network"]:
-        found = read_fields(CNNSettings, {**usual, **published_settings(found["network"]), **given})
-    return CNNSettings(**found)
+    settings = read_fields(CNNSettings, {**usual, **values})
+    if settings["network"]:
+        settings = read_fields(CNNSettings, {**usual, **published_settings(settings["network"]), **values})
+    return CNNSettings(**settings)
 
 
 class CNN:
@@ -112,13 +112,13 @@ class CNN:
     def __init__(self, weights: Path, settings: CNNSettings | None = None) -> None:
         self.settings = settings or CNNSettings()
         data = weights.read_bytes()
-        told = json.dumps(self.settings.said, sort_keys=True).encode()
-        self.digest = hashlib.sha256(hashlib.sha256(data).digest() + told).hexdigest()
+        described = json.dumps(self.settings.changed_settings, sort_keys=True).encode()
+        self.digest = hashlib.sha256(hashlib.sha256(data).digest() + described).hexdigest()
         output, side = self.settings.output, self.settings.side
         self._network: Network
         if self.settings.network:
-            own = side or USUAL_SIDE
-            self._network = TorchNetwork(self.settings.network, weights, data, side=own, output=output)
+            own_side = side or USUAL_SIDE
+            self._network = TorchNetwork(self.settings.network, weights, data, side=own_side, output=output)
         else:
             self._network = OnnxNetwork(weights, data, output=output, side=side)
         self.side = self._network.side
@@ -142,7 +142,7 @@ class CNN:
         Raises BadPicture for a picture that is none, ValueError for a box outside of it.
         """
         image = upright(picture)
-        found = []
+        vectors = []
         for x1, y1, x2, y2 in boxes:
             if not (1 <= x1 <= x2 <= image.width and 1 <= y1 <= y2 <= image.height):
                 raise ValueError(
@@ -150,8 +150,8 @@ class CNN:
                     f"{image.height}"
                 )
             part = image.crop((x1 - 1, y1 - 1, x2, y2)).resize(self.side[::-1], self._filter)
-            found.append([self._scaled(part)])
-        return self._averaged(found)
+            vectors.append([self._scaled(part)])
+        return self._averaged(vectors)
 
     @property
     def _filter(self) -> Image.Resampling:
@@ -168,14 +168,14 @@ class CNN:
         corners = [(right // 2, low // 2)]
         if self.settings.crops == 10:
             corners += [(0, 0), (right, 0), (0, low), (right, low)]
-        found = [self._scaled(scaled.crop((x, y, x + width, y + height))) for x, y in corners]
-        return found + ([one[:, :, ::-1] for one in found] if self.settings.crops == 10 else [])
+        squares = [self._scaled(scaled.crop((x, y, x + width, y + height))) for x, y in corners]
+        return squares + ([square[:, :, ::-1] for square in squares] if self.settings.crops == 10 else [])
 
     def _scaled(self, image: Image.Image) -> NDArray[np.float32]:
         """Shape (3, height, width)."""
         colours = np.asarray(image, np.float32) / np.float32(self.settings.scale)
         mean, deviation = (
-            np.asarray(own, np.float32) for own in (self.settings.mean, self.settings.deviation)
+            np.asarray(statistic, np.float32) for statistic in (self.settings.mean, self.settings.deviation)
         )
         colours = (colours - mean) / deviation
         if self.settings.blue_first:
@@ -183,23 +183,23 @@ class CNN:
         return np.ascontiguousarray(colours.transpose(2, 0, 1))
 
     def _averaged(self, squares: list[list[NDArray[np.float32]]]) -> NDArray[np.float32]:
-        found = np.empty((len(squares), self.dimensions), np.float32)
-        for place, own in enumerate(squares):
-            found[place] = self._vectors(np.stack(own)).mean(axis=0)
-        return found
+        averages = np.empty((len(squares), self.dimensions), np.float32)
+        for index, crops in enumerate(squares):
+            averages[index] = self._vectors(np.stack(crops)).mean(axis=0)
+        return averages
 
     def _vectors(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
         """Of squares, shape (pictures, 3, height, width)."""
         step = self._network.batch or len(pictures)
-        found: list[Any] = []
+        vectors: list[Any] = []
         for start in range(0, len(pictures), step):
             part = pictures[start : start + step]
             short = step - len(part)
             if short:  # a network of a fixed number of pictures takes no fewer
                 part = np.concatenate([part, np.zeros((short, *part.shape[1:]), np.float32)])
             out = self._network.run(part)
-            found.append(out[: len(out) - short] if short else out)
-        values = np.concatenate(found)
+            vectors.append(out[: len(out) - short] if short else out)
+        values = np.concatenate(vectors)
         if values.ndim == 4:
             return pooled_maps(values, self.settings.pooling)
         if values.ndim != 2:
@@ -233,11 +233,11 @@ def rmac_regions(height: int, width: int) -> list[tuple[int, int, int]]:
     if long > short:
         overlaps = {n: 1 - (long - short) / (n * short) for n in range(1, 7)}
         more = min(overlaps, key=lambda n: abs(overlaps[n] - _OVERLAP))
-    found = []
+    regions = []
     for scale in RMAC_SCALES:
         side = max(1, 2 * short // (scale + 1))
         down, across = (scale, scale + more) if width >= height else (scale + more, scale)
         for y in np.linspace(0, height - side, down).astype(int):
             for x in np.linspace(0, width - side, across).astype(int):
-                found.append((int(y), int(x), side))
-    return found
+                regions.append((int(y), int(x), side))
+    return regions

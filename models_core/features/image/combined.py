@@ -28,7 +28,7 @@ from models_core.features.image.pictures import Picture, Pixels, pixels, read_pi
 from models_core.features.image.vlad import LocalCodebook, learn_codebook
 from models_core.features.principal_axes import PrincipalAxes, unit_rows
 from models_core.phase_cache import PhaseCache, digest_of_parts
-from models_core.threads import cores, one_blas_thread
+from phrasebox.threads import cores, one_blas_thread
 
 CombinedPart = Literal["gist", "rgb", "csift", "rgbsift", "hog"]
 _PARTS: tuple[CombinedPart, ...] = ("gist", "rgb", "csift", "rgbsift", "hog")
@@ -89,8 +89,8 @@ def colour_histogram(colours: Pixels, bins: int = 8) -> NDArray[np.float32]:
 
     `colours` has shape (height, width, 3). Bins are equally wide, within 256 / bins rounded.
     """
-    place = colours.astype(np.intp) * bins // 256
-    joint = (place[..., 0] * bins + place[..., 1]) * bins + place[..., 2]
+    bin_of = colours.astype(np.intp) * bins // 256
+    joint = (bin_of[..., 0] * bins + bin_of[..., 1]) * bins + bin_of[..., 2]
     return (np.bincount(joint.ravel(), minlength=bins**3) / joint.size).astype(np.float32)
 
 
@@ -110,44 +110,46 @@ class CombinedFeatures:
         self.lengths = {part: axes[part].axes.shape[1] for part in settings.parts}
         self.dimensions = sum(self.lengths.values())
         learned = [
-            array for own in codebooks.values() for array in (own.axes.mean, own.axes.axes, own.centres)
+            array
+            for codebook in codebooks.values()
+            for array in (codebook.axes.mean, codebook.axes.axes, codebook.centres)
         ]
-        learned += [array for own in axes.values() for array in (own.mean, own.axes)]
+        learned += [array for codebook in axes.values() for array in (codebook.mean, codebook.axes)]
         self.digest = digest_of_parts(asdict(settings), cv2.__version__, *learned)
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         """A vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the file."""
-        whole = _side_by_side(lambda one: unreduced(one, self.settings, self.codebooks), pictures)
-        found = []
+        whole = _side_by_side(lambda picture: unreduced(picture, self.settings, self.codebooks), pictures)
+        parts = []
         for part in self.settings.parts:
-            rows = self.axes[part].transform(np.stack([own[part] for own in whole]))
-            found.append(unit_rows(rows) if self.settings.unit else rows)
-        return np.hstack(found)
+            rows = self.axes[part].transform(np.stack([parts_of_picture[part] for parts_of_picture in whole]))
+            parts.append(unit_rows(rows) if self.settings.unit else rows)
+        return np.hstack(parts)
 
 
 def unreduced(
     picture: Picture, settings: CombinedSettings, codebooks: dict[str, LocalCodebook]
 ) -> dict[str, NDArray[np.float32]]:
     """Each part of one picture before PCA, by its name. Raises BadPicture."""
-    found = pixels(picture, settings.longer_side)
+    colours = pixels(picture, settings.longer_side)
     local = local_descriptors(settings.step, settings.diameter)
     parts: dict[str, NDArray[np.float32]] = {}
     for part in settings.parts:
         if part == "gist":
             side = (settings.gist_side, settings.gist_side)
             way = cv2.INTER_AREA if settings.gist_side < settings.longer_side else cv2.INTER_LINEAR
-            square = np.asarray(cv2.resize(found, side, interpolation=way), np.uint8)
+            square = np.asarray(cv2.resize(colours, side, interpolation=way), np.uint8)
             parts[part] = gist(square, settings.orientations, settings.blocks)
         elif part == "rgb":
-            parts[part] = colour_histogram(found, settings.bins)
+            parts[part] = colour_histogram(colours, settings.bins)
         else:
-            field = local[part](found)
+            field = local[part](colours)
             parts[part] = codebooks[part].pool(field.reshape(-1, field.shape[2]), settings.power)
     return parts
 
 
 def learn_combined(
-    paths: Sequence[Path], settings: CombinedSettings | None = None, *, kept: PhaseCache | None = None
+    paths: Sequence[Path], settings: CombinedSettings | None = None, *, cache: PhaseCache | None = None
 ) -> CombinedFeatures:
     """Learn codebooks and axes from some of the pictures; what was done before is found in `kept`.
 
@@ -155,72 +157,78 @@ def learn_combined(
     has no more numbers than there are pictures less one. Raises BadPicture, and ValueError for pictures that
     are too few or too much alike.
     """
-    settings, kept = settings or CombinedSettings(), kept or PhaseCache()
-    drawn = _drawn(paths, settings.seed, kept)
+    settings, cache = settings or CombinedSettings(), cache or PhaseCache()
+    drawn = _drawn(paths, settings.seed, cache)
     if len(drawn) < 2:
         raise ValueError(f"{len(drawn)} different pictures to learn from; expected 2 or more")
-    codebooks = _codebooks(drawn[: settings.codebook_pictures], settings, kept)
+    codebooks = _codebooks(drawn[: settings.codebook_pictures], settings, cache)
     return CombinedFeatures(
-        settings, codebooks, _axes(drawn[: settings.pca_pictures], codebooks, settings, kept)
+        settings, codebooks, _axes(drawn[: settings.pca_pictures], codebooks, settings, cache)
     )
 
 
-def _drawn(paths: Sequence[Path], seed: int, kept: PhaseCache) -> list[tuple[str, Path]]:
+def _drawn(paths: Sequence[Path], seed: int, cache: PhaseCache) -> list[tuple[str, Path]]:
     """Digests and files of pictures, each content once, in the order of a hash of seed and content."""
     keyed: dict[bytes, tuple[str, Path]] = {}
-    for place, path in enumerate(paths):
-        if place % 100 == 0:
-            kept.progress("reading pictures", place, len(paths))
+    for index, path in enumerate(paths):
+        if index % 100 == 0:
+            cache.progress("reading pictures", index, len(paths))
         digest = read_picture(path).digest
         keyed.setdefault(hashlib.sha256(f"{seed} {digest}".encode()).digest(), (digest, path))
-    kept.progress("reading pictures", len(paths), len(paths))
-    return [found for _, found in sorted(keyed.items())]
+    cache.progress("reading pictures", len(paths), len(paths))
+    return [drawn for _, drawn in sorted(keyed.items())]
 
 
 def _codebooks(
-    drawn: Sequence[tuple[str, Path]], settings: CombinedSettings, kept: PhaseCache
+    drawn: Sequence[tuple[str, Path]], settings: CombinedSettings, cache: PhaseCache
 ) -> dict[str, LocalCodebook]:
     names = [part for part in settings.parts if part in local_descriptors(settings.step, settings.diameter)]
-    found: dict[str, LocalCodebook] = {}
+    codebooks: dict[str, LocalCodebook] = {}
     for name in names:
         phase = f"learning the codebook of {name}"
 
         def make(name: str = name) -> dict[str, NDArray[Any]]:
             describe = local_descriptors(settings.step, settings.diameter)[name]
 
-            def sample(one: tuple[str, Path]) -> NDArray[np.float32]:
-                field = describe(pixels(read_picture(one[1]), settings.longer_side))
+            def sample(named_path: tuple[str, Path]) -> NDArray[np.float32]:
+                field = describe(pixels(read_picture(named_path[1]), settings.longer_side))
                 points = field.reshape(-1, field.shape[2])
-                dice = np.random.default_rng([settings.seed, int(one[0][:16], 16)])
-                return points[dice.permutation(len(points))[: settings.codebook_points]]
+                rng = np.random.default_rng([settings.seed, int(named_path[0][:16], 16)])
+                return points[rng.permutation(len(points))[: settings.codebook_points]]
 
             with one_blas_thread():
                 points = np.concatenate(_side_by_side(sample, drawn))
                 try:
-                    own = learn_codebook(
+                    codebook = learn_codebook(
                         points, words=settings.words, numbers=settings.word_numbers, seed=settings.seed
                     )
                 except ValueError as error:
                     raise ValueError(f"codebook of {name}: {error}") from None
-            return {"mean": own.axes.mean, "axes": own.axes.axes, "centres": own.centres}
+            return {"mean": codebook.axes.mean, "axes": codebook.axes.axes, "centres": codebook.centres}
 
         used = ("longer_side", "step", "diameter", "words", "word_numbers", "codebook_points", "seed")
-        facts = {key: getattr(settings, key) for key in used} | _facts_of(drawn) | {"part": name}
-        made = kept.arrays(phase, facts, make)
-        found[name] = LocalCodebook(PrincipalAxes(made["mean"], made["axes"]), made["centres"])
-    return found
+        provenance = {key: getattr(settings, key) for key in used} | _facts_of(drawn) | {"part": name}
+        arrays = cache.arrays(phase, provenance, make)
+        codebooks[name] = LocalCodebook(PrincipalAxes(arrays["mean"], arrays["axes"]), arrays["centres"])
+    return codebooks
 
 
 def _axes(
     drawn: Sequence[tuple[str, Path]],
     codebooks: dict[str, LocalCodebook],
     settings: CombinedSettings,
-    kept: PhaseCache,
+    cache: PhaseCache,
 ) -> dict[str, PrincipalAxes]:
     """Axes of each part, of pictures that are described in blocks, each block kept as it is done."""
-    plain = {key: value for key, value in asdict(settings).items() if key not in ("learn_from", "unit")}
-    learned = [array for own in codebooks.values() for array in (own.axes.mean, own.axes.axes, own.centres)]
-    facts = plain | {"codebooks": digest_of_parts(*learned)}
+    settings_of_parts = {
+        key: value for key, value in asdict(settings).items() if key not in ("learn_from", "unit")
+    }
+    learned = [
+        array
+        for codebook in codebooks.values()
+        for array in (codebook.axes.mean, codebook.axes.axes, codebook.centres)
+    ]
+    provenance = settings_of_parts | {"codebooks": digest_of_parts(*learned)}
 
     def make() -> dict[str, NDArray[Any]]:
         whole: dict[str, NDArray[np.float32]] = {}
@@ -228,32 +236,34 @@ def _axes(
             block = drawn[start : start + _BLOCK]
 
             def described(block: Sequence[tuple[str, Path]] = block) -> dict[str, NDArray[Any]]:
-                own = _side_by_side(lambda one: unreduced(read_picture(one[1]), settings, codebooks), block)
-                return {part: np.stack([rows[part] for rows in own]) for part in settings.parts}
+                codebook = _side_by_side(
+                    lambda named_path: unreduced(read_picture(named_path[1]), settings, codebooks), block
+                )
+                return {part: np.stack([rows[part] for rows in codebook]) for part in settings.parts}
 
-            made = quiet.arrays("describing pictures", facts | _facts_of(block), described)
-            for part, rows in made.items():
+            arrays = quiet.arrays("describing pictures", provenance | _facts_of(block), described)
+            for part, rows in arrays.items():
                 if not start:
                     whole[part] = np.empty((len(drawn), rows.shape[1]), np.float32)
                 whole[part][start : start + len(rows)] = rows
-            kept.progress("describing pictures", start + len(block), len(drawn))
-        found: dict[str, NDArray[Any]] = {}
-        for place, part in enumerate(settings.parts):
-            kept.progress("reducing parts", place, len(settings.parts))
+            cache.progress("describing pictures", start + len(block), len(drawn))
+        axes: dict[str, NDArray[Any]] = {}
+        for index, part in enumerate(settings.parts):
+            cache.progress("reducing parts", index, len(settings.parts))
             most = min(settings.numbers(part), len(drawn) - 1)
             try:
-                own = PrincipalAxes.fit(whole.pop(part), most)
+                codebook = PrincipalAxes.fit(whole.pop(part), most)
             except ValueError:
                 raise ValueError(
                     f"part {part} is the same in all {len(drawn)} pictures that are learned from; leave it "
                     "out by the setting parts, or give other pictures"
                 ) from None
-            found |= {f"{part}.mean": own.mean, f"{part}.axes": own.axes}
-        return found
+            axes |= {f"{part}.mean": codebook.mean, f"{part}.axes": codebook.axes}
+        return axes
 
-    quiet = PhaseCache(kept.folder)
-    made = kept.arrays("learning axes", facts | _facts_of(drawn), make)
-    return {part: PrincipalAxes(made[f"{part}.mean"], made[f"{part}.axes"]) for part in settings.parts}
+    quiet = PhaseCache(cache.folder)
+    arrays = cache.arrays("learning axes", provenance | _facts_of(drawn), make)
+    return {part: PrincipalAxes(arrays[f"{part}.mean"], arrays[f"{part}.axes"]) for part in settings.parts}
 
 
 def _facts_of(drawn: Sequence[tuple[str, Path]]) -> dict[str, Any]:

@@ -50,14 +50,14 @@ def texture(picture: Pixels) -> Field:
     spread = float(grey.std())
     if spread > 0:
         grey /= spread
-    found = np.empty((*grey.shape, len(bank())), dtype=np.float32)
-    for place, oriented in enumerate(bank()):
+    result = np.empty((*grey.shape, len(bank())), dtype=np.float32)
+    for index, oriented in enumerate(bank()):
         responses = [cv2.filter2D(grey, -1, kernel, borderType=cv2.BORDER_REFLECT_101) for kernel in oriented]
         # Edges and bars count whichever side is lighter; the round filters keep their sign.
-        found[..., place] = responses[0] if len(oriented) == 1 else np.max(np.abs(responses), axis=0)
-    strength = np.linalg.norm(found, axis=2, keepdims=True)
-    found *= np.log1p(strength / _WEBER) / np.maximum(strength, np.finfo(np.float32).tiny)
-    return found
+        result[..., index] = responses[0] if len(oriented) == 1 else np.max(np.abs(responses), axis=0)
+    strength = np.linalg.norm(result, axis=2, keepdims=True)
+    result *= np.log1p(strength / _WEBER) / np.maximum(strength, np.finfo(np.float32).tiny)
+    return result
 
 
 def shape(picture: Pixels) -> Field:
@@ -76,8 +76,8 @@ def dense_sift(channel: NDArray[Any], step: int, diameter: float) -> Field:
     """
     down, across = (range(step // 2, side, step) for side in channel.shape)
     points = [cv2.KeyPoint(float(x), float(y), diameter, 0.0) for y in down for x in across]
-    _, found = cv2.SIFT.create().compute(channel, points)
-    return np.asarray(found, dtype=np.float32).reshape(len(down), len(across), 128)
+    _, descriptors = cv2.SIFT.create().compute(channel, points)
+    return np.asarray(descriptors, dtype=np.float32).reshape(len(down), len(across), 128)
 
 
 #: The kinds of words in the order of eq. 6: how a picture is described, and how many words the paper uses.

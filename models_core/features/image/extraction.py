@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from models_core.features.image import pictures
 from models_core.features.image.pyramid import FINEST
 from models_core.features.image.vocabulary import Vocabulary
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 _Counts = NDArray[np.uint32]
 

@@ -38,12 +38,14 @@ def gist(
     padded = np.pad(even, ((border, border), (border, border), (0, 0)), mode="symmetric")
     spectrum = fft.fft2(padded.transpose(2, 0, 1).astype(np.float32))
     edges = np.arange(blocks + 1) * side // blocks
-    found = []
-    for own in gabor_filters(side + 2 * border, tuple(orientations)):
-        responses = np.abs(fft.ifft2(spectrum * own))[:, border : border + side, border : border + side]
+    energies = []
+    for gabor_filter in gabor_filters(side + 2 * border, tuple(orientations)):
+        responses = np.abs(fft.ifft2(spectrum * gabor_filter))[
+            :, border : border + side, border : border + side
+        ]
         sums = np.add.reduceat(np.add.reduceat(responses, edges[:-1], axis=1), edges[:-1], axis=2)
-        found.append(sums / np.outer(np.diff(edges), np.diff(edges)))
-    return np.stack(found, axis=1).astype(np.float32).ravel()
+        energies.append(sums / np.outer(np.diff(edges), np.diff(edges)))
+    return np.stack(energies, axis=1).astype(np.float32).ravel()
 
 
 def local_contrast(colours: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -73,11 +75,11 @@ def gabor_filters(side: int, orientations: tuple[int, ...]) -> NDArray[np.float3
     frequencies = fft.fftfreq(side)
     radius = np.hypot(frequencies[:, None], frequencies)
     angle = np.arctan2(frequencies[:, None], frequencies)
-    found = []
+    filters = []
     for scale, number in enumerate(orientations):
         ring = np.exp(-_RADIAL * (radius * _RATIO**scale / _FINEST - 1) ** 2)
-        for place in range(number):
-            turned = angle + math.pi * place / number
+        for index in range(number):
+            turned = angle + math.pi * index / number
             turned -= 2 * math.pi * np.round(turned / (2 * math.pi))
-            found.append(ring * np.exp(-_ANGULAR * number**2 * turned**2))
-    return np.stack(found).astype(np.float32)
+            filters.append(ring * np.exp(-_ANGULAR * number**2 * turned**2))
+    return np.stack(filters).astype(np.float32)

@@ -49,14 +49,14 @@ class RegionLayout:
 
     def __init__(self, settings: LayoutSettings | None = None) -> None:
         self.settings = settings or LayoutSettings()
-        told = json.dumps(["layout", 1, asdict(self.settings)], sort_keys=True)
-        self.digest = hashlib.sha256(told.encode()).hexdigest()
+        text = json.dumps(["layout", 1, asdict(self.settings)], sort_keys=True)
+        self.digest = hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def dimensions(self) -> int:
         """Numbers of a vector."""
-        own = self.settings
-        return 3 * own.cells**2 + own.bins**3 + _GRADIENT_PARTS**2 * own.orientations + 3 + 7
+        settings = self.settings
+        return 3 * settings.cells**2 + settings.bins**3 + _GRADIENT_PARTS**2 * settings.orientations + 3 + 7
 
     def describe_regions(
         self, picture: Picture, boxes: Sequence[tuple[int, int, int, int]]
@@ -68,7 +68,7 @@ class RegionLayout:
         colours = np.asarray(upright(picture), np.uint8)
         height, width = colours.shape[:2]
         sums = np.asarray(cv2.integral(colours, sdepth=cv2.CV_64F), np.float64)
-        found = np.empty((len(boxes), self.dimensions), np.float32)
+        vectors = np.empty((len(boxes), self.dimensions), np.float32)
         for row, (x1, y1, x2, y2) in enumerate(boxes):
             if not (1 <= x1 <= x2 <= width and 1 <= y1 <= y2 <= height):
                 raise ValueError(
@@ -78,30 +78,30 @@ class RegionLayout:
             scaled = cv2.resize(part, (_SIDE, _SIDE), interpolation=cv2.INTER_AREA)
             small = np.asarray(scaled, np.float32) / np.float32(255)
             frame = _frame_colour(sums, (x1, y1, x2, y2), (width, height))
-            place = (
+            position = (
                 *(x1 - 1, y1 - 1, x2, y2),
                 *(x2 - x1 + 1, y2 - y1 + 1),
                 np.sqrt((x2 - x1 + 1) * (y2 - y1 + 1)),
             )
             size = (width, height, width, height, width, height, np.sqrt(width * height))
-            found[row] = np.concatenate(
+            vectors[row] = np.concatenate(
                 [
                     self._layout(small) / self.settings.cells,
                     self._histogram(small),
                     self._gradients(small),
                     frame - small.mean(axis=(0, 1)),
-                    np.divide(place, size) / 2,
+                    np.divide(position, size) / 2,
                 ]
             )
-        return found
+        return vectors
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         """A vector for each picture as one region, shape (pictures, dimensions). Raises BadPicture."""
-        found = np.empty((len(pictures), self.dimensions), np.float32)
+        vectors = np.empty((len(pictures), self.dimensions), np.float32)
         for row, picture in enumerate(pictures):
             image = upright(picture)
-            found[row] = self.describe_regions(picture, [(1, 1, image.width, image.height)])[0]
-        return found
+            vectors[row] = self.describe_regions(picture, [(1, 1, image.width, image.height)])[0]
+        return vectors
 
     def _layout(self, small: NDArray[np.float32]) -> NDArray[np.float32]:
         size = (self.settings.cells, self.settings.cells)
@@ -109,8 +109,12 @@ class RegionLayout:
 
     def _histogram(self, small: NDArray[np.float32]) -> NDArray[np.float32]:
         bins = self.settings.bins
-        place = np.minimum((small * bins).astype(np.intp), bins - 1) @ np.array([bins * bins, bins, 1])
-        return np.sqrt(np.bincount(place.ravel(), minlength=bins**3) / place.size).astype(np.float32)
+        bins_of_pixels = np.minimum((small * bins).astype(np.intp), bins - 1) @ np.array(
+            [bins * bins, bins, 1]
+        )
+        return np.sqrt(np.bincount(bins_of_pixels.ravel(), minlength=bins**3) / bins_of_pixels.size).astype(
+            np.float32
+        )
 
     def _gradients(self, small: NDArray[np.float32]) -> NDArray[np.float32]:
         grey = small @ np.array([0.299, 0.587, 0.114], np.float32)
@@ -139,8 +143,8 @@ def _frame_colour(
     def total(a: int, b: int, c: int, d: int) -> NDArray[np.float64]:
         return np.asarray(sums[d, c] - sums[b, c] - sums[d, a] + sums[b, a])
 
-    own, around = (x2 - x1 + 1) * (y2 - y1 + 1), (right - left) * (low - top)
+    inner_area, around = (x2 - x1 + 1) * (y2 - y1 + 1), (right - left) * (low - top)
     inner = total(x1 - 1, y1 - 1, x2, y2)
-    if around == own:
-        return np.asarray(inner / own / 255, np.float32)
-    return np.asarray((total(left, top, right, low) - inner) / (around - own) / 255, np.float32)
+    if around == inner_area:
+        return np.asarray(inner / inner_area / 255, np.float32)
+    return np.asarray((total(left, top, right, low) - inner) / (around - inner_area) / 255, np.float32)

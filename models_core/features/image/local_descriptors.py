@@ -34,9 +34,11 @@ def hog(picture: Pixels) -> Field:
     top, left = (picture.shape[0] - down) // 2, (picture.shape[1] - across) // 2
     inside = np.ascontiguousarray(picture[top : top + down, left : left + across])
     block, cell = (2 * _CELL, 2 * _CELL), (_CELL, _CELL)
-    found = np.asarray(cv2.HOGDescriptor((across, down), block, cell, cell, _ORIENTATIONS).compute(inside))
+    descriptors = np.asarray(
+        cv2.HOGDescriptor((across, down), block, cell, cell, _ORIENTATIONS).compute(inside)
+    )
     # OpenCV goes down each column of blocks first.
-    return found.reshape(across // _CELL - 1, down // _CELL - 1, -1).transpose(1, 0, 2)
+    return descriptors.reshape(across // _CELL - 1, down // _CELL - 1, -1).transpose(1, 0, 2)
 
 
 def rgb_sift(picture: Pixels, step: int, diameter: float) -> Field:
@@ -58,8 +60,10 @@ def brightness_free(picture: Pixels) -> Pixels:
     brightness = (red + green + blue) / math.sqrt(3)
     opponents = ((red - green) / math.sqrt(2), (red + green - 2 * blue) / math.sqrt(6))
     # One step of colour more keeps black from being divided by.
-    quotients = [np.clip(own / (brightness + 1), -_WIDEST_QUOTIENT, _WIDEST_QUOTIENT) for own in opponents]
-    scaled = [(own / _WIDEST_QUOTIENT + 1) * 127.5 for own in quotients]
+    quotients = [
+        np.clip(opponent / (brightness + 1), -_WIDEST_QUOTIENT, _WIDEST_QUOTIENT) for opponent in opponents
+    ]
+    scaled = [(opponent / _WIDEST_QUOTIENT + 1) * 127.5 for opponent in quotients]
     return np.stack([*scaled, brightness / math.sqrt(3)], axis=2).round().astype(np.uint8)
 
 
@@ -73,5 +77,7 @@ def local_descriptors(step: int, diameter: float) -> dict[str, Callable[[Pixels]
 
 
 def _of_channels(channels: Pixels, step: int, diameter: float) -> Field:
-    found = [dense_sift(np.ascontiguousarray(own), step, diameter) for own in np.moveaxis(channels, 2, 0)]
-    return np.concatenate(found, axis=2) / np.float32(_SIFT_LENGTH)
+    descriptors = [
+        dense_sift(np.ascontiguousarray(channel), step, diameter) for channel in np.moveaxis(channels, 2, 0)
+    ]
+    return np.concatenate(descriptors, axis=2) / np.float32(_SIFT_LENGTH)

@@ -56,25 +56,25 @@ class OnnxNetwork:
         shape = inputs[0].shape if len(inputs) == 1 else None
         square = shape is not None and len(shape) == 4 and shape[1] == 3 and inputs[0].type == "tensor(float)"
         if not square:
-            found = ", ".join(f"{one.name} {one.shape} of {one.type}" for one in inputs)
+            described = ", ".join(f"{tensor.name} {tensor.shape} of {tensor.type}" for tensor in inputs)
             raise BadWeights(
-                f"{weights}: takes {found}; expected one input of shape (pictures, 3, height, width), float"
+                f"{weights}: takes {described}; expected one float input (pictures, 3, height, width)"
             )
         assert shape is not None
         self._input = inputs[0].name
         self.batch: int | None = shape[0] if isinstance(shape[0], int) else None
-        height, width = (own if isinstance(own, int) else side or USUAL_SIDE for own in shape[2:])
+        height, width = (extent if isinstance(extent, int) else side or USUAL_SIDE for extent in shape[2:])
         if side and (height, width) != (side, side):
             raise BadWeights(
                 f"{weights}: takes pictures of {height} x {width}, and of no other side; leave the side out"
             )
         self.side: tuple[int, int] = (height, width)
-        outputs = [one.name for one in self._session.get_outputs()]
+        outputs = [tensor.name for tensor in self._session.get_outputs()]
         self._output = output or outputs[-1]
         if self._output not in outputs:
             raise BadWeights(f"{weights}: has no output {self._output!r}; it has {', '.join(outputs)}")
 
     def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
         """The output for squares of shape (pictures, 3, height, width)."""
-        found: Any = self._session.run([self._output], {self._input: squares})[0]
-        return np.asarray(found, np.float32)
+        output: Any = self._session.run([self._output], {self._input: squares})[0]
+        return np.asarray(output, np.float32)

@@ -65,9 +65,9 @@ def pixels(picture: Picture, longer_side: int) -> Pixels:
             f"picture {picture.path} is {image.width} x {image.height}; scaled to {longer_side}, one "
             f"side is shorter than {_SMALLEST_SIDE} pixels; leave it out"
         )
-    found = np.asarray(image)
+    colours = np.asarray(image)
     if (width, height) == image.size:
-        return found
+        return colours
     # Areas are averaged where a picture shrinks: what is finer than a pixel must not turn into texture.
     way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(found, (width, height), interpolation=way), dtype=np.uint8)
+    return np.asarray(cv2.resize(colours, (width, height), interpolation=way), dtype=np.uint8)

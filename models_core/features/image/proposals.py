@@ -54,14 +54,14 @@ def whole_picture(width: int, height: int) -> ProposedBoxes:
 
 def grid(width: int, height: int, limit: int) -> ProposedBoxes:
     """ProposedBoxes of several sizes and the picture's shape, evenly spread, the largest first."""
-    found = []
+    boxes = []
     for side in _GRID_SIDES:
         wide, high = max(1, round(side * width)), max(1, round(side * height))
         steps = int(np.ceil((1 - side) / (side * (1 - _GRID_OVERLAP)))) + 1
         for top in np.linspace(0, height - high, steps).round():
             for left in np.linspace(0, width - wide, steps).round():
-                found.append((left + 1, top + 1, left + wide, top + high))
-    return _once(np.asarray(found, np.int32))[:limit]
+                boxes.append((left + 1, top + 1, left + wide, top + high))
+    return _once(np.asarray(boxes, np.int32))[:limit]
 
 
 def edge_boxes(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
@@ -85,10 +85,10 @@ def selective_search(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
     search.setBaseImage(np.ascontiguousarray(small[:, :, ::-1]))
     search.switchToSelectiveSearchFast()
     # OpenCV orders them by the C library's dice, which differ each time.
-    found = np.unique(np.asarray(search.process()).reshape(-1, 4), axis=0)
-    found = found[np.argsort(-found[:, 2] * found[:, 3], kind="stable")]
-    draws = np.random.default_rng(0).random(len(found)) * np.arange(1, len(found) + 1)
-    return _grown(found[draws.argsort()], factor, colours.shape, limit)
+    boxes = np.unique(np.asarray(search.process()).reshape(-1, 4), axis=0)
+    boxes = boxes[np.argsort(-boxes[:, 2] * boxes[:, 3], kind="stable")]
+    draws = np.random.default_rng(0).random(len(boxes)) * np.arange(1, len(boxes) + 1)
+    return _grown(boxes[draws.argsort()], factor, colours.shape, limit)
 
 
 def edges_and_segments(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
@@ -98,8 +98,8 @@ def edges_and_segments(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
     search.setBeta(_APART)
     search.setMinBoxArea(_LEAST_AREA)
     search.setMaxBoxes(limit * _SPARE)
-    found, _ = search.getBoundingBoxes(*_edges(small))
-    edges = _grown(np.asarray(found).reshape(-1, 4), factor, colours.shape, limit * _SPARE)
+    boxes, _ = search.getBoundingBoxes(*_edges(small))
+    edges = _grown(np.asarray(boxes).reshape(-1, 4), factor, colours.shape, limit * _SPARE)
     segments = _segments(small, factor, colours.shape)
     turns = np.arange(len(edges) + len(segments))
     # Places where both would stand if neither ended; sorted, what is left of one follows.
@@ -111,14 +111,14 @@ def edges_and_segments(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
 
 def _segments(small: NDArray[np.uint8], factor: float, shape: tuple[int, ...]) -> ProposedBoxes:
     """The boxes of segments, the most of their box and the largest first."""
-    made = cv2.ximgproc.segmentation.createGraphSegmentation(*_SEGMENTS)
-    labels = np.asarray(made.processImage(np.ascontiguousarray(small[:, :, ::-1])))
+    segmentation = cv2.ximgproc.segmentation.createGraphSegmentation(*_SEGMENTS)
+    labels = np.asarray(segmentation.processImage(np.ascontiguousarray(small[:, :, ::-1])))
     flat, number = labels.ravel().astype(np.intp), int(labels.max()) + 1
-    rows, columns = (own.ravel() for own in np.indices(labels.shape))
+    rows, columns = (coordinates.ravel() for coordinates in np.indices(labels.shape))
     low, high = np.full((number, 2), labels.size), np.zeros((number, 2), np.intp)
-    for place, own in enumerate((columns, rows)):
-        np.minimum.at(low[:, place], flat, own)
-        np.maximum.at(high[:, place], flat, own)
+    for axis, coordinates in enumerate((columns, rows)):
+        np.minimum.at(low[:, axis], flat, coordinates)
+        np.maximum.at(high[:, axis], flat, coordinates)
     sides = high - low + 1
     pixels, areas = np.bincount(flat, minlength=number), sides.prod(axis=1)
     order = np.argsort(-pixels * np.sqrt(pixels / areas), kind="stable")
@@ -131,18 +131,18 @@ def _apart(boxes: ProposedBoxes, limit: int) -> ProposedBoxes:
     """The first `limit` boxes that overlap no earlier one by more than `_APART`."""
     left = boxes.astype(np.float64)
     areas = np.prod(left[:, 2:] - left[:, :2] + 1, axis=1)
-    kept: list[int] = []
+    retained: list[int] = []
     alive = np.ones(len(left), bool)
-    for place in range(len(left)):
-        if alive[place]:
-            kept.append(place)
-            if len(kept) == limit:
+    for index in range(len(left)):
+        if alive[index]:
+            retained.append(index)
+            if len(retained) == limit:
                 break
-            low = np.maximum(left[:, :2], left[place, :2])
-            high = np.minimum(left[:, 2:], left[place, 2:])
+            low = np.maximum(left[:, :2], left[index, :2])
+            high = np.minimum(left[:, 2:], left[index, 2:])
             common = np.prod(np.maximum(high - low + 1, 0), axis=1)
-            alive &= common <= _APART * (areas + areas[place] - common)
-    return boxes[kept]
+            alive &= common <= _APART * (areas + areas[index] - common)
+    return boxes[retained]
 
 
 #: Name -> boxes of a picture's colours, shape (height, width, 3), as many as asked for at most.
@@ -169,7 +169,7 @@ def _edges(colours: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.
     smooth = cv2.GaussianBlur(colours.astype(np.float32) / 255, (0, 0), _BLUR)
     x, y = (cv2.Sobel(smooth, cv2.CV_32F, *order) for order in ((1, 0), (0, 1)))
     strongest = (x**2 + y**2).argmax(axis=2)[..., None]
-    dx, dy = (np.take_along_axis(own, strongest, 2)[..., 0] for own in (x, y))
+    dx, dy = (np.take_along_axis(gradient, strongest, 2)[..., 0] for gradient in (x, y))
     strength = np.hypot(dx, dy)
     rows, columns = np.indices(strength.shape, np.float32)
     length = np.where(strength > 0, strength, 1)
@@ -188,13 +188,13 @@ def _edges(colours: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.
 
 
 def _grown(
-    found: NDArray[Any], factor: float, shape: tuple[int, ...], limit: int, *, least: float = _LEAST_SIDE
+    proposals: NDArray[Any], factor: float, shape: tuple[int, ...], limit: int, *, least: float = _LEAST_SIDE
 ) -> ProposedBoxes:
     """Boxes (x, y, width, height) of the copy as those of the picture, without those that are too narrow."""
     height, width = shape[:2]
-    if not len(found):
+    if not len(proposals):
         return np.empty((0, 4), np.int32)
-    left, top, wide, high = (found.astype(np.float64) * factor).T
+    left, top, wide, high = (proposals.astype(np.float64) * factor).T
     boxes = np.column_stack([left + 1, top + 1, left + wide, top + high]).round()
     boxes = np.clip(boxes, 1, (width, height, width, height)).astype(np.int32)
     sides = boxes[:, 2:] - boxes[:, :2] + 1

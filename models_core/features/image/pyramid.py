@@ -22,8 +22,8 @@ def count_in_cells(words: NDArray[np.intp], vocabulary: int) -> _Counts:
     """
     rows, columns = words.shape
     cell = (np.arange(rows) * FINEST // rows)[:, None] * FINEST + np.arange(columns) * FINEST // columns
-    found = np.bincount((cell * vocabulary + words).ravel(), minlength=FINEST**2 * vocabulary)
-    return found.reshape(FINEST**2, vocabulary).astype(np.uint32)
+    counts = np.bincount((cell * vocabulary + words).ravel(), minlength=FINEST**2 * vocabulary)
+    return counts.reshape(FINEST**2, vocabulary).astype(np.uint32)
 
 
 def pyramid(counts: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 #: Names of a state dict's parts that a message shows.
-_SHOWN = 3
+_LISTED = 3
 
 
 class LibraryMissing(ValueError):
@@ -46,8 +46,8 @@ def published_settings(network: str) -> dict[str, Any]:
 
     Raises LibraryMissing, and BadWeights for a network that the library has not.
     """
-    library, module, name = _found(network)
-    return _asked(library.published, module, name)
+    library, module, name = _library_of(network)
+    return _ask(library.published, module, name)
 
 
 class TorchNetwork:
@@ -62,9 +62,9 @@ class TorchNetwork:
     batch: int | None = None
 
     def __init__(self, network: str, weights: Path, data: bytes, *, side: int, output: str = "") -> None:
-        library, module, name = _found(network)
+        library, module, name = _library_of(network)
         self.label, self.side = weights.name, (side, side)
-        model = _asked(library.make, module, name)
+        model = _ask(library.make, module, name)
         _take_weights(model, weights, data, network)
         model.eval()
         self._taken: list[Any] = []
@@ -76,7 +76,7 @@ class TorchNetwork:
                 raise BadWeights(
                     f"network {network!r} has no layer {output!r}; it has {known}, and layers within these"
                 ) from None
-            layer.register_forward_hook(lambda layer, given, out: self._taken.append(out))
+            layer.register_forward_hook(lambda layer, inputs, out: self._taken.append(out))
         else:
             model = library.without_classifier(model)
         self._model, self._of_layer = model, bool(output)
@@ -87,15 +87,15 @@ class TorchNetwork:
 
         self._taken.clear()
         with torch.inference_mode():
-            found = self._model(torch.from_numpy(np.ascontiguousarray(squares)))
+            output = self._model(torch.from_numpy(np.ascontiguousarray(squares)))
         if self._of_layer:
-            found = self._taken[-1] if self._taken else None
-        if not isinstance(found, torch.Tensor):
+            output = self._taken[-1] if self._taken else None
+        if not isinstance(output, torch.Tensor):
             raise BadWeights(f"{self.label}: its output is no array of numbers; name a layer as the output")
-        return np.asarray(found.numpy(), np.float32)
+        return np.asarray(output.numpy(), np.float32)
 
 
-def _found(network: str) -> tuple[_Library, ModuleType, str]:
+def _library_of(network: str) -> tuple[_Library, ModuleType, str]:
     called, _, name = network.partition("/")
     try:
         module = import_module(called)
@@ -107,7 +107,7 @@ def _found(network: str) -> tuple[_Library, ModuleType, str]:
     return LIBRARIES[called], module, name
 
 
-def _asked(what: Callable[[ModuleType, str], Any], module: ModuleType, name: str) -> Any:
+def _ask(what: Callable[[ModuleType, str], Any], module: ModuleType, name: str) -> Any:
     try:
         return what(module, name)
     except (AttributeError, KeyError, RuntimeError, ValueError) as error:
@@ -116,15 +116,15 @@ def _asked(what: Callable[[ModuleType, str], Any], module: ModuleType, name: str
 
 def _take_weights(model: nn.Module, weights: Path, data: bytes, network: str) -> None:
     state = _state_dict(weights, data)
-    own = model.state_dict()
-    missing = [name for name in own if name not in state]
-    other = [name for name in state if name not in own]
-    shaped = [name for name in own if name in state and own[name].shape != state[name].shape]
-    for names, what in ((missing, "lacks"), (other, "has besides"), (shaped, "has in another shape")):
+    expected = model.state_dict()
+    missing = [name for name in expected if name not in state]
+    unknown = [name for name in state if name not in expected]
+    shaped = [name for name in expected if name in state and expected[name].shape != state[name].shape]
+    for names, what in ((missing, "lacks"), (unknown, "has besides"), (shaped, "has in another shape")):
         if names:
-            shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+            listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
             raise BadWeights(
-                f"{weights}: is not of network {network!r}: it {what} {len(names)} of its arrays ({shown})"
+                f"{weights}: is not of network {network!r}: it {what} {len(names)} of its arrays ({listed})"
             )
     model.load_state_dict(state)
 
@@ -138,7 +138,7 @@ def _state_dict(weights: Path, data: bytes) -> Mapping[str, Any]:
     try:
         if weights.suffix.lower() == ".safetensors":
             return load(data)
-        found: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        loaded: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except SafetensorError as error:
         raise BadWeights(f"{weights}: is no file of safetensors ({error})") from error
     except Exception as error:  # pickle, zip and torch have an exception for each way to be wrong
@@ -146,11 +146,13 @@ def _state_dict(weights: Path, data: bytes) -> Mapping[str, Any]:
             f"{weights}: is no state dict that torch reads; expected one of arrays alone"
         ) from error
     for key in ("state_dict", "model"):  # as those who train with either library keep it
-        if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
-            found = found[key]
-    if not isinstance(found, Mapping) or not all(isinstance(own, torch.Tensor) for own in found.values()):
+        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
+            loaded = loaded[key]
+    if not isinstance(loaded, Mapping) or not all(
+        isinstance(tensor, torch.Tensor) for tensor in loaded.values()
+    ):
         raise BadWeights(f"{weights}: holds something else than a state dict; save model.state_dict()")
-    return found
+    return loaded
 
 
 def _published_by_torchvision(module: ModuleType, name: str) -> dict[str, Any]:
@@ -165,14 +167,14 @@ def _published_by_torchvision(module: ModuleType, name: str) -> dict[str, Any]:
 
 
 def _published_by_timm(module: ModuleType, name: str) -> dict[str, Any]:
-    told = module.data.resolve_model_data_config(module.create_model(name, pretrained=False))
-    side = int(told["input_size"][1])
+    published = module.data.resolve_model_data_config(module.create_model(name, pretrained=False))
+    side = int(published["input_size"][1])
     return {
         "side": side,
-        "shorter": int(side / float(told["crop_pct"])),
-        "mean": tuple(told["mean"]),
-        "deviation": tuple(told["std"]),
-        "interpolation": str(told["interpolation"]),
+        "shorter": int(side / float(published["crop_pct"])),
+        "mean": tuple(published["mean"]),
+        "deviation": tuple(published["std"]),
+        "interpolation": str(published["interpolation"]),
     }
 
 
@@ -188,8 +190,8 @@ def _input_of_last_layer(model: nn.Module) -> nn.Module:
             self.model = model
             self.taken: list[torch.Tensor] = []
             layers = (torch.nn.Linear, torch.nn.Conv2d)
-            last = [own for own in model.modules() if isinstance(own, layers)][-1]
-            last.register_forward_pre_hook(lambda layer, given: self.taken.append(given[0]))
+            last = [module for module in model.modules() if isinstance(module, layers)][-1]
+            last.register_forward_pre_hook(lambda layer, inputs: self.taken.append(inputs[0]))
 
         def forward(self, squares: torch.Tensor) -> torch.Tensor:
             self.taken.clear()

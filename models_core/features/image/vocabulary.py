@@ -23,7 +23,7 @@ from models_core import storage
 from models_core.features.image import pictures, pyramid
 from models_core.features.image.clusters import Points, k_means, nearest
 from models_core.features.image.descriptors import DESCRIPTORS
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 _KIND = "image-words"
 
@@ -52,17 +52,17 @@ class Vocabulary:
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of settings and centres: counts of two vocabularies never mix."""
-        found = hashlib.sha256(json.dumps([asdict(self.settings), cv2.__version__]).encode())
+        sha256 = hashlib.sha256(json.dumps([asdict(self.settings), cv2.__version__]).encode())
         for centres in self.centres:
-            found.update(centres.tobytes())
-        return found.hexdigest()
+            sha256.update(centres.tobytes())
+        return sha256.hexdigest()
 
     def counts(self, picture: pictures.Picture) -> NDArray[np.uint32]:
         """Words in each of the 4 x 4 cells, all kinds side by side, (16, sum of words). Raises BadPicture."""
-        found = pictures.pixels(picture, self.settings.longer_side)
+        colours = pictures.pixels(picture, self.settings.longer_side)
         kinds = []
         for (describe, _), centres in zip(DESCRIPTORS.values(), self.centres, strict=True):
-            field = describe(found)
+            field = describe(colours)
             words, _ = nearest(field.reshape(-1, field.shape[2]), centres)
             kinds.append(pyramid.count_in_cells(words.reshape(field.shape[:2]), len(centres)))
         return np.hstack(kinds)
@@ -71,11 +71,11 @@ class Vocabulary:
         """Counts with all kinds side by side, (..., sum of words), as one array a kind."""
         return np.split(counts, np.cumsum([len(c) for c in self.centres])[:-1], axis=-1)
 
-    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+    def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
         """Write the codebooks to a new folder (see storage.save)."""
         arrays: dict[str, NDArray[Any]] = dict(zip(DESCRIPTORS, self.centres, strict=True))
         storage.save_model(
-            folder, _KIND, arrays, asdict(self.settings), {"opencv": cv2.__version__} | (facts or {})
+            folder, _KIND, arrays, asdict(self.settings), {"opencv": cv2.__version__} | (metadata or {})
         )
 
     @classmethod
@@ -103,13 +103,13 @@ def learn(
             samples.append(sample)
             progress("sampling pictures", done, len(chosen))
     centres = []
-    for place, (kind, number) in enumerate(zip(DESCRIPTORS, settings.words, strict=True)):
-        points = np.concatenate([sample[place] for sample in samples])
+    for index, (kind, number) in enumerate(zip(DESCRIPTORS, settings.words, strict=True)):
+        points = np.concatenate([sample[index] for sample in samples])
 
-        def tell(done: int, of: int, phase: str = f"clustering {kind}") -> None:
+        def report_progress(done: int, of: int, phase: str = f"clustering {kind}") -> None:
             progress(phase, done, of)
 
-        centres.append(k_means(points, number, seed=settings.seed, progress=tell))
+        centres.append(k_means(points, number, seed=settings.seed, progress=report_progress))
     return Vocabulary(tuple(centres), settings)
 
 
@@ -124,11 +124,11 @@ def _drawn(paths: Iterable[Path], settings: CodebookSettings) -> list[Path]:
 
 def _sample(path: Path, settings: CodebookSettings) -> list[Points]:
     picture = pictures.read_picture(path)
-    found = pictures.pixels(picture, settings.longer_side)
+    colours = pictures.pixels(picture, settings.longer_side)
     sample = []
-    for place, (describe, _) in enumerate(DESCRIPTORS.values()):
-        field = describe(found)
+    for index, (describe, _) in enumerate(DESCRIPTORS.values()):
+        field = describe(colours)
         points = field.reshape(-1, field.shape[2])
-        dice = np.random.default_rng([settings.seed, place, int(picture.digest[:16], 16)])
-        sample.append(points[dice.permutation(len(points))[: settings.points]])
+        rng = np.random.default_rng([settings.seed, index, int(picture.digest[:16], 16)])
+        sample.append(points[rng.permutation(len(points))[: settings.points]])
     return sample

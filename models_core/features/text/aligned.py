@@ -17,7 +17,7 @@ import numpy as np
 
 from models_core.features.text.alignment import TRAINING_STEPS, Translations, caption_pairs, train_alignment
 from models_core.features.text.lemmas import NOUN, VERB, Word
-from models_core.features.text.similarity import WordKernel
+from phrasebox.kernels.similarity import WordKernel
 
 #: Captions of each image as words with their parts of speech.
 Tagged = Sequence[Sequence[Sequence[Word]]]
@@ -45,11 +45,11 @@ def word_classes(images: Tagged) -> Classes:
     total = Counter(word.lemma for word in words)
     tagged = Counter(words)
 
-    def kept(part: str, least: int, share: float) -> dict[str, float]:
+    def retained(part: str, least: int, share: float) -> dict[str, float]:
         counts = {lemma: tagged[Word(lemma, part)] for lemma in sorted(total)}
         return {w: n / total[w] for w, n in counts.items() if n >= least and n >= share * total[w]}
 
-    return Classes(nouns=kept(NOUN, 5, 0.5), verbs=kept(VERB, 25, 0.25))
+    return Classes(nouns=retained(NOUN, 5, 0.5), verbs=retained(VERB, 25, 0.25))
 
 
 def aligned(images: Tagged, *, first: int = TRAINING_STEPS, second: int = TRAINING_STEPS) -> WordKernel:
@@ -59,9 +59,9 @@ def aligned(images: Tagged, *, first: int = TRAINING_STEPS, second: int = TRAINI
     """
     classes = word_classes(images)
     words = sorted({*classes.nouns, *classes.verbs})
-    places = {word: place for place, word in enumerate(words)}
+    places = {word: index for index, word in enumerate(words)}
     vectors = np.zeros((len(words), len(words)))
-    found = 0
+    count = 0
     for part, shares in ((NOUN, classes.nouns), (VERB, classes.verbs)):
         pairs = caption_pairs(
             [[w.lemma for w in caption if w.part == part and w.lemma in shares] for caption in captions]
@@ -69,12 +69,12 @@ def aligned(images: Tagged, *, first: int = TRAINING_STEPS, second: int = TRAINI
         )
         if not pairs:
             continue
-        found += len(pairs)
+        count += len(pairs)
         learned: Translations = train_alignment(pairs, first=first, second=second)
-        own = [places[word] for word in learned.words]
+        columns = [places[word] for word in learned.words]
         weight = np.array([shares[word] for word in learned.words])
-        vectors[np.ix_(own, own)] += weight[:, None] * learned.matrix
-    if not found:
+        vectors[np.ix_(columns, columns)] += weight[:, None] * learned.matrix
+    if not count:
         raise ValueError(
             f"no two captions of one image have a frequent noun or verb each, in {len(images)} images; "
             "alignment needs several captions for each image"

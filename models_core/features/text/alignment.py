@@ -53,17 +53,17 @@ def train_alignment(
     """
     cells = _Cells(pairs)
     translation = 1.0 / cells.partners[cells.source_of_entry]
-    place = 1.0 / cells.lengths_of_place
+    prior = 1.0 / cells.lengths_of_place
     likelihoods: tuple[list[float], list[float]] = ([], [])
     for step in range(first + second):
         second_model = step >= first
-        joint = translation[cells.entry] * place[cells.place]
+        joint = translation[cells.entry] * prior[cells.slot]
         evidence = np.bincount(cells.target_place, joint)
         likelihoods[second_model].append(float(np.log(evidence).sum()))
         joint /= evidence[cells.target_place]
         translation = _shares(joint, cells.entry, cells.source_of_entry)
         if second_model:
-            place = _shares(joint, cells.place, cells.group_of_place)
+            prior = _shares(joint, cells.slot, cells.group_of_place)
     size = len(cells.words)
     matrix = np.zeros((size + 1, size + 1))
     matrix[cells.source_of_entry, cells.target_of_entry] = translation
@@ -77,15 +77,15 @@ class _Cells:
     """
 
     def __init__(self, pairs: Sequence[tuple[_Sentence, _Sentence]]) -> None:
-        kept = [(source, target) for source, target in pairs if source and target]
-        if not kept:
+        usable = [(source, target) for source, target in pairs if source and target]
+        if not usable:
             raise ValueError(
                 f"none of {len(pairs)} pairs of captions has words on both sides; alignment needs such pairs"
             )
-        self.words = tuple(sorted({word for pair in kept for side in pair for word in side}))
+        self.words = tuple(sorted({word for pair in usable for side in pair for word in side}))
         number = {word: n for n, word in enumerate(self.words, start=1)}
-        sources = [np.array([0, *(number[w] for w in source)], dtype=np.int64) for source, _ in kept]
-        targets = [np.array([number[w] for w in target], dtype=np.int64) for _, target in kept]
+        sources = [np.array([0, *(number[w] for w in source)], dtype=np.int64) for source, _ in usable]
+        targets = [np.array([number[w] for w in target], dtype=np.int64) for _, target in usable]
         shapes: dict[tuple[int, int], _Integers] = {}
         spans = []  # (source length with the empty word, group (j, l, m)) of each place
         places = groups = 0
@@ -98,7 +98,7 @@ class _Cells:
             places, groups = places + long * m, groups + m
         self.lengths_of_place: _Floats = np.concatenate([length for length, _ in spans]).astype(np.float64)
         self.group_of_place: _Integers = np.concatenate([group for _, group in spans])
-        self.place: _Integers = np.concatenate(
+        self.slot: _Integers = np.concatenate(
             [shapes[len(s), len(t)] for s, t in zip(sources, targets, strict=True)]
         )
         lengths = np.repeat([len(s) for s in sources], [len(t) for t in targets])

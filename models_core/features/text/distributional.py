@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 from scipy import sparse
 
-from models_core.features.text.similarity import WordKernel
+from phrasebox.kernels.similarity import WordKernel
 
 #: How often a word has to appear.
 _LEAST = 5
@@ -53,16 +53,21 @@ def information(
     """Eq. 24, shape (words, contexts). Every word and context must appear in a sentence."""
     has_context, has_word = _incidence(sentences, contexts), _incidence(sentences, words)
     both = (has_word.T @ has_context).tocoo()
-    one, other = has_word.sum(axis=0), has_context.sum(axis=0)
-    values = np.log2(both.data * len(sentences) / (one[both.row] * other[both.col]))
+    first, second = has_word.sum(axis=0), has_context.sum(axis=0)
+    values = np.log2(both.data * len(sentences) / (first[both.row] * second[both.col]))
     itself = np.asarray(words, dtype=object)[both.row] == np.asarray(contexts, dtype=object)[both.col]
-    kept = (values > 0) & ~itself
-    return sparse.csr_array((values[kept], (both.row[kept], both.col[kept])), shape=both.shape)
+    retained = (values > 0) & ~itself
+    return sparse.csr_array((values[retained], (both.row[retained], both.col[retained])), shape=both.shape)
 
 
 def _incidence(sentences: Sequence[Sequence[str]], words: Sequence[str]) -> sparse.csc_array:
     """Which sentence has which word, shape (sentences, words), float64 of 0 and 1."""
-    places = {word: place for place, word in enumerate(words)}
-    found = [(row, places[word]) for row, own in enumerate(sentences) for word in set(own) if word in places]
-    rows, columns = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    places = {word: index for index, word in enumerate(words)}
+    cells = [
+        (row, places[word])
+        for row, sentence in enumerate(sentences)
+        for word in set(sentence)
+        if word in places
+    ]
+    rows, columns = np.array(cells, dtype=np.int64).reshape(-1, 2).T
     return sparse.csc_array((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(words)))

@@ -30,7 +30,7 @@ from pydantic import Field
 from models_core.checked_fields import check_fields
 from models_core.features.text.mixture_steps import LEAST_POSTERIOR
 from models_core.features.text.mixtures import WordMixture
-from models_core.threads import cores, for_each
+from phrasebox.threads import cores, for_each
 
 FisherBlock = NDArray[np.float32]
 
@@ -115,9 +115,9 @@ class FisherVectors:
                 "expected numbers of words, shape (rows,)"
             )
         if words.size and not (0 <= words.min() and words.max() < len(vectors)):
-            wrong = int(np.flatnonzero((words < 0) | (words >= len(vectors)))[0])
+            invalid = int(np.flatnonzero((words < 0) | (words >= len(vectors)))[0])
             raise ValueError(
-                f"row {wrong} (counted from 0) is word {words[wrong]}; expected 0 to {len(vectors) - 1}"
+                f"row {invalid} (counted from 0) is word {words[invalid]}; expected 0 to {len(vectors) - 1}"
             )
         return self._of_words(words, vectors, begin, end, step)
 
@@ -129,7 +129,7 @@ class FisherVectors:
         end: NDArray[np.intp],
         step: int,
     ) -> Iterator[FisherBlock]:
-        vectors, posteriors = _plain(vectors), self.mixture.posteriors(vectors)
+        vectors, posteriors = _double_array(vectors), self.mixture.posteriors(vectors)
         for start in range(0, len(begin), step):
             part = slice(start, start + step)
             yield self._block(vectors, posteriors, words, begin[part], end[part])
@@ -138,14 +138,14 @@ class FisherVectors:
         self, values: NDArray[Any], begin: NDArray[np.intp], end: NDArray[np.intp], step: int
     ) -> Iterator[FisherBlock]:
         for start in range(0, len(begin), step):
-            own = slice(start, start + step)
-            counts = end[own] - begin[own]
+            part = slice(start, start + step)
+            counts = end[part] - begin[part]
             until = np.cumsum(counts)
             # The places of the block's rows, one phrase after the other.
-            places = np.arange(counts.sum()) + np.repeat(begin[own] - until + counts, counts)
-            found = _plain(values[places])
-            posteriors = self.mixture.posteriors(found)
-            yield self._block(found, posteriors, np.arange(len(found)), until - counts, until)
+            places = np.arange(counts.sum()) + np.repeat(begin[part] - until + counts, counts)
+            vectors = _double_array(values[places])
+            posteriors = self.mixture.posteriors(vectors)
+            yield self._block(vectors, posteriors, np.arange(len(vectors)), until - counts, until)
 
     def _block(
         self,
@@ -156,10 +156,10 @@ class FisherVectors:
         end: NDArray[np.intp],
     ) -> FisherBlock:
         """Vectors of a block; its words' vectors and posteriors are known."""
-        found = self.mixture.parameters_
-        root = np.sqrt(found.weights)[:, None]
-        second = np.where(found.laplacian, 1.0, np.sqrt(0.5)) / root
-        shape = (found.locations, 1 / found.scales, found.laplacian)
+        parameters = self.mixture.parameters_
+        root = np.sqrt(parameters.weights)[:, None]
+        second = np.where(parameters.laplacian, 1.0, np.sqrt(0.5)) / root
+        shape = (parameters.locations, 1 / parameters.scales, parameters.laplacian)
         factors = (np.broadcast_to(1 / root, second.shape).copy(), second)
         how = (self.settings.power, self.settings.normalised)
         out = np.zeros((len(begin), self.size), np.float32)
@@ -191,7 +191,7 @@ def wordless(begin: ArrayLike, end: ArrayLike) -> int:
     return int(np.count_nonzero(np.asarray(begin) == np.asarray(end)))
 
 
-def _plain(vectors: NDArray[Any]) -> NDArray[Any]:
+def _double_array(vectors: NDArray[Any]) -> NDArray[Any]:
     """In single or double precision, which is what compiled code takes."""
     return np.asarray(vectors, np.float64 if vectors.dtype == np.float64 else np.float32)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from models_core.features.text.hanta import english_tagger
-from models_core.features.text.stopwords import STOP_WORDS
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.stopwords import STOP_WORDS
+from phrasebox.text.tokens import tokenise
 
 NOUN, VERB, OTHER_PART = "noun", "verb", ""
 
@@ -67,8 +67,8 @@ class Lemmatiser:
         else:
             lemmas = lemmatised.lower().split()
             pairs = [
-                Word(lemma, OTHER_PART if place is None else _part(tokens[place], lemma, tagged[place][1]))
-                for lemma, place in zip(lemmas, joined(tokens, lemmas), strict=True)
+                Word(lemma, OTHER_PART if index is None else _part(tokens[index], lemma, tagged[index][1]))
+                for lemma, index in zip(lemmas, joined(tokens, lemmas), strict=True)
             ]
         return tuple(word for word in pairs if carries_content(word.lemma))
 
@@ -84,8 +84,8 @@ class Lemmatiser:
         if not tokens:
             return []
         # A capital tells names from nouns, but not at the start of a sentence.
-        shown = [token if place else token.lower() for place, token in enumerate(tokens)]
-        seen = [t if len(t) <= _LONGEST_WORD else "?" for t in shown]
+        spelled = [token if index else token.lower() for index, token in enumerate(tokens)]
+        seen = [t if len(t) <= _LONGEST_WORD else "?" for t in spelled]
         tags = self._hanta.tag_sent(seen, taglevel=0)
         parts = {"N": NOUN, "V": VERB}
         return [
@@ -113,7 +113,7 @@ def joined(tokens: Sequence[str], lemmas: Sequence[str]) -> list[int | None]:
     for i, row in enumerate(alike):
         for j, value in enumerate(row):
             best[i + 1][j + 1] = max(best[i][j] + value, best[i][j + 1], best[i + 1][j])
-    found: list[int | None] = [None] * len(lemmas)
+    indices: list[int | None] = [None] * len(lemmas)
     i, j = len(tokens), len(lemmas)
     while i and j:
         if best[i][j] == best[i - 1][j]:
@@ -122,8 +122,8 @@ def joined(tokens: Sequence[str], lemmas: Sequence[str]) -> list[int | None]:
             j -= 1
         else:
             i, j = i - 1, j - 1
-            found[j] = i
-    return found
+            indices[j] = i
+    return indices
 
 
 def _likeness(token: str, lemma: str) -> float:

@@ -19,8 +19,8 @@ from math import log
 import numpy as np
 from scipy import sparse
 
-from models_core.features.text.similarity import WordKernel
 from models_core.features.text.wordnet import WordNet
+from phrasebox.kernels.similarity import WordKernel
 
 
 class Lin:
@@ -52,16 +52,16 @@ class Lin:
     def ancestors(self, offset: int) -> frozenset[int]:
         """A synset and all its hypernyms, direct and inherited."""
         if offset not in self._above:
-            own = self._wordnet.synset(offset).hypernyms
-            self._above[offset] = frozenset((offset,)).union(*(self.ancestors(above) for above in own))
+            hypernyms = self._wordnet.synset(offset).hypernyms
+            self._above[offset] = frozenset((offset,)).union(*(self.ancestors(above) for above in hypernyms))
         return self._above[offset]
 
-    def similarity(self, one: str, other: str) -> float:
+    def similarity(self, first: str, second: str) -> float:
         """Eq. 22 of two words' first senses, in [0, 1]; 0 where nothing but a sure synset is above both.
 
         Raises KeyError where WordNet or the corpus lacks a word.
         """
-        s, t = self.senses[one], self.senses[other]
+        s, t = self.senses[first], self.senses[second]
         if s == t:
             return 1.0
         common = self.ancestors(s) & self.ancestors(t)

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.threads import for_each
+from phrasebox.threads import for_each
 
 Doubles = NDArray[np.float64]
 #: What components are: Gaussians, Laplacians, or either in each dimension.
@@ -88,20 +88,20 @@ def rank_edges(sample: Doubles, bins: int) -> Doubles:
     return np.ascontiguousarray(columns[:, places])
 
 
-def log_joint(rows: Doubles, found: MixtureParameters) -> Doubles:
+def log_joint(rows: Doubles, parameters: MixtureParameters) -> Doubles:
     """log of weight times density of each row under each component, shape (rows, components).
 
     Rows are best near 0, since squares are multiplied out. Call inside `one_blas_thread`.
     """
-    inverse = 1 / found.scales
-    precision = np.where(found.laplacian, 0, inverse**2)
-    slopes = np.where(found.laplacian, inverse, 0)
-    constant = np.log(found.weights) - np.where(
-        found.laplacian, np.log(2 * found.scales), np.log(found.scales) + np.log(2 * np.pi) / 2
+    inverse = 1 / parameters.scales
+    precision = np.where(parameters.laplacian, 0, inverse**2)
+    slopes = np.where(parameters.laplacian, inverse, 0)
+    constant = np.log(parameters.weights) - np.where(
+        parameters.laplacian, np.log(2 * parameters.scales), np.log(parameters.scales) + np.log(2 * np.pi) / 2
     ).sum(axis=1)
-    shifted = found.locations * precision
-    constant -= (found.locations * shifted).sum(axis=1) / 2
-    any_gaussian, any_laplacian = not found.laplacian.all(), found.laplacian.any()
+    shifted = parameters.locations * precision
+    constant -= (parameters.locations * shifted).sum(axis=1) / 2
+    any_gaussian, any_laplacian = not parameters.laplacian.all(), parameters.laplacian.any()
     joint = np.empty((len(rows), len(constant)))
 
     def fill(start: int) -> None:
@@ -112,7 +112,7 @@ def log_joint(rows: Doubles, found: MixtureParameters) -> Doubles:
             out += block @ shifted.T
             out -= (block**2 @ precision.T) / 2
         if any_laplacian:
-            _subtract_deviations(block, found.locations, slopes, out)
+            _subtract_deviations(block, parameters.locations, slopes, out)
 
     for_each(fill, range(0, len(rows), _ROWS))
     return joint
@@ -182,13 +182,13 @@ def _count(columns, edges, posteriors, inside, inside_first):  # type: ignore[no
     `columns` has shape (dimensions, rows). Bin j has the values from edge j - 1 on that are below edge j.
     """
     for d in range(columns.shape[0]):
-        own, column, sums, first_sums = edges[d], columns[d], inside[d], inside_first[d]
+        edge, column, sums, first_sums = edges[d], columns[d], inside[d], inside_first[d]
         for n in range(column.shape[0]):
-            value, low, left = column[n], 0, own.shape[0]
+            value, low, left = column[n], 0, edge.shape[0]
             # Halves without a branch, which the processor would guess wrong every other time.
             while left > 0:
                 half = (left + 1) // 2
-                low += half if own[low + half - 1] <= value else 0
+                low += half if edge[low + half - 1] <= value else 0
                 left -= half
             total, first, shares = sums[low], first_sums[low], posteriors[n]
             for k in range(shares.shape[0]):

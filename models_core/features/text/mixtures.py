@@ -31,7 +31,7 @@ from models_core.features.text.mixture_steps import (
     rank_edges,
 )
 from models_core.phase_cache import PhaseProgress, no_progress
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 #: Rows that are held in double precision at a time.
 _BLOCK = 4096
@@ -113,20 +113,20 @@ class WordMixture:
             for block, often in data:
                 owner = nearest(block.astype(np.float32), centres)[0]
                 sums.add(block, np.eye(len(centres))[owner] * often[:, None])
-            found = new_parameters(sums, none, least, settings.family)
+            parameters = new_parameters(sums, none, least, settings.family)
             curve: list[float] = []
             for done in range(1, settings.passes + 1):
                 sums, total = ComponentSums(*shape, edges), 0.0
                 for block, often in data:
-                    shares, likelihoods = posteriors_of(log_joint(block, found))
+                    shares, likelihoods = posteriors_of(log_joint(block, parameters))
                     total += float(often @ likelihoods)
                     sums.add(block, shares * often[:, None])
-                found = new_parameters(sums, found, least, settings.family)
+                parameters = new_parameters(sums, parameters, least, settings.family)
                 curve.append(total / data.total)
                 progress("mixture", done, settings.passes)
                 if done > 1 and curve[-1] - curve[-2] <= settings.tolerance * abs(curve[-2]):
                     break
-        self.parameters_ = replace(found, locations=found.locations + data.centre)
+        self.parameters_ = replace(parameters, locations=parameters.locations + data.centre)
         self.curve_ = np.array(curve)
         return self
 
@@ -135,11 +135,11 @@ class WordMixture:
 
         Raises ValueError for another width or a number that is not finite.
         """
-        return np.concatenate([found for found, _ in self._expected(rows)])
+        return np.concatenate([posteriors for posteriors, _ in self._expected(rows)])
 
     def log_likelihoods(self, rows: NDArray[Any]) -> Doubles:
         """log p of each of rows, shape (rows, dimensions); shape (rows,). Raises as `posteriors` does."""
-        return np.concatenate([found for _, found in self._expected(rows)])
+        return np.concatenate([likelihoods for _, likelihoods in self._expected(rows)])
 
     def _expected(self, rows: NDArray[Any]) -> Iterator[tuple[Doubles, Doubles]]:
         """Posteriors and log-likelihoods, block by block; one block, of no rows, where there is none."""
@@ -158,12 +158,12 @@ class WordMixture:
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """What was learned, and settings that fit JSON; `from_state` takes both."""
-        found = self.parameters_
+        parameters = self.parameters_
         arrays: dict[str, NDArray[Any]] = {
-            "weights": found.weights,
-            "locations": found.locations,
-            "scales": found.scales,
-            "laplacian": found.laplacian,
+            "weights": parameters.weights,
+            "locations": parameters.locations,
+            "scales": parameters.scales,
+            "laplacian": parameters.laplacian,
             "curve": self.curve_,
         }
         return arrays, asdict(self.settings)
@@ -171,11 +171,11 @@ class WordMixture:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> WordMixture:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(MixtureSettings(**settings))
+        restored = cls(MixtureSettings(**settings))
         names = ("weights", "locations", "scales", "laplacian")
-        found.parameters_ = MixtureParameters(*(np.asarray(arrays[name]) for name in names))
-        found.curve_ = np.asarray(arrays["curve"])
-        return found
+        restored.parameters_ = MixtureParameters(*(np.asarray(arrays[name]) for name in names))
+        restored.curve_ = np.asarray(arrays["curve"])
+        return restored
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +204,10 @@ class _Rows:
                 )
             bad = np.flatnonzero(~(np.isfinite(counts) & (counts >= 0)))
             if len(bad) or not counts.any():
-                found = (
+                columns = (
                     f"row {bad[0]} (counted from 0) counts {counts[bad[0]]}" if len(bad) else "no row counts"
                 )
-                raise ValueError(f"{found}; expected 0 or more, of some rows more")
+                raise ValueError(f"{columns}; expected 0 or more, of some rows more")
         data = cls(rows, counts, 0.0, np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
         total, first = 0.0, data.centre
         for block, often in data:
@@ -235,12 +235,12 @@ class _Rows:
 
 def _finite(block: NDArray[Any], start: int) -> Doubles:
     """The block in double precision; raises ValueError where a number is not finite."""
-    found = np.asarray(block, float)
+    checked = np.asarray(block, float)
     # A sum is finite only where all numbers are, save for huge ones.
-    if not np.isfinite(found.sum()) and not np.isfinite(found).all():
-        row, column = np.argwhere(~np.isfinite(found))[0]
+    if not np.isfinite(checked.sum()) and not np.isfinite(checked).all():
+        row, column = np.argwhere(~np.isfinite(checked))[0]
         raise ValueError(
-            f"word vectors: row {row + start}, column {column} (counted from 0) is {found[row, column]}; "
+            f"word vectors: row {row + start}, column {column} (counted from 0) is {checked[row, column]}; "
             "expected finite numbers"
         )
-    return found
+    return checked

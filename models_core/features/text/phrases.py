@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.features.text.tokens import plain_words
+from phrasebox.text.tokens import plain_words
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -96,14 +96,18 @@ class PhraseRows:
 
     def __getitem__(self, chosen: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """The rows at these places, shape (rows, numbers); each phrase among them is described once."""
-        own, rows = np.unique(self.phrase_of[chosen], return_inverse=True)
-        begin, end = self.begin[own], self.end[own]
+        distinct, rows = np.unique(self.phrase_of[chosen], return_inverse=True)
+        begin, end = self.begin[distinct], self.end[distinct]
         counts = end - begin
         until = np.cumsum(counts)
         places = np.arange(counts.sum()) + np.repeat(begin - until + counts, counts)
         used, numbers = np.unique(self.words[places], return_inverse=True)
-        found = self.describe(numbers.ravel(), until - counts, until, self.vectors[used])
-        return found if len(own) == len(rows) and (rows == np.arange(len(rows))).all() else found[rows]
+        described = self.describe(numbers.ravel(), until - counts, until, self.vectors[used])
+        return (
+            described
+            if len(distinct) == len(rows) and (rows == np.arange(len(rows))).all()
+            else described[rows]
+        )
 
 
 def numbered_phrases(
@@ -116,9 +120,9 @@ def numbered_phrases(
     number: dict[tuple[str, ...], int] = {}
     phrase_of = np.asarray([number.setdefault(tuple(words), len(number)) for words in phrases], np.intp)
     known = [[number_of[word] for word in words if word in number_of] for words in number]
-    end = np.cumsum([len(own) for own in known], dtype=np.intp)
-    flat = np.asarray([word for own in known for word in own], np.intp)
-    begin = end - np.asarray([len(own) for own in known], np.intp)
+    end = np.cumsum([len(phrase_words) for phrase_words in known], dtype=np.intp)
+    flat = np.asarray([word for phrase_words in known for word in phrase_words], np.intp)
+    begin = end - np.asarray([len(phrase_words) for phrase_words in known], np.intp)
     return phrase_of, flat, begin, end
 
 

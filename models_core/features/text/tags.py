@@ -85,7 +85,7 @@ def tags_in_caption(
     for word in words:
         number += any(map(str.isalnum, word.lemma))
         places.append(number)
-    found: list[TagPlace] = []
+    tag_places: list[TagPlace] = []
     for start, end in ((0, len(words)),) if phrases is None else phrases:
         row: list[str] = []
         for at in range(start, end):
@@ -96,10 +96,10 @@ def tags_in_caption(
             row.append(words[at].lemma)
             location = places[at] / number if locations is None else locations[at]
             if joins:
-                before = found.pop().location
+                before = tag_places.pop().location
                 location = location if locations is None else min(before, location)
-            found.append(TagPlace(" ".join(row) if joins else words[at].lemma, location))
-    return tuple(found)
+            tag_places.append(TagPlace(" ".join(row) if joins else words[at].lemma, location))
+    return tuple(tag_places)
 
 
 def tree_locations(heads: Sequence[int]) -> tuple[float, ...]:
@@ -133,9 +133,9 @@ def ranked_tags(captions: Iterable[Iterable[TagPlace]], alpha: float) -> list[tu
     times: Counter[str] = Counter()
     first: dict[str, float] = {}
     for caption in captions:
-        for one in caption:
-            times[one.tag] += 1
-            first[one.tag] = min(one.location, first.get(one.tag, 1.0))
+        for place_of_tag in caption:
+            times[place_of_tag.tag] += 1
+            first[place_of_tag.tag] = min(place_of_tag.location, first.get(place_of_tag.tag, 1.0))
     nouns = times.total()
     scores = {
         tag: round(alpha * times[tag] / nouns + (1 - alpha) * (1 - location), _DIGITS)

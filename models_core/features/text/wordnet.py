@@ -71,8 +71,8 @@ class WordNet:
 
         Exceptions ("geese") come before detached endings ("dogs"). Empty for unknown words.
         """
-        asked = word.lower().replace("_", " ")
-        forms = (asked, *self._exceptions.get(asked, ()), *singulars(asked))
+        spelling = word.lower().replace("_", " ")
+        forms = (spelling, *self._exceptions.get(spelling, ()), *singulars(spelling))
         return tuple(dict.fromkeys(form for form in forms if form in self._index))
 
     def senses(self, word: str) -> tuple[Synset, ...]:
@@ -93,22 +93,22 @@ class WordNet:
 
     @cached_property
     def _index(self) -> dict[str, tuple[int, ...]]:
-        found: dict[str, tuple[int, ...]] = {}
+        index: dict[str, tuple[int, ...]] = {}
         with (self.folder / "index.noun").open(encoding="utf-8") as lines:
             for line in lines:
                 if line.startswith(" "):  # the licence
                     continue
                 fields = line.split()
-                found[fields[0].replace("_", " ")] = tuple(map(int, fields[-int(fields[2]) :]))
-        return found
+                index[fields[0].replace("_", " ")] = tuple(map(int, fields[-int(fields[2]) :]))
+        return index
 
     @cached_property
     def _exceptions(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
+        exceptions: dict[str, tuple[str, ...]] = {}
         for line in (self.folder / "noun.exc").read_text("utf-8").splitlines():
             plural, *bases = (form.replace("_", " ") for form in line.split())
-            found[plural] = tuple(bases)
-        return found
+            exceptions[plural] = tuple(bases)
+        return exceptions
 
     def _read(self, offset: int) -> Synset:
         with (self.folder / "data.noun").open("rb") as data:

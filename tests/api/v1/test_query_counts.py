@@ -117,7 +117,7 @@ def grow(first: int, end: int) -> None:
     people = Account.objects.bulk_create(Account(username=f"person-{n}") for n in range(first, end))
     AuditEntry.objects.bulk_create(AuditEntry(actor=one, act="sign_in", about={}) for one in people)
     AlarmSubscription.objects.bulk_create(
-        AlarmSubscription(account=owner, campaign=each, language="en", origin="x") for each in campaigns
+        AlarmSubscription(account=owner, campaign=each, language="en") for each in campaigns
     )
 
     looked_at(one, first, end)

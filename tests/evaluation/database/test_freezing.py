@@ -11,16 +11,16 @@ from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 
 from annotation.common.operations import OperationContext
-from annotation.common.registry import UnknownName
 from annotation.models import Image
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.relevance.qrels import freeze_pairs
 from evaluation.selectors import names_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.judgments.relevance import RelevanceChoice
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.qrels import freeze_pairs
 from tests.evaluation.database.conftest import said
 
 #: Originals are relevant only where they were judged so.

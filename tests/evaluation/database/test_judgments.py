@@ -15,16 +15,10 @@ from django.db.models.functions import Cast
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import OperationContext
-from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_corpus, import_records
-from annotation.formats.base import FormatError
 from annotation.models import Caption, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.agreement.summary import Resampling, agreement_within
-from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
-from evaluation.relevance.qrels import freeze_pairs
-from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.reproduction.conventions import CHOSEN_CONVENTIONS
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import cells_of
@@ -38,6 +32,12 @@ from evaluation.services.judgments.importing import (
     store_judgments,
 )
 from evaluation.services.judgments.relevance import RelevanceChoice
+from phrasebox.agreement.summary import Resampling, agreement_within
+from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
+from phrasebox.registry import UnknownName
+from phrasebox.relevance.qrels import freeze_pairs
+from phrasebox.relevance.scales import VOTE_SCALE
+from phrasebox.text_files import FormatError
 from tests.evaluation.database.conftest import said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 

@@ -20,13 +20,13 @@ from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.scoring import Scored, score, score_against_first, score_folds
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.models import QrelsRow, QrelsSnapshot, Run
-from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
+from phrasebox.relevance.scales import VOTE_SCALE
 from tests.evaluation.database.conftest import matrix_file, said
 
 #: Originals are relevant only where they were judged so.

@@ -14,11 +14,11 @@ from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import score_against_first
 from evaluation.comparison.subsets import subset_named
-from evaluation.metrics.protocols import both_directions, over_folds, select
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.runs.files import RunImport, import_run
-from models_core.scoring.tiles import Dense
+from phrasebox.metrics.protocols import both_directions, over_folds, select
+from phrasebox.scoring.tiles import Dense
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db

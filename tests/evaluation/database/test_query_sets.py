@@ -15,8 +15,7 @@ from annotation.common.operations import OperationContext
 from evaluation.comparison.ranked_runs import pool_of
 from evaluation.comparison.scoring import score
 from evaluation.models import Batch, QrelsSnapshot, Run
-from evaluation.relevance.pair_tasks import pair_tasks
-from evaluation.relevance.pairs import JudgedPair
+from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -30,6 +29,7 @@ from evaluation.services.judgments.importing import (
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
+from phrasebox.relevance.pairs import JudgedPair
 from tests.evaluation.database.conftest import matrix_file, said
 from tests.factories import a_corpus, an_image
 

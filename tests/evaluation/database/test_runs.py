@@ -12,11 +12,11 @@ from django.core.management import CommandError
 from safetensors.numpy import save_file
 
 from annotation.common.operations import OperationContext
-from evaluation.formats.trec import read_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import names_of, rankings_of, run_named
 from evaluation.services.runs.files import RunImport, import_run
-from models_core.scoring.ranking import positions
+from phrasebox.formats.trec import read_run
+from phrasebox.scoring.ranking import positions
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
@@ -207,8 +207,8 @@ def test_embeddings_rank_as_their_products_do(
     cosine: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("models_core.scoring.tiles._PRODUCT_ROWS", 2)
-    monkeypatch.setattr("models_core.scoring.tiles._PRODUCT_COLUMNS", 2)
+    monkeypatch.setattr("phrasebox.scoring.tiles._PRODUCT_ROWS", 2)
+    monkeypatch.setattr("phrasebox.scoring.tiles._PRODUCT_COLUMNS", 2)
     files = embedding_files(tmp_path, kind, embedded)
     arguments = ["--corpus", corpus, "--format", "embeddings", "--direction", direction, "--depth", 3]
     said("import_run", "e", *files, *arguments, *([] if cosine else ["--inner-products"]))

@@ -15,11 +15,11 @@ from django.core.management import CommandError
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.formats.figure_basis import basis_from_dict, differences
-from evaluation.metrics.captioning import bleu, cider_d, rouge_l
-from evaluation.metrics.overlap import words
-from evaluation.metrics.ptb import ptb_words
+from phrasebox.metrics.captioning import bleu, cider_d, rouge_l
+from phrasebox.metrics.overlap import words
+from phrasebox.metrics.ptb import ptb_words
 from tests.evaluation.database.conftest import said
-from tests.evaluation.metrics.conftest import stand_in  # noqa: F401
+from tests.phrasebox.metrics.conftest import stand_in  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 

@@ -17,21 +17,21 @@ from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import DEFAULT_MEASURES, score, score_against_first
-from evaluation.metrics import METRICS
-from evaluation.metrics.judged import from_qrels
-from evaluation.metrics.ranked import from_scores
-from evaluation.metrics.ranking import success
-from evaluation.metrics.scoring import evaluate
-from evaluation.metrics.table import Measure
-from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
-from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.randomisation import of_mean, of_median
-from evaluation.significance.tables import holm
+from phrasebox.metrics import METRICS
+from phrasebox.metrics.judgments import from_qrels
+from phrasebox.metrics.ranked import from_scores
+from phrasebox.metrics.ranking import success
+from phrasebox.metrics.scoring import evaluate
+from phrasebox.metrics.table import Measure
+from phrasebox.relevance.scales import VOTE_SCALE
+from phrasebox.significance.mcnemar_test import mcnemar
+from phrasebox.significance.randomisation import of_mean, of_median
+from phrasebox.significance.tables import holm
 from tests.evaluation.database.conftest import matrix_file, said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 

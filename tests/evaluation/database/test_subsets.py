@@ -12,7 +12,6 @@ import pytrec_eval
 from django.core.management import CommandError
 
 from annotation.common.operations import OperationContext
-from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -21,7 +20,6 @@ from evaluation.comparison.inspection import values_of
 from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.scoring import score, score_against_first
 from evaluation.comparison.subsets import Subset, subset_named
-from evaluation.formats.trec import read_run
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run
 from evaluation.selectors import names_of, run_named, snapshot_named, stored_queries
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
@@ -29,6 +27,8 @@ from evaluation.services.judgments.importing import JudgmentsImport, import_judg
 from evaluation.services.reports import building
 from evaluation.services.reports.building import outdated
 from evaluation.services.runs.files import BREAK, RunImport, import_run, write_run_file
+from phrasebox.formats.trec import read_run
+from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,6 @@ from annotation.moderation import discarding, reopening
 from annotation.protocol.questions import Answer
 from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
-from evaluation.pooling.active import NextPairs
 from evaluation.services.batches import rounds
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import check_known, launch
@@ -30,6 +29,7 @@ from evaluation.services.batches.rounds import STABLE, ask_next_round
 from evaluation.services.batches.scheduler import ROUND_CHECK_INTERVAL
 from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
+from phrasebox.pooling.active import NextPairs
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
 from tests.sizes import usually_on

@@ -15,7 +15,6 @@ from PIL import Image
 
 from annotation import jobs
 from annotation.datasets.importing import import_records
-from annotation.formats.base import FormatError
 from annotation.jobs import JobError
 from annotation.models import Job
 from annotation.protocol.terms import (
@@ -32,6 +31,7 @@ from evaluation.services.features import regions
 from evaluation.services.features.regions import REGION_METHODS, RegionsRequest, extract_regions
 from evaluation.services.features.store import feature_set, feature_sets
 from models_core.features.image.proposals import grid
+from phrasebox.text_files import FormatError
 from tests.evaluation.database.conftest import said
 from tests.factories import put_on_server
 from tests.models_core.features.image.networks import colours

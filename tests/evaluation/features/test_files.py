@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save_file
 
-from annotation.formats.base import FormatError
 from evaluation.formats import feature_files
 from evaluation.formats.feature_files import open_features
+from phrasebox.text_files import FormatError
 
 IDS = [f"{number}.jpg" for number in range(11)]
 ROWS = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)

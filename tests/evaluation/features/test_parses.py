@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.features import parses
 from evaluation.services.features.parses import import_parses, parses_of, stored_parses
-from models_core.features.text.tokens import tokenise
+from phrasebox.registry import UnknownName
+from phrasebox.text.tokens import tokenise
+from phrasebox.text_files import FormatError
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db

@@ -19,7 +19,6 @@ from gensim.models.fasttext import save_facebook_model  # type: ignore[import-un
 from safetensors.numpy import save_file
 
 from annotation.datasets.importing import import_records
-from annotation.formats.base import FormatError
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.formats import fasttext_models, feature_files, word_vectors
@@ -29,6 +28,7 @@ from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.features.word_training import WordTraining, train_word_vectors
+from phrasebox.text_files import FormatError
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples

@@ -16,9 +16,7 @@ from django.core.management import CommandError
 from PIL import Image
 
 from annotation import jobs
-from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_records
-from annotation.formats.base import FormatError
 from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import System
@@ -28,6 +26,8 @@ from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.systems.training import system_named
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.factories import put_on_server

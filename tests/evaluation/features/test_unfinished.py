@@ -18,7 +18,6 @@ from PIL import Image
 
 from annotation import jobs
 from annotation.common.locks import Busy
-from annotation.common.registry import UnknownName
 from annotation.datasets.deleting import CorpusInUse, delete_corpus
 from annotation.datasets.importing import import_records
 from annotation.models import AuditEntry, Corpus, Job
@@ -35,6 +34,7 @@ from evaluation.services.stored import InUse
 from evaluation.services.systems import training
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.systems.folders import training_folder
+from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import said
 from tests.evaluation.features.test_parses import sentence
 from tests.evaluation.features.test_parses import written as parses_written

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError
 
-from annotation.common.registry import UnknownName
-from annotation.formats.base import FormatError
 from annotation.models import Corpus, Job
 from evaluation.models import System
 from evaluation.services.common import ImportRefused
 from evaluation.services.weak import collections
 from evaluation.services.weak.collections import import_collection, weak_collection, weak_collections
+from phrasebox.registry import UnknownName
+from phrasebox.text_files import FormatError
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors

@@ -10,15 +10,15 @@ from xml.etree import ElementTree
 import pytest
 
 from annotation.figures.style import COLOURED, short, system_look
-from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of
 from evaluation.report_data.orders import orders_of
+from phrasebox.agreement.summary import Resampling
+from phrasebox.relevance.pairs import JudgedPair
 from tests.evaluation.reporting.made import a_direction
 from tests.sizes import THOROUGH
 from tests.web.test_colours import contrast, rgb, tokens

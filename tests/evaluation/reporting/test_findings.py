@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.agreement.coefficients import cohen
-from evaluation.agreement.estimates import AgreementError, Bootstrap
-from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement
-from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import as_csv, as_latex, as_text
-from evaluation.metrics.scoring import Score
-from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data import tables
 from evaluation.report_data.directions import (
     BINS,
@@ -34,6 +28,12 @@ from evaluation.report_data.directions import (
 from evaluation.report_data.judging import MOST_COLUMNS, MOST_ROWS, judging_of
 from evaluation.report_data.orders import orders_of
 from evaluation.reporting.document import ReportDocument, changed_inputs, sections_of
+from phrasebox.agreement.coefficients import cohen
+from phrasebox.agreement.estimates import AgreementError, Bootstrap
+from phrasebox.agreement.summary import Resampling
+from phrasebox.formats import JUDGMENT_FORMATS
+from phrasebox.metrics.scoring import Score
+from phrasebox.relevance.pairs import JudgedPair
 from tests.evaluation.reporting.made import a_direction
 
 DRAWS = Bootstrap(range(40), 200)

@@ -15,13 +15,13 @@ import pytest
 from django.core.management import call_command
 from scipy.stats import rankdata
 
-from annotation.formats.base import FormatError
 from evaluation.reproduction import report as room
 from evaluation.reproduction.cells import PrintedCell, tally
 from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN_CONVENTIONS, Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.printed_systems import AUTOMATIC, HUMAN, PRINTED_SYSTEMS
 from evaluation.reproduction.report import FAMILIES, ReproductionReport
+from phrasebox.text_files import FormatError
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 SERVICE = "evaluation.services.hodosh"

@@ -20,7 +20,7 @@ from annotation.protocol.terms import (
 )
 from evaluation.selectors import names_of
 from evaluation.services.features.importing import FeatureImport, import_features
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.tokens import tokenise
 from tests.evaluation.database.conftest import said
 
 THINGS = ("dog", "man", "boat", "tree", "horse", "ball")

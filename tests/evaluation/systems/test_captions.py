@@ -25,11 +25,11 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
-from evaluation.formats.candidate_captions import read_candidates
 from evaluation.models import Batch, CaptionSet, Run, System, WrittenCaption
 from evaluation.services.captions import writing
 from evaluation.services.captions.writing import CaptionsRequest, generate_captions
 from evaluation.web.systems import captions as pages
+from phrasebox.formats.candidate_captions import read_candidates
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
 from tests.queue.world import TRUSTING

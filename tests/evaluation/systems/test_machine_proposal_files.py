@@ -13,7 +13,6 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.campaigns import CampaignError, machines
-from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals, write_proposals
 from annotation.jobs import JobProgress
 from annotation.jobs.registry import job_kind_named
@@ -22,6 +21,7 @@ from annotation.protocol.machines import ProposedBox
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder
 from evaluation.services.machines.teaching import machines_to_teach
+from phrasebox.text_files import FormatError
 from tests.evaluation.systems.teaching import call, quick, settings_now, world
 from tests.queue.world import World
 from tests.web import world as people

@@ -24,7 +24,7 @@ from evaluation.services.tags.ranked import TagsRequest, tags_of_images
 from evaluation.services.tags.reading import CaptionToRead, parsed_locations, read_ranked_tags
 from models_core.features.text.lemmas import OTHER_PART, Lemmatiser, Word, carries_content
 from models_core.features.text.tags import ranked_tags, tags_in_caption
-from models_core.features.text.tokens import tokenise
+from phrasebox.text.tokens import tokenise
 from tests.evaluation.database.conftest import said
 from tests.models_core.features.text.slow_tags import read_slowly
 from tests.sizes import sized

@@ -15,10 +15,6 @@ from django.core.management import CommandError
 from annotation import jobs
 from annotation.common.operations import OperationContext
 from annotation.models import Image, Job
-from evaluation.agreement.shares import share_interval
-from evaluation.agreement.summary import Resampling
-from evaluation.metrics.scoring import evaluate
-from evaluation.metrics.tagging import by_tag_and_image
 from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.common import ImportRefused
@@ -30,6 +26,10 @@ from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figure
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
+from phrasebox.agreement.shares import share_interval
+from phrasebox.agreement.summary import Resampling
+from phrasebox.metrics.scoring import evaluate
+from phrasebox.metrics.tagging import by_tag_and_image
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import by_api
 from tests.evaluation.systems.scenes import THINGS, make_scenes

@@ -16,7 +16,7 @@ from models_core.estimators.weighted_distance import (
     WeightedDistanceSettings,
     distances_of_sentences,
 )
-from models_core.scoring.ranking import top_k
+from phrasebox.scoring.ranking import top_k
 from tests.models_core.estimators.phrases import phrase_rows, pictures_with_phrases
 from tests.models_core.estimators.vectors import all_scores
 

@@ -46,7 +46,7 @@ def test_no_fold_is_tested_by_what_saw_it(name, world, monkeypatch):
 
     fit = cross_validation.fit
     monkeypatch.setattr(cross_validation, "fit", spy)
-    found = cross_validate(LINEAR[name], world, number=5, kept=PhaseCache())
+    found = cross_validate(LINEAR[name], world, number=5, cache=PhaseCache())
     assert [len(training | held) for training, held in seen] == [48] * 5
     assert [len(held) for _, held in seen] == [12 if name == "BoW5" else 0] * 5
     tested = [set(world.names) - training - held for training, held in seen]
@@ -67,7 +67,7 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
             raise Enough
 
     with pytest.raises(Enough):
-        cross_validate(LINEAR["BoW5"], world, kept=PhaseCache(tmp_path, stop))
+        cross_validate(LINEAR["BoW5"], world, cache=PhaseCache(tmp_path, stop))
     fitted = []
     fit = cross_validation.fit
 
@@ -76,9 +76,9 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
         return fit(*given, **options)
 
     monkeypatch.setattr(cross_validation, "fit", counting)
-    gone_on = cross_validate(LINEAR["BoW5"], world, kept=PhaseCache(tmp_path))
+    gone_on = cross_validate(LINEAR["BoW5"], world, cache=PhaseCache(tmp_path))
     assert len(fitted) == 3
-    for direction, ranks in cross_validate(LINEAR["BoW5"], world, kept=PhaseCache()).ranks.items():
+    for direction, ranks in cross_validate(LINEAR["BoW5"], world, cache=PhaseCache()).ranks.items():
         np.testing.assert_array_equal(gone_on.ranks[direction], ranks)
 
 
@@ -97,14 +97,14 @@ def test_another_wordnet_is_not_mistaken_for_it(world, wordnet, tmp_path, monkey
     monkeypatch.setattr(cross_validation, "fit", counting)
     for folder, folds in ((wordnet, 3), (wordnet, 3), (other, 6), (other, 6)):
         aids = Resources(wordnet=folder)
-        cross_validate(LINEAR["TRI5-Lin"], world, aids, number=3, kept=PhaseCache(tmp_path))
+        cross_validate(LINEAR["TRI5-Lin"], world, aids, number=3, cache=PhaseCache(tmp_path))
         assert fitted == ["TRI5-Lin"] * folds
 
 
 def test_other_folds_and_other_recipes_are_not_mistaken_for_it(world, tmp_path):
     kept = PhaseCache(tmp_path)
-    one = cross_validate(LINEAR["NN5-F1"], world, kept=kept)
-    other = cross_validate(LINEAR["NN5-BoW5"], world, kept=kept)
-    dealt_anew = cross_validate(LINEAR["NN5-F1"], world, kept=kept, seed=1)
+    one = cross_validate(LINEAR["NN5-F1"], world, cache=kept)
+    other = cross_validate(LINEAR["NN5-BoW5"], world, cache=kept)
+    dealt_anew = cross_validate(LINEAR["NN5-F1"], world, cache=kept, seed=1)
     assert (one.ranks["search"] != other.ranks["search"]).any()
     assert (one.ranks["search"] != dealt_anew.ranks["search"]).any()

@@ -27,7 +27,7 @@ def test_a_stored_system_scores_as_it_did(name: str, tmp_path: Path) -> None:
     new = material(60).take(range(48, 60))
     system = TrainedSystem.load(PINNED / name)
     for direction in DIRECTIONS:
-        found = system.score_pairs(new.features, new.standing(), direction=direction)
+        found = system.score_pairs(new.features, new.single_captions(), direction=direction)
         np.testing.assert_allclose(found, wanted[f"{name}.{direction}"], rtol=1e-9, atol=1e-9)
     system.save(tmp_path / "again")
     ours, theirs = (

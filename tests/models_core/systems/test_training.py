@@ -39,7 +39,7 @@ def drawn(tmp_path_factory):
     books = vocabulary.learn(
         paths, vocabulary.CodebookSettings(longer_side=100, words=(6, 5, 4), pictures=8, points=60)
     )
-    return prepare(given, kept=PhaseCache(), codebooks=books)
+    return prepare(given, cache=PhaseCache(), codebooks=books)
 
 
 def trained(recipe, world, aids=AIDS, **more):
@@ -47,7 +47,7 @@ def trained(recipe, world, aids=AIDS, **more):
 
 
 def scores_of(system, new):
-    data = system.describe(new.features, new.standing())
+    data = system.describe(new.features, new.single_captions())
     return {d: system.score(data, direction=d).array for d in DIRECTIONS}
 
 
@@ -99,7 +99,7 @@ def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codeboo
     system.save(tmp_path / "system")
     loaded = TrainedSystem.load(tmp_path / "system")
     given = examples(10, pictures=tmp_path, seed=5)
-    new, again = (prepare(given, kept=PhaseCache(), codebooks=one.codebooks) for one in (loaded, system))
+    new, again = (prepare(given, cache=PhaseCache(), codebooks=one.codebooks) for one in (loaded, system))
     np.testing.assert_array_equal(scores_of(loaded, new)["search"], scores_of(system, again)["search"])
 
 
@@ -128,27 +128,27 @@ def test_a_number_that_is_none_is_named():
     wrong = vectors(12)
     wrong[3, 5] = np.nan
     with pytest.raises(ValueError, match="features of image 'image03.png' are not finite at dimension 5"):
-        prepare(examples(12), kept=PhaseCache(), vectors=wrong)
+        prepare(examples(12), cache=PhaseCache(), vectors=wrong)
     wrong[3] = 0
     with pytest.raises(ValueError, match="features of image 'image03.png' are all 0"):
-        prepare(examples(12), kept=PhaseCache(), vectors=wrong)
+        prepare(examples(12), cache=PhaseCache(), vectors=wrong)
     with pytest.raises(ValueError, match=r"features have shape \(11, 8\).*; expected numbers, \(12, dim"):
-        prepare(examples(12), kept=PhaseCache(), vectors=wrong[1:])
+        prepare(examples(12), cache=PhaseCache(), vectors=wrong[1:])
 
 
 def test_an_empty_caption_is_named():
     given = [*examples(2), ImageExample("third.png", ("A dog .", "  "))]
     with pytest.raises(ValueError, match=r"caption 1 of image 'third.png' is empty; correct it"):
-        prepare(given, kept=PhaseCache(), vectors=vectors(3))
+        prepare(given, cache=PhaseCache(), vectors=vectors(3))
     with pytest.raises(ValueError, match=r"image 'none.png' has no caption"):
-        prepare([ImageExample("none.png", ())], kept=PhaseCache(), vectors=vectors(1))
+        prepare([ImageExample("none.png", ())], cache=PhaseCache(), vectors=vectors(1))
 
 
 def test_an_image_twice_and_one_without_a_picture_are_named():
     with pytest.raises(ValueError, match="image 'image00.png' is given twice"):
-        prepare([*examples(2), examples(1)[0]], kept=PhaseCache(), vectors=vectors(3))
+        prepare([*examples(2), examples(1)[0]], cache=PhaseCache(), vectors=vectors(3))
     with pytest.raises(ValueError, match="image 'image00.png' has no picture; leave it out"):
-        prepare(examples(2), kept=PhaseCache())
+        prepare(examples(2), cache=PhaseCache())
 
 
 def test_what_a_recipe_needs_and_is_not_there_is_named(world, tmp_path):
@@ -166,7 +166,7 @@ def test_features_of_another_width_are_refused(world):
     system = trained(Recipe("own", image=LINEAR), world)
     other = dataclasses.replace(world.features, values=np.ones((60, 3)))
     with pytest.raises(ValueError, match="features of 3 dimensions against 8"):
-        system.score_pairs(other, world.standing(), direction="search")
+        system.score_pairs(other, world.single_captions(), direction="search")
 
 
 def test_pictures_do_not_fit_a_recipe_of_a_feature_file(drawn):

@@ -23,7 +23,7 @@ def main(phase: str, folder: Path) -> None:
     kept = PhaseCache(folder / "kept", progress, kernels=folder / "kernels")
     world = material(60, kept=kept)
     recipe = dataclasses.replace(TABLE_11["BoW5"], image=PictureSettings("linear", 1))
-    system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), kept=kept)
+    system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), cache=kept)
     if phase == "storing":
         # When the arrays are written, and the folder is not yet in its place.
         setattr(storage, "_to_disk", lambda file: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010

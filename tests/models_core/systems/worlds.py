@@ -60,7 +60,7 @@ def vectors(number: int = 40, *, seed: int = 0) -> np.ndarray:
 
 def material(number: int = 40, *, kept: PhaseCache | None = None) -> PreparedDataset:
     """The world with vectors for pictures, read."""
-    return prepare(examples(number), kept=kept or PhaseCache(), vectors=vectors(number))
+    return prepare(examples(number), cache=kept or PhaseCache(), vectors=vectors(number))
 
 
 #: Sentences of another text about the same things.

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import Found, checked_records, writable
-from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 FILE = "captions.blocks"
 INDENT = "  "

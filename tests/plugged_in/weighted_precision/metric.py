@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.metrics.ranked import QueryValues, Ranked
-from evaluation.metrics.table import METRICS, Measure
+from phrasebox.metrics.ranked import QueryValues, Ranked
+from phrasebox.metrics.table import METRICS, Measure
 
 
 def weighted_precision(ranked: Ranked, k: int) -> QueryValues:

@@ -2,6 +2,6 @@
 
 import sys
 
-from annotation.common.registry import discover
+from phrasebox.registry import discover
 
 discover(sys.modules[__name__])

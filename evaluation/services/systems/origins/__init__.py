@@ -2,8 +2,8 @@
 
 import sys
 
-from annotation.common.registry import discover
 from evaluation.services.systems.origins.base import ORIGINS, Origin, RankRequest
+from phrasebox.registry import discover
 
 discover(sys.modules[__name__])
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.registry import Registry
-from evaluation.formats.scores import ScoreMatrix
-from evaluation.metrics.protocols import select
 from evaluation.models import System
 from evaluation.selectors import CorpusNames
 from evaluation.services.systems.sources import Sources
 from models_core.phase_cache import PhaseProgress
 from models_core.systems.caption_reading import ImageExample
+from phrasebox.formats.scores import ScoreMatrix
+from phrasebox.metrics.protocols import select
+from phrasebox.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused, phase_cache
 from evaluation.services.features.store import is_label
@@ -25,11 +24,12 @@ from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import DIRECTIONS
-from models_core.features.text.documents import Document
-from models_core.scoring import ranking
-from models_core.scoring.tiles import Dense, Scores
 from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem, check_predicts
+from phrasebox.formats.scores import ScoreMatrix
+from phrasebox.kernels.documents import Document
+from phrasebox.scoring import ranking
+from phrasebox.scoring.tiles import Dense, Scores
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
 REMEMBERED_FILES = ("features", "ids", "lemmas", "regions", "text")
@@ -73,7 +73,7 @@ def _matrices(wish: RankRequest) -> Matrices:
     images = [dataset.examples[index] for index in places]
     material = prepare(
         images,
-        kept=phase_cache(wish.progress),
+        cache=phase_cache(wish.progress),
         codebooks=stored.codebooks,
         vectors=dataset.described(places),
         reads=stored.recipe.reads,

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.formats.embeddings import Embeddings, scores_of
-from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused
 from evaluation.services.systems.examples import examples_of
@@ -20,8 +18,10 @@ from evaluation.services.systems.origins.base import (
     captions_taking_part,
 )
 from models_core import storage
-from models_core.scoring.tiles import Dense
 from models_core.storage import Stored
+from phrasebox.formats.embeddings import Embeddings, scores_of
+from phrasebox.formats.scores import ScoreMatrix
+from phrasebox.scoring.tiles import Dense
 
 STORED_EMBEDDINGS, STORED_SCORES = "embeddings", "scores"
 

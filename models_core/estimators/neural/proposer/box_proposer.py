@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models_core.device import CPU, torch_for
 from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor, smaller
 from models_core.estimators.neural.proposer.network import (
@@ -31,6 +30,7 @@ from models_core.estimators.neural.proposer.training import (
     train_network,
 )
 from models_core.storage import BadModel, load_model, save_model
+from phrasebox.device import CPU, torch_for
 
 #: The kind under which proposers are stored.
 PROPOSER_KIND = "box-proposer"
@@ -77,14 +77,14 @@ class BoxProposer:
         seed: int = 0,
         begin: BoxProposer | None = None,
         device: str = CPU,
-        told: Callable[[int, int], object] = lambda done, of: None,
+        report_progress: Callable[[int, int], object] = lambda done, of: None,
         steps: Sequence[int] | None = None,
     ) -> BoxProposer:
         """Learn from `pictures`, from the weights and words of `begin` on where it is given.
 
         `steps` of each look (None: those of the settings' epochs) are taken in turn. The last `held_out`
         pictures set the chance right: more, where they are few. It learns on `device` (see
-        `models_core.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
+        `phrasebox.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
         """
         where = torch_for(device).device
         taught = [picture for picture in pictures if picture.phrases]
@@ -95,14 +95,16 @@ class BoxProposer:
         for picture in taught:
             self._check(picture.colours)
         learned, held_out = self._split(taught)
-        said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
+        wordings = [
+            wording for picture in learned for phrase in picture.phrases for wording in phrase.wordings
+        ]
         begun = begin if begin is not None and begin.network_ is not None else None
-        self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
+        self.words_ = begun.words_.with_more(wordings) if begun else Words.of(wordings)
         settings = self.settings
-        wanted = settings.usual_steps(len(learned)) if steps is None else tuple(steps)
+        step_counts = settings.usual_steps(len(learned)) if steps is None else tuple(steps)
 
-        def stage(place: int) -> Callable[[int, int], object]:
-            return lambda done, of: told(sum(wanted[:place]) + done, sum(wanted))
+        def stage(index: int) -> Callable[[int, int], object]:
+            return lambda done, of: report_progress(sum(step_counts[:index]) + done, sum(step_counts))
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -116,10 +118,10 @@ class BoxProposer:
                 settings,
                 np.random.default_rng([seed, len(learned)]),
                 stage(0),
-                steps=wanted[0],
+                steps=step_counts[0],
             )
             closer = []
-            for look, (_, view, lesson) in zip(range(1, len(wanted)), _CLOSE_UP, strict=False):
+            for look, (_, view, training) in zip(range(1, len(step_counts)), _CLOSE_UP, strict=False):
                 torch.manual_seed(seed + look)
                 refiner = RefinerNetwork(len(self.words_.numbers) + 1, view).to(where)
                 if begun is not None and len(begun.closer_) >= look:
@@ -131,8 +133,8 @@ class BoxProposer:
                     settings,
                     np.random.default_rng([seed, len(learned), look + 1]),
                     stage(look),
-                    steps=wanted[look],
-                    lesson=lesson,
+                    steps=step_counts[look],
+                    training=training,
                 )
                 closer.append(refiner)
         self.network_, self.closer_ = network, tuple(closer)
@@ -149,55 +151,55 @@ class BoxProposer:
         Shape (boxes, 5): left, top, right, bottom as shares of the picture, and the chance of acceptance.
         """
         slope, move = self.chance_
-        found = []
-        for own in self._looked(colours, phrases):
-            logits = [slope * self._logits(rows) + move for rows in own]
-            found.append(
+        proposals = []
+        for boxes_of_phrases in self._looked(colours, phrases):
+            logits = [slope * self._logits(rows) + move for rows in boxes_of_phrases]
+            proposals.append(
                 [
                     _distinct(rows[:, :4], 1 / (1 + np.exp(-np.clip(x, -30, 30))))
-                    for rows, x in zip(own, logits, strict=True)
+                    for rows, x in zip(boxes_of_phrases, logits, strict=True)
                 ]
             )
-        return found
+        return proposals
 
-    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+    def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
         """Store it as a new folder; FileExistsError where there is one."""
-        arrays = {name: own.cpu().numpy() for name, own in self._network().state_dict().items()}
+        arrays = {name: tensor.cpu().numpy() for name, tensor in self._network().state_dict().items()}
         for (prefix, *_), closer in zip(_CLOSE_UP, self.closer_, strict=False):
-            arrays |= {prefix + name: own.cpu().numpy() for name, own in closer.state_dict().items()}
+            arrays |= {prefix + name: tensor.cpu().numpy() for name, tensor in closer.state_dict().items()}
         ordered = sorted(self.words_.numbers, key=lambda word: self.words_.numbers[word])
         settings = {**asdict(self.settings), "words": ordered, "chance": list(self.chance_)}
         settings["weights"] = list(self.weights_)
-        save_model(folder, PROPOSER_KIND, arrays, settings, facts)
+        save_model(folder, PROPOSER_KIND, arrays, settings, metadata)
 
     @classmethod
     def load(cls, folder: Path) -> BoxProposer:
         """A stored one, to the bit. Raises BadModel."""
         stored = load_model(folder, PROPOSER_KIND)
-        plain = dict(stored.settings)
-        words = Words({word: number for number, word in enumerate(plain.pop("words"), 1)})
-        slope, move = plain.pop("chance")
-        arrays = {name: torch.from_numpy(own) for name, own in stored.arrays.items()}
+        settings = dict(stored.settings)
+        words = Words({word: number for number, word in enumerate(settings.pop("words"), 1)})
+        slope, move = settings.pop("chance")
+        arrays = {name: torch.from_numpy(array) for name, array in stored.arrays.items()}
         network, closer = ProposerNetwork(len(words.numbers) + 1), []
         try:
             for prefix, view, *_ in _CLOSE_UP:
                 names = [name for name in arrays if name.startswith(prefix)]
-                own = {name.removeprefix(prefix): arrays.pop(name) for name in names}
-                if own:
+                array = {name.removeprefix(prefix): arrays.pop(name) for name in names}
+                if array:
                     refiner = RefinerNetwork(len(words.numbers) + 1, view)
-                    refiner.load_state_dict(own)
+                    refiner.load_state_dict(array)
                     closer.append(refiner.eval())
             network.load_state_dict(arrays)
         except RuntimeError as error:
             raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
         network.eval()
-        weights = plain.pop("weights")
+        weights = settings.pop("weights")
         return cls(
-            ProposerSettings(**plain),
+            ProposerSettings(**settings),
             words,
             network,
             tuple(closer),
-            tuple(float(each) for each in weights),
+            tuple(float(weight) for weight in weights),
             (float(slope), float(move)),
         )
 
@@ -242,32 +244,36 @@ class BoxProposer:
         """Of each picture and each of its phrases what the looks find, (boxes, 4 + looks): a box, and the
         logit of each look."""
         for start in range(0, len(colours), _TOGETHER):
-            own, said = colours[start : start + _TOGETHER], phrases[start : start + _TOGETHER]
-            first = self._first(own, said)
-            yield from self._refined(own, said, first) if self.closer_ else first
+            pictures, picture_phrases = colours[start : start + _TOGETHER], phrases[start : start + _TOGETHER]
+            first = self._first(pictures, picture_phrases)
+            yield from self._refined(pictures, picture_phrases, first) if self.closer_ else first
 
     def _first(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> list[list[NDArray[np.float64]]]:
         """What the first look finds, as `_looked` says it; the logits of the others are 0."""
-        for own in colours:
-            self._check(own)
-        said = [phrase for own in phrases for phrase in own]
-        of = [place for place, own in enumerate(phrases) for _ in own]
-        if not said:
+        for group in colours:
+            self._check(group)
+        flat_phrases = [phrase for group in phrases for phrase in group]
+        of = [index for index, group in enumerate(phrases) for _ in group]
+        if not flat_phrases:
             return [[] for _ in colours]
-        small = [smaller(own, self.settings.overview) for own in colours]
+        small = [smaller(group, self.settings.overview) for group in colours]
         with torch.inference_mode():
             network = self._network()
             device = device_of(network)
-            out = network(pictures_tensor(small).to(device), self.words_.batch(said, of).to(device)).cpu()
+            out = network(
+                pictures_tensor(small).to(device), self.words_.batch(flat_phrases, of).to(device)
+            ).cpu()
             side = small[0].shape[0] // CELL
             boxes = cell_boxes(out, centres_of(torch.arange(side * side), side)).clamp(0, 1).double().numpy()
             logits = out[..., 1].double().numpy()
         rows = [_distinct(b, x) for b, x in zip(boxes, logits, strict=True)]
         others = len(self.closer_)
-        found = iter([np.column_stack([each, np.zeros((len(each), others))]) for each in rows])
-        return [[next(found) for _ in own] for own in phrases]
+        remaining = iter(
+            [np.column_stack([phrase_rows, np.zeros((len(phrase_rows), others))]) for phrase_rows in rows]
+        )
+        return [[next(remaining) for _ in group] for group in phrases]
 
     def _refined(
         self,
@@ -276,51 +282,58 @@ class BoxProposer:
         first: list[list[NDArray[np.float64]]],
     ) -> list[list[NDArray[np.float64]]]:
         """What the looks close up make of what the first found, as `_looked` says it."""
-        flat = [rows for own in first for rows in own]
+        flat = [rows for group in first for rows in group]
         if not flat:
             return first
-        said = [phrase for own in phrases for phrase in own]
+        flat_phrases = [phrase for group in phrases for phrase in group]
         counts = [len(rows) for rows in flat]
         of = np.repeat(np.arange(len(flat)), counts)
-        pictures = np.repeat([place for place, own in enumerate(first) for _ in own], counts)
+        pictures = np.repeat([index for index, group in enumerate(first) for _ in group], counts)
         every = np.concatenate(flat)
-        looks = [(closer, 5 + place) for place, closer in enumerate(self.closer_)]
+        looks = [(closer, 5 + index) for index, closer in enumerate(self.closer_)]
         for closer, column in looks[:1] * self.settings.looks + looks[1:]:
             for start in range(0, len(every), _CLOSE_TOGETHER):
                 some = slice(start, start + _CLOSE_TOGETHER)
                 phrase, whose = np.unique(of[some], return_inverse=True)
-                shown, windows = close_ups(colours, every[some, :4], pictures[some], closer.view)
+                pixels_close_up, windows = close_ups(colours, every[some, :4], pictures[some], closer.view)
                 device = device_of(closer)
                 seen = torch.from_numpy(windows.astype(np.float32)).to(device)
-                batch = self.words_.batch([said[i] for i in phrase], list(range(len(phrase)))).to(device)
+                batch = self.words_.batch([flat_phrases[i] for i in phrase], list(range(len(phrase)))).to(
+                    device
+                )
                 with torch.inference_mode():
-                    pixels = pictures_tensor(list(shown)).to(device)
+                    pixels = pictures_tensor(list(pixels_close_up)).to(device)
                     sides, logits = closer(pixels, seen, batch, torch.from_numpy(whose).to(device))
                     every[some, :4] = refined_boxes(sides, seen).double().cpu().numpy()
                 every[some, column] = logits.double().cpu().numpy()
         parts = iter(np.split(every, np.cumsum(counts)[:-1]))
-        return [[next(parts) for _ in own] for own in first]
+        return [[next(parts) for _ in group] for group in first]
 
     def _calibrate(self, pictures: Sequence[TaughtPicture]) -> None:
         """Weigh the looks by all boxes of held-out pictures, and set the chance of each phrase's best box
         right."""
         rows: list[NDArray[np.float64]] = []
         accepted: list[NDArray[np.bool_]] = []
-        said = [[t.said[0] for t in p.phrases] for p in pictures]
-        for picture, own in zip(pictures, self._looked([p.colours for p in pictures], said), strict=True):
-            for phrase, each in zip(picture.phrases, own, strict=True):
-                rows.append(each)
+        phrases = [[t.wordings[0] for t in p.phrases] for p in pictures]
+        for picture, boxes_of_phrases in zip(
+            pictures, self._looked([p.colours for p in pictures], phrases), strict=True
+        ):
+            for phrase, boxes in zip(picture.phrases, boxes_of_phrases, strict=True):
+                rows.append(boxes)
                 accepted.append(
-                    np.array([box_overlap(one, phrase.boxes).max() >= ACCEPTED_IOU for one in each])
+                    np.array([box_overlap(box, phrase.boxes).max() >= ACCEPTED_IOU for box in boxes])
                 )
         weights = fit_weights(np.concatenate(rows)[:, 4:], np.concatenate(accepted), self.weights_)
         if weights is not None and weights[-1] > 0:
-            self.weights_ = tuple(float(np.clip(own / weights[-1], 0, _LARGEST_WEIGHT)) for own in weights)
-        logits = [self._logits(each) for each in rows]
-        best = [int(each.argmax()) for each in logits]
+            self.weights_ = tuple(
+                float(np.clip(boxes_of_phrases / weights[-1], 0, _LARGEST_WEIGHT))
+                for boxes_of_phrases in weights
+            )
+        logits = [self._logits(boxes) for boxes in rows]
+        best = [int(boxes.argmax()) for boxes in logits]
         self.chance_ = fit_chance(
-            np.array([each[i] for each, i in zip(logits, best, strict=True)]),
-            np.array([each[i] for each, i in zip(accepted, best, strict=True)]),
+            np.array([boxes[i] for boxes, i in zip(logits, best, strict=True)]),
+            np.array([boxes[i] for boxes, i in zip(accepted, best, strict=True)]),
         )
 
 
@@ -335,9 +348,9 @@ def box_overlap(box: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
 def _distinct(boxes: NDArray[Any], chances: NDArray[Any]) -> NDArray[np.float64]:
     """The best boxes that show different things, (n, 5)."""
     order = np.argsort(-chances, kind="stable")
-    kept: list[NDArray[Any]] = []
-    while len(order) and len(kept) < _PROPOSALS:
+    distinct: list[NDArray[Any]] = []
+    while len(order) and len(distinct) < _PROPOSALS:
         best, order = order[0], order[1:]
-        kept.append(np.append(boxes[best], chances[best]))
+        distinct.append(np.append(boxes[best], chances[best]))
         order = order[box_overlap(boxes[best], boxes[order]) < _SAME]
-    return np.array(kept).reshape(-1, 5)
+    return np.array(distinct).reshape(-1, 5)

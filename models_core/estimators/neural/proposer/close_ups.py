@@ -37,25 +37,25 @@ def close_ups(
     """The close-ups (n, view.side, view.side, 3) of boxes (n, 4; shares), each of the picture at that
     place; and what each shows, (n, 4), as shares: it may reach out of the picture."""
     boxes = np.asarray(boxes, np.float64).reshape(-1, 4)
-    found = np.empty((len(boxes), view.side, view.side, 3), np.uint8)
+    pixels = np.empty((len(boxes), view.side, view.side, 3), np.uint8)
     windows = np.empty((len(boxes), 4))
     of = np.asarray(pictures, int)
-    for place in np.unique(of):
-        picture = colours[place]
+    for index in np.unique(of):
+        picture = colours[index]
         side = picture.shape[0]
         # A window is as wide as two pictures at most, and its middle is in the picture.
         margin = side + _LEAST
         wider = cv2.copyMakeBorder(
             picture, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=_OUTSIDE
         )
-        for row in np.flatnonzero(of == place):
+        for row in np.flatnonzero(of == index):
             left, top, right, bottom = _window(np.clip(boxes[row], 0, 1) * side, view.around)
             windows[row] = np.array([left, top, right, bottom]) / side
-            shown = wider[top + margin : bottom + margin, left + margin : right + margin]
-            shrinks = min(shown.shape[:2]) > view.side
+            window = wider[top + margin : bottom + margin, left + margin : right + margin]
+            shrinks = min(window.shape[:2]) > view.side
             how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-            found[row] = cv2.resize(shown, (view.side, view.side), interpolation=how)
-    return found, windows
+            pixels[row] = cv2.resize(window, (view.side, view.side), interpolation=how)
+    return pixels, windows
 
 
 def _window(box: NDArray[np.float64], around: float) -> tuple[int, int, int, int]:

@@ -22,7 +22,7 @@ ShareBoxes = NDArray[np.float64]
 class TaughtPhrase:
     """The ways in which captions say one thing, each as its words, and the boxes accepted for it."""
 
-    said: tuple[tuple[str, ...], ...]
+    wordings: tuple[tuple[str, ...], ...]
     boxes: ShareBoxes
 
 
@@ -54,7 +54,7 @@ class Words:
     def with_more(self, phrases: Iterable[Sequence[str]]) -> Words:
         """The same words under their numbers, and those of `phrases` that are new."""
         new = [word for word in Words.of(phrases).numbers if word not in self.numbers]
-        more = {word: len(self.numbers) + place for place, word in enumerate(new, 1)}
+        more = {word: len(self.numbers) + index for index, word in enumerate(new, 1)}
         return Words({**self.numbers, **more})
 
     def batch(self, phrases: Sequence[Sequence[str]], pictures: Sequence[int]) -> PhraseBatch:
@@ -68,7 +68,7 @@ class Words:
             words += [self.numbers.get(word.lower(), 0) for word in phrase]
             last.append(words[-1])
         return PhraseBatch(
-            *(torch.tensor(each, dtype=torch.long) for each in (words, begins, last, pictures))
+            *(torch.tensor(values, dtype=torch.long) for values in (words, begins, last, pictures))
         )
 
 

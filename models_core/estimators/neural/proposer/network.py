@@ -44,7 +44,9 @@ class PhraseBatch:
 
     def to(self, device: Any) -> PhraseBatch:
         """The same on a device."""
-        return PhraseBatch(*(own.to(device) for own in (self.words, self.begins, self.last, self.picture)))
+        return PhraseBatch(
+            *(tensor.to(device) for tensor in (self.words, self.begins, self.last, self.picture))
+        )
 
 
 def convolved(inputs: int, outputs: int, step: int) -> nn.Sequential:
@@ -69,7 +71,7 @@ class ProposerNetwork(nn.Module):
         self.phrases = nn.Sequential(
             nn.Linear(2 * _WORD, 2 * _WORD), nn.ReLU(inplace=True), nn.Linear(2 * _WORD, 4 * _DEEP)
         )
-        self.mixed, self.told = nn.Conv2d(_DEEP, _DEEP, 1), nn.Conv2d(_DEEP, _OUTPUTS, 1)
+        self.mixed, self.outputs = nn.Conv2d(_DEEP, _DEEP, 1), nn.Conv2d(_DEEP, _OUTPUTS, 1)
 
     def forward(self, pictures: Tensor, phrases: PhraseBatch, cells: Tensor | None = None) -> Tensor:
         """What each cell says of each phrase, (phrases, cells, 6); pictures are (n, 3, side, side).
@@ -83,13 +85,13 @@ class ProposerNetwork(nn.Module):
         second = second + functional.interpolate(self.from_third(third), size=second.shape[-2:])
         first = first + functional.interpolate(self.from_second(second), size=first.shape[-2:])
         across, down = cell_centres(first.shape[-1], first.device)
-        place = torch.stack([across, down, (across - 0.5) ** 2, (down - 0.5) ** 2])
-        maps = self.joined(torch.cat([first, place.expand(len(first), -1, -1, -1)], 1))
+        position = torch.stack([across, down, (across - 0.5) ** 2, (down - 0.5) ** 2])
+        maps = self.joined(torch.cat([first, position.expand(len(first), -1, -1, -1)], 1))
         maps = maps.flatten(2).transpose(1, 2)
-        said = self.phrases(
+        phrase_features = self.phrases(
             torch.cat([self.word_means(phrases.words, phrases.begins), self.last_words(phrases.last)], 1)
         )
-        gain, shift, gain_2, shift_2 = said[:, None].split(_DEEP, 2)
+        gain, shift, gain_2, shift_2 = phrase_features[:, None].split(_DEEP, 2)
         if cells is None:
             of_phrase = maps[phrases.picture]
         else:
@@ -98,19 +100,19 @@ class ProposerNetwork(nn.Module):
         of_phrase = functional.relu(of_phrase * (1 + gain) + shift)
         mixed = functional.linear(of_phrase, self.mixed.weight[:, :, 0, 0], self.mixed.bias)
         of_phrase = functional.relu(mixed * (1 + gain_2) + shift_2)
-        return functional.linear(of_phrase, self.told.weight[:, :, 0, 0], self.told.bias)
+        return functional.linear(of_phrase, self.outputs.weight[:, :, 0, 0], self.outputs.bias)
 
     def take_over(self, other: ProposerNetwork) -> None:
         """Take the weights of a network that knows the first of these words, or all; new words stay new."""
         take_weights(self, other)
 
 
-def take_weights(network: nn.Module, other: nn.Module) -> None:
+def take_weights(network: nn.Module, source: nn.Module) -> None:
     """Give a network the weights of another of its kind that knows the first of its words, or all."""
-    own = network.state_dict()
-    for name, weights in other.state_dict().items():
-        own[name][: len(weights)] = weights
-    network.load_state_dict(own)
+    target = network.state_dict()
+    for name, weights in source.state_dict().items():
+        target[name][: len(weights)] = weights
+    network.load_state_dict(target)
 
 
 def device_of(network: nn.Module) -> torch.device:
@@ -130,18 +132,18 @@ def centres_of(cells: Tensor, side: int) -> Tensor:
     return torch.stack([cells % side, cells // side], -1).add(0.5) / side
 
 
-def cell_boxes(told: Tensor, centres: Tensor) -> Tensor:
+def cell_boxes(outputs: Tensor, centres: Tensor) -> Tensor:
     """The box that each cell says, (..., 4): left, top, right, bottom as shares; of what cells say, (..., 6),
     and their centres, (..., 2)."""
-    distances = functional.softplus(told[..., 2:6]) * _DISTANCE
+    distances = functional.softplus(outputs[..., 2:6]) * _DISTANCE
     return torch.cat([centres - distances[..., :2], centres + distances[..., 2:]], -1)
 
 
-def overlap(one: Tensor, two: Tensor) -> Tensor:
+def overlap(first: Tensor, second: Tensor) -> Tensor:
     """IoU of boxes (..., 4), the first cut to the picture."""
-    one = one.clamp(0, 1)
-    wide = torch.minimum(one[..., 2], two[..., 2]) - torch.maximum(one[..., 0], two[..., 0])
-    high = torch.minimum(one[..., 3], two[..., 3]) - torch.maximum(one[..., 1], two[..., 1])
+    first = first.clamp(0, 1)
+    wide = torch.minimum(first[..., 2], second[..., 2]) - torch.maximum(first[..., 0], second[..., 0])
+    high = torch.minimum(first[..., 3], second[..., 3]) - torch.maximum(first[..., 1], second[..., 1])
     shared = wide.clamp(min=0) * high.clamp(min=0)
-    areas = [(b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1]) for b in (one, two)]
+    areas = [(b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1]) for b in (first, second)]
     return shared / (areas[0] + areas[1] - shared + 1e-9)

@@ -55,7 +55,7 @@ class RefinerNetwork(nn.Module):
         self.prior = nn.Parameter(prior.repeat(2, 1).view(2, 2, len(places)))
 
     def forward(
-        self, shown: Tensor, windows: Tensor, phrases: PhraseBatch, of: Tensor
+        self, pixels: Tensor, windows: Tensor, phrases: PhraseBatch, of: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Of each close-up, (n, 3, side, side), the likelihoods of sides as logits, (n, 4, cells): left, top,
         right, bottom; and the logit of being accepted, (n,).
@@ -63,13 +63,17 @@ class RefinerNetwork(nn.Module):
         `windows`: what each shows, (n, 4), as shares; `of`: which of the phrases each is of, (n,).
         """
         extent = windows[:, 2:] - windows[:, :2]
-        place = torch.cat([(windows[:, :2] + windows[:, 2:]) / 2 - 0.5, extent.clamp(min=1e-3).log() / 2], 1)
-        said = torch.cat([self.word_means(phrases.words, phrases.begins), self.last_words(phrases.last)], 1)
-        said = self.phrases(torch.cat([said[of], place], 1))
-        gain, shift, gain_2, shift_2 = self.gains(said)[:, :, None, None].split(
+        position = torch.cat(
+            [(windows[:, :2] + windows[:, 2:]) / 2 - 0.5, extent.clamp(min=1e-3).log() / 2], 1
+        )
+        phrase_features = torch.cat(
+            [self.word_means(phrases.words, phrases.begins), self.last_words(phrases.last)], 1
+        )
+        phrase_features = self.phrases(torch.cat([phrase_features[of], position], 1))
+        gain, shift, gain_2, shift_2 = self.gains(phrase_features)[:, :, None, None].split(
             [_WIDE, _WIDE, _NEAR, _NEAR], 1
         )
-        lines = self.lines(shown)
+        lines = self.lines(pixels)
         near = self.near(lines)
         wide = functional.relu(self.wide(near) * (1 + gain) + shift)
         near = near + functional.interpolate(self.from_wide(wide), size=near.shape[-2:])
@@ -80,9 +84,9 @@ class RefinerNetwork(nn.Module):
         down = self.down(torch.cat([fine.mean(3), fine.max(3)[0]], 1)) + self.prior[1]
         sides = torch.stack([across[:, 0], down[:, 0], across[:, 1], down[:, 1]], 1)
         # Backwards, a maximum's place costs less than `amax`, which looks for all places that are equal.
-        seen = [each.mean((2, 3)) for each in (wide, near)]
-        seen += [each.flatten(2).max(2)[0] for each in (wide, near)]
-        return sides, self.chance(torch.cat([*seen, said], 1))[:, 0]
+        seen = [features.mean((2, 3)) for features in (wide, near)]
+        seen += [features.flatten(2).max(2)[0] for features in (wide, near)]
+        return sides, self.chance(torch.cat([*seen, phrase_features], 1))[:, 0]
 
     def take_over(self, other: RefinerNetwork) -> None:
         """Take the weights of a network that knows the first of these words, or all; new words stay new."""

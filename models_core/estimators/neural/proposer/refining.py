@@ -58,57 +58,61 @@ def train_refiner(
     words: Words,
     pictures: Sequence[TaughtPicture],
     settings: ProposerSettings,
-    dice: np.random.Generator,
-    told: Callable[[int, int], object] = lambda done, of: None,
+    rng: np.random.Generator,
+    report_progress: Callable[[int, int], object] = lambda done, of: None,
     *,
     steps: int,
-    lesson: LookLesson = SECOND_LESSON,
+    training: LookLesson = SECOND_LESSON,
 ) -> None:
-    """Learn from `pictures` in so many steps; `told` is called after each."""
+    """Learn from `pictures` in so many steps; `report_progress` is called after each."""
 
     def loss_of(chosen: Sequence[TaughtPicture]) -> Tensor:
-        return _batch_loss(network, words, chosen, dice, lesson)
+        return _batch_loss(network, words, chosen, rng, training)
 
-    take_steps(network, loss_of, pictures, settings, dice, told, steps=steps)
+    take_steps(network, loss_of, pictures, settings, rng, report_progress, steps=steps)
 
 
 def _batch_loss(
     network: RefinerNetwork,
     words: Words,
     pictures: Sequence[TaughtPicture],
-    dice: np.random.Generator,
-    lesson: LookLesson,
+    rng: np.random.Generator,
+    training: LookLesson,
 ) -> Tensor:
     colours: list[NDArray[np.uint8]] = []
-    said: list[tuple[str, ...]] = []
+    spoken_phrases: list[tuple[str, ...]] = []
     accepted: list[NDArray[np.float64]] = []
     boxes: list[NDArray[np.float64]] = []
     of: list[int] = []
     pictures_of: list[int] = []
-    for place, picture in enumerate(pictures):
-        turn = dice.random() < 0.5
-        colours.append(np.ascontiguousarray(picture.colours[:, ::-1]) if turn else picture.colours)
-        own = [mirrored(phrase.boxes) if turn else phrase.boxes for phrase in picture.phrases]
+    for index, picture in enumerate(pictures):
+        mirror = rng.random() < 0.5
+        colours.append(np.ascontiguousarray(picture.colours[:, ::-1]) if mirror else picture.colours)
+        boxes_of_phrases = [mirrored(phrase.boxes) if mirror else phrase.boxes for phrase in picture.phrases]
         for number, phrase in enumerate(picture.phrases):
-            others = [each for other, each in enumerate(own) if other != number]
-            box = _one_of(own[number], dice)
-            looked_at = [_moved(box, dice, lesson.moves)]
-            if dice.random() < lesson.elsewhere:
-                looked_at.append(_elsewhere(box, others, dice, lesson.moves))
+            others = [
+                phrase_boxes
+                for index_of_other, phrase_boxes in enumerate(boxes_of_phrases)
+                if index_of_other != number
+            ]
+            box = _one_of(boxes_of_phrases[number], rng)
+            looked_at = [_moved(box, rng, training.moves)]
+            if rng.random() < training.elsewhere:
+                looked_at.append(_elsewhere(box, others, rng, training.moves))
             boxes += looked_at
-            of += [len(said)] * len(looked_at)
-            pictures_of += [place] * len(looked_at)
-            said.append(phrase.said[int(dice.integers(len(phrase.said)))])
-            accepted.append(own[number])
-    shown, windows = close_ups(colours, np.stack(boxes), pictures_of, network.view)
-    gold = np.zeros((len(said), max(map(len, accepted)), 4), np.float32)
-    for row, each in zip(gold, accepted, strict=True):
-        row[: len(each)] = each
+            of += [len(spoken_phrases)] * len(looked_at)
+            pictures_of += [index] * len(looked_at)
+            spoken_phrases.append(phrase.wordings[int(rng.integers(len(phrase.wordings)))])
+            accepted.append(boxes_of_phrases[number])
+    pixels, windows = close_ups(colours, np.stack(boxes), pictures_of, network.view)
+    gold = np.zeros((len(spoken_phrases), max(map(len, accepted)), 4), np.float32)
+    for row, phrase_boxes in zip(gold, accepted, strict=True):
+        row[: len(phrase_boxes)] = phrase_boxes
     device = device_of(network)
     whose = torch.tensor(of, device=device)
     seen = torch.from_numpy(windows.astype(np.float32)).to(device)
-    phrases = words.batch(said, list(range(len(said)))).to(device)
-    sides, logits = network(pictures_tensor(list(shown)).to(device), seen, phrases, whose)
+    phrases = words.batch(spoken_phrases, list(range(len(spoken_phrases)))).to(device)
+    sides, logits = network(pictures_tensor(list(pixels)).to(device), seen, phrases, whose)
     placed = torch.from_numpy(np.stack(boxes).astype(np.float32)).to(device)
     return close_loss(sides, logits, seen, placed, torch.from_numpy(gold).to(device)[whose])
 
@@ -119,13 +123,13 @@ def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, go
     overlaps = overlap(boxes[:, None], gold)
     best, which = overlaps.max(1)
     target = gold[torch.arange(len(gold), device=gold.device), which]
-    found = refined_boxes(sides, windows)
+    refined = refined_boxes(sides, windows)
     with torch.no_grad():
-        tight = (overlap(found[:, None], gold).amax(1) >= ACCEPTED_IOU).float()
+        tight = (overlap(refined[:, None], gold).amax(1) >= ACCEPTED_IOU).float()
     loss = _WEIGHTS["accepted"] * functional.binary_cross_entropy_with_logits(logits, tight)
     near = best >= _LEAST_IOU
     if near.any():
-        loss = loss - _WEIGHTS["overlap"] * (overlap(found[near], target[near]) + 1e-3).log().mean()
+        loss = loss - _WEIGHTS["overlap"] * (overlap(refined[near], target[near]) + 1e-3).log().mean()
         loss = loss + _WEIGHTS["sides"] * _sides_loss(sides[near], windows[near], target[near])
     return loss
 
@@ -144,24 +148,24 @@ def _sides_loss(sides: Tensor, windows: Tensor, target: Tensor) -> Tensor:
     return -((1 - (cell - low)) * near + (cell - low) * far).mean()
 
 
-def _one_of(boxes: NDArray[np.float64], dice: np.random.Generator) -> NDArray[np.float64]:
-    return np.asarray(boxes[int(dice.integers(len(boxes)))])
+def _one_of(boxes: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.asarray(boxes[int(rng.integers(len(boxes)))])
 
 
-def _moved(box: NDArray[np.float64], dice: np.random.Generator, moves: Moves) -> NDArray[np.float64]:
+def _moved(box: NDArray[np.float64], rng: np.random.Generator, moves: Moves) -> NDArray[np.float64]:
     """The box elsewhere and of another extent, by chance; within the picture."""
-    middle, extent = moves[int(dice.integers(len(moves)))]
+    middle, extent = moves[int(rng.integers(len(moves)))]
     size = np.maximum(box[2:] - box[:2], 1e-3)
-    at = (box[:2] + box[2:]) / 2 + dice.normal(0, middle, 2) * size
-    size = size * np.exp(dice.normal(0, extent, 2))
+    at = (box[:2] + box[2:]) / 2 + rng.normal(0, middle, 2) * size
+    size = size * np.exp(rng.normal(0, extent, 2))
     return np.clip(np.concatenate([at - size / 2, at + size / 2]), 0, 1)
 
 
 def _elsewhere(
-    box: NDArray[np.float64], others: Sequence[NDArray[Any]], dice: np.random.Generator, moves: Moves
+    box: NDArray[np.float64], others: Sequence[NDArray[Any]], rng: np.random.Generator, moves: Moves
 ) -> NDArray[np.float64]:
     """A thing of another phrase, or a place anywhere that is as large as `box`."""
-    if others and dice.random() < _OF_OTHERS:
-        return _moved(_one_of(others[int(dice.integers(len(others)))], dice), dice, moves[:1])
+    if others and rng.random() < _OF_OTHERS:
+        return _moved(_one_of(others[int(rng.integers(len(others)))], rng), rng, moves[:1])
     size = box[2:] - box[:2]
-    return _moved(np.concatenate([at := dice.random(2) * (1 - size), at + size]), dice, moves)
+    return _moved(np.concatenate([at := rng.random(2) * (1 - size), at + size]), rng, moves)

@@ -104,12 +104,14 @@ class ProposerSettings:
             return self._of_looks(STEPS_CONTINUED)
         batches = max(1, pictures // self.batch)
         epochs = zip(EPOCHS_FROM_SCRATCH, STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH, strict=True)
-        return self._of_looks([max(least, min(own * batches, most)) for own, least, most in epochs])
+        return self._of_looks([max(least, min(count * batches, most)) for count, least, most in epochs])
 
     def usual_steps(self, pictures: int) -> tuple[int, ...]:
         """Steps of each look where each learns from so many pictures for its epochs."""
         batches = max(1, pictures // self.batch)
-        return self._of_looks([own * batches for own in (self.epochs, self.close_epochs, self.last_epochs)])
+        return self._of_looks(
+            [count * batches for count in (self.epochs, self.close_epochs, self.last_epochs)]
+        )
 
     def _of_looks(self, steps: Sequence[int]) -> tuple[int, ...]:
         """Of the steps of all three looks those of the looks that there are."""
@@ -120,7 +122,8 @@ class ProposerSettings:
     def lasting(self, epochs: int) -> ProposerSettings:
         """The same with so many epochs, and as many times more or fewer for the looks close up."""
         close, last = (
-            own and max(1, round(own * epochs / self.epochs)) for own in (self.close_epochs, self.last_epochs)
+            count and max(1, round(count * epochs / self.epochs))
+            for count in (self.close_epochs, self.last_epochs)
         )
         return replace(self, epochs=epochs, close_epochs=close, last_epochs=last)
 
@@ -130,17 +133,17 @@ def train_network(
     words: Words,
     pictures: Sequence[TaughtPicture],
     settings: ProposerSettings,
-    dice: np.random.Generator,
-    told: Callable[[int, int], object] = lambda done, of: None,
+    rng: np.random.Generator,
+    report_progress: Callable[[int, int], object] = lambda done, of: None,
     *,
     steps: int,
 ) -> None:
-    """Learn from `pictures` in so many steps; `told` is called after each."""
+    """Learn from `pictures` in so many steps; `report_progress` is called after each."""
 
     def loss_of(chosen: Sequence[TaughtPicture]) -> Tensor:
-        return _batch_loss(network, words, chosen, settings.overview, dice)
+        return _batch_loss(network, words, chosen, settings.overview, rng)
 
-    take_steps(network, loss_of, pictures, settings, dice, told, steps=steps)
+    take_steps(network, loss_of, pictures, settings, rng, report_progress, steps=steps)
 
 
 def take_steps(
@@ -148,31 +151,29 @@ def take_steps(
     loss_of: Callable[[Sequence[TaughtPicture]], Tensor],
     pictures: Sequence[TaughtPicture],
     settings: ProposerSettings,
-    dice: np.random.Generator,
-    told: Callable[[int, int], object],
+    rng: np.random.Generator,
+    report_progress: Callable[[int, int], object],
     *,
     steps: int,
 ) -> None:
-    """Take so many steps down the loss of some of these pictures each; `told` is called after each."""
+    """Take so many steps, each down the loss of some of these pictures; call `report_progress` after each."""
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
     network.train()
-    for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, dice), 1):
+    for done, chosen in enumerate(batches_of(len(pictures), settings.batch, steps, rng), 1):
         loss = loss_of([pictures[i] for i in chosen])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
         optimizer.step()
         schedule.step()
-        told(done, steps)
+        report_progress(done, steps)
     network.eval()
 
 
-def batches_of(
-    pictures: int, batch: int, steps: int, dice: np.random.Generator
-) -> Iterator[NDArray[np.intp]]:
+def batches_of(pictures: int, batch: int, steps: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
     """Which of so many pictures each step learns from, `batch` of them or a few more.
 
     An epoch is of all of them; each has an order of its own. The last one may be cut short.
@@ -181,7 +182,7 @@ def batches_of(
     parts: list[NDArray[np.intp]] = []
     for step in range(steps):
         if step % batches == 0:
-            parts = np.array_split(dice.permutation(pictures), batches)
+            parts = np.array_split(rng.permutation(pictures), batches)
         yield parts[step % batches]
 
 
@@ -190,28 +191,31 @@ def _batch_loss(
     words: Words,
     pictures: Sequence[TaughtPicture],
     overview: int,
-    dice: np.random.Generator,
+    rng: np.random.Generator,
 ) -> Tensor:
-    turned = dice.random(len(pictures)) < 0.5
+    turned = rng.random(len(pictures)) < 0.5
     small = [smaller(p.colours, overview) for p in pictures]
-    colours = [own[:, ::-1] if turn else own for own, turn in zip(small, turned, strict=True)]
-    said: list[tuple[str, ...]] = []
+    colours = [
+        picture_colours[:, ::-1] if mirror else picture_colours
+        for picture_colours, mirror in zip(small, turned, strict=True)
+    ]
+    phrases: list[tuple[str, ...]] = []
     of: list[int] = []
     boxes: list[NDArray[Any]] = []
-    for place, (picture, turn) in enumerate(zip(pictures, turned, strict=True)):
+    for index, (picture, mirror) in enumerate(zip(pictures, turned, strict=True)):
         for phrase in picture.phrases:
-            boxes.append(mirrored(phrase.boxes) if turn else phrase.boxes)
-            said.append(phrase.said[int(dice.integers(len(phrase.said)))])
-            of.append(place)
+            boxes.append(mirrored(phrase.boxes) if mirror else phrase.boxes)
+            phrases.append(phrase.wordings[int(rng.integers(len(phrase.wordings)))])
+            of.append(index)
     side = colours[0].shape[0] // CELL
     device = device_of(network)
-    asked = cells_asked(boxes, side, dice).to(device)
-    told = network(
+    cells = cells_asked(boxes, side, rng).to(device)
+    outputs = network(
         pictures_tensor([np.ascontiguousarray(c) for c in colours]).to(device),
-        words.batch(said, of).to(device),
-        asked.cells,
+        words.batch(phrases, of).to(device),
+        cells.cells,
     )
-    return phrase_loss(told, asked, side)
+    return phrase_loss(outputs, cells, side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,24 +234,26 @@ class CellsAsked:
 
     def to(self, device: Any) -> CellsAsked:
         """The same on a device."""
-        return CellsAsked(*(own.to(device) for own in (self.cells, self.target, self.weight, self.gold)))
+        return CellsAsked(
+            *(tensor.to(device) for tensor in (self.cells, self.target, self.weight, self.gold))
+        )
 
 
-def cells_asked(boxes: Sequence[NDArray[Any]], side: int, dice: np.random.Generator) -> CellsAsked:
+def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generator) -> CellsAsked:
     """Draw cells for phrases with these boxes, each (n, 4), where a row has `side` cells."""
     phrases, most = len(boxes), max(map(len, boxes))
     gold = np.zeros((phrases, most, 4))
-    for row, own in zip(gold, boxes, strict=True):
-        row[: len(own)] = own
+    for row, phrase_boxes in zip(gold, boxes, strict=True):
+        row[: len(phrase_boxes)] = phrase_boxes
     middle, extent = (gold[..., :2] + gold[..., 2:]) / 2, gold[..., 2:] - gold[..., :2]
     there = extent.min(-1) > 0
     reach = np.maximum(extent * _MIDDLE, _LEAST_CELLS / side)
-    counts = np.array([len(own) for own in boxes])
-    which = (dice.random((phrases, _OF_MIDDLES)) * counts[:, None]).astype(int)
-    each = np.arange(phrases)[:, None]
-    at = middle[each, which] + dice.uniform(-1, 1, (phrases, _OF_MIDDLES, 2)) * reach[each, which]
+    counts = np.array([len(phrase_boxes) for phrase_boxes in boxes])
+    which = (rng.random((phrases, _OF_MIDDLES)) * counts[:, None]).astype(int)
+    phrase = np.arange(phrases)[:, None]
+    at = middle[phrase, which] + rng.uniform(-1, 1, (phrases, _OF_MIDDLES, 2)) * reach[phrase, which]
     inside = np.clip((at * side).astype(int), 0, side - 1)
-    anywhere = dice.integers(0, side * side, (phrases, _OF_ALL))
+    anywhere = rng.integers(0, side * side, (phrases, _OF_ALL))
     centres = np.stack([anywhere % side, anywhere // side], -1) / side + 0.5 / side
     apart = np.abs(centres[:, :, None] - middle[:, None]) <= reach[:, None]
     in_middle = (apart.all(-1) & there[:, None]).any(-1)
@@ -261,27 +267,27 @@ def cells_asked(boxes: Sequence[NDArray[Any]], side: int, dice: np.random.Genera
     )
     return CellsAsked(
         torch.from_numpy(np.concatenate([inside[..., 1] * side + inside[..., 0], anywhere], 1)),
-        torch.from_numpy(gold[each, which].astype(np.float32)),
+        torch.from_numpy(gold[phrase, which].astype(np.float32)),
         torch.from_numpy(weight.astype(np.float32)),
         torch.from_numpy(gold.astype(np.float32)),
     )
 
 
-def phrase_loss(told: Tensor, asked: CellsAsked, side: int) -> Tensor:
+def phrase_loss(outputs: Tensor, cells: CellsAsked, side: int) -> Tensor:
     """The loss of what the cells asked say, (phrases, cells, 6), where a row has `side` cells."""
-    phrases = len(told)
-    proposed = cell_boxes(told, centres_of(asked.cells, side))
+    phrases = len(outputs)
+    proposed = cell_boxes(outputs, centres_of(cells.cells, side))
     with torch.no_grad():
-        best = overlap(proposed[:, :, None], asked.gold[:, None]).amax(2)
+        best = overlap(proposed[:, :, None], cells.gold[:, None]).amax(2)
         good = ((best - _USELESS) / (_TIGHT - _USELESS)).clamp(0, 1)
         middle = torch.zeros_like(good)
         middle[:, :_OF_MIDDLES] = 1
     cross = functional.binary_cross_entropy_with_logits
-    loss = _WEIGHTS["middle"] * cross(told[..., 0], middle, asked.weight, reduction="sum") / phrases
-    loss = loss + _WEIGHTS["accepted"] * cross(told[..., 1], good, asked.weight, reduction="sum") / phrases
-    own = proposed[:, :_OF_MIDDLES]
-    loss = loss - _WEIGHTS["overlap"] * (overlap(own, asked.target) + 1e-3).log().mean()
-    return loss + _WEIGHTS["sides"] * (own - asked.target).abs().mean()
+    loss = _WEIGHTS["middle"] * cross(outputs[..., 0], middle, cells.weight, reduction="sum") / phrases
+    loss = loss + _WEIGHTS["accepted"] * cross(outputs[..., 1], good, cells.weight, reduction="sum") / phrases
+    middle_boxes = proposed[:, :_OF_MIDDLES]
+    loss = loss - _WEIGHTS["overlap"] * (overlap(middle_boxes, cells.target) + 1e-3).log().mean()
+    return loss + _WEIGHTS["sides"] * (middle_boxes - cells.target).abs().mean()
 
 
 def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float, float]:
@@ -297,10 +303,10 @@ def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float
     bad = len(accepted) - good
     if good < _LEAST_OF_EITHER or bad < _LEAST_OF_EITHER:
         return 1.0, float(np.log((good + 1) / (bad + 1)) - np.mean(logits))
-    found = _logistic(
+    coefficients = _logistic(
         np.column_stack([np.asarray(logits, float), np.ones(len(logits))]), accepted, (1.0, 0.0)
     )
-    slope, move = float(found[0]), float(found[1])
+    slope, move = float(coefficients[0]), float(coefficients[1])
     return (slope, move) if slope > 0 and np.isfinite(slope + move) else (1.0, 0.0)
 
 
@@ -312,8 +318,8 @@ def fit_weights(
     if min(int(accepted.sum()), int((~accepted).sum())) < _LEAST_OF_EITHER:
         return None
     features = np.column_stack([np.asarray(logits, float), np.ones(len(logits))])
-    found = _logistic(features, accepted, (*usual, 0.0))
-    return tuple(float(each) for each in found[:-1]) if np.isfinite(found).all() else None
+    coefficients = _logistic(features, accepted, (*usual, 0.0))
+    return tuple(float(weight) for weight in coefficients[:-1]) if np.isfinite(coefficients).all() else None
 
 
 def _logistic(
@@ -330,14 +336,16 @@ def _logistic(
         drawn = 1e-3 * float(((weights - begun) ** 2).sum()) / 2
         return float((np.logaddexp(0, logit) - target * logit).sum()) + drawn
 
-    found = begun.copy()
+    coefficients = begun.copy()
     for _ in range(_NEWTON):
-        chance = 1 / (1 + np.exp(-np.clip(features @ found, -30, 30)))
-        gradient = features.T @ (chance - target) + 1e-3 * (found - begun)
-        curvature = (features * (chance * (1 - chance))[:, None]).T @ features + 1e-3 * np.eye(len(found))
-        step, now = np.linalg.solve(curvature, gradient), loss(found)
+        chance = 1 / (1 + np.exp(-np.clip(features @ coefficients, -30, 30)))
+        gradient = features.T @ (chance - target) + 1e-3 * (coefficients - begun)
+        curvature = (features * (chance * (1 - chance))[:, None]).T @ features + 1e-3 * np.eye(
+            len(coefficients)
+        )
+        step, now = np.linalg.solve(curvature, gradient), loss(coefficients)
         # From far away a whole step may lead past the lowest place, and further each time.
-        while loss(found - step) > now and np.abs(step).max() > 1e-9:
+        while loss(coefficients - step) > now and np.abs(step).max() > 1e-9:
             step = step / 2
-        found = found - step
-    return found
+        coefficients = coefficients - step
+    return coefficients

@@ -1,7 +1,7 @@
 """A measure from one folder under tests, with no other file: by command, by page, compared, in a report.
 
 `tests/plugged_in/weighted_precision` holds all of it, as CONTRIBUTING says ("Add a metric"). That `manage.py
-check` names each part that is missing is in `tests/evaluation/metrics/test_checks.py`.
+check` names each part that is missing is in `tests/evaluation/test_metric_checks.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from evaluation.checks import lacking_entries
-from evaluation.metrics import METRICS
 from evaluation.services.reports import building
+from phrasebox.metrics import METRICS
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import plain
 from tests.plug_ins import METRIC_FOLDERS, plugged

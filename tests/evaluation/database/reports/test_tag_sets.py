@@ -12,9 +12,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.common.registry import UnknownName
 from annotation.models import Corpus, Job
-from evaluation.agreement.summary import Resampling
 from evaluation.models import Report, TagSet
 from evaluation.reporting.document import changed_inputs
 from evaluation.services.reports import building
@@ -22,6 +20,8 @@ from evaluation.services.reports.request import ReportRefused
 from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from evaluation.services.tagging.writing import fill_tag_set
+from phrasebox.agreement.summary import Resampling
+from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.reports.conftest import QUICK, built, wanted
 from tests.web import world

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_core.estimators.kcca.cholesky import Factor
-from models_core.threads import one_blas_thread
+from phrasebox.threads import one_blas_thread
 
 
 @pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 700, 1400])

@@ -13,7 +13,7 @@ from models_core.estimators.kcca.selection import (
     recall_at_cutoffs,
     sizes,
 )
-from models_core.scoring import ranking
+from phrasebox.scoring import ranking
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 
 

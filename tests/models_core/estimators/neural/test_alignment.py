@@ -24,7 +24,7 @@ from models_core.estimators.neural.gradient_training import (  # noqa: E402
 )
 from models_core.estimators.neural.scores import AlignmentScores  # noqa: E402
 from models_core.estimators.neural.settings import AlignmentSettings, Objective  # noqa: E402
-from models_core.scoring.tiles import NotANumber, tile_grid  # noqa: E402
+from phrasebox.scoring.tiles import NotANumber, tile_grid  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
 from tests.models_core.estimators.neural.sentences import LINK, edges_as_numbers, numbers_of, rows_of, scenes  # noqa: E402
 

@@ -99,7 +99,7 @@ def taught() -> BoxProposer:
 def best(proposer: BoxProposer, pictures: list[TaughtPicture]) -> list[tuple[float, float]]:
     """(IoU of the best box, its chance) of each phrase."""
     found = proposer.propose(
-        [p.colours for p in pictures], [[t.said[0] for t in p.phrases] for p in pictures]
+        [p.colours for p in pictures], [[t.wordings[0] for t in p.phrases] for p in pictures]
     )
     return [
         (float(box_overlap(rows[0], phrase.boxes).max()), float(rows[0][4]))
@@ -124,7 +124,7 @@ def test_its_loss_falls_as_it_learns() -> None:
 
     def loss(proposer: BoxProposer) -> float:
         assert proposer.network_ is not None
-        said = proposer.words_.batch([t.said[0] for t in picture.phrases], [0, 0])
+        said = proposer.words_.batch([t.wordings[0] for t in picture.phrases], [0, 0])
         with torch.inference_mode():
             told = proposer.network_(pictures_tensor([picture.colours]), said, asked.cells)
         return float(phrase_loss(told, asked, SIDE // 8))
@@ -190,7 +190,9 @@ def test_the_same_seed_learns_the_same_and_storing_keeps_it_to_the_bit(
 
 def test_learning_goes_on_from_another_with_the_words_that_are_new(taught: BoxProposer) -> None:
     new = [
-        TaughtPicture(p.colours, tuple(TaughtPhrase((*t.said, ("brandnew",)), t.boxes) for t in p.phrases))
+        TaughtPicture(
+            p.colours, tuple(TaughtPhrase((*t.wordings, ("brandnew",)), t.boxes) for t in p.phrases)
+        )
         for p in scenes(8, 11)
     ]
     settings = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, last_epochs=1, batch=8, rate=1e-5)
@@ -362,7 +364,7 @@ def test_looks_close_up_make_boxes_tighter(
         settings,
         np.random.default_rng(0),
         steps=steps,
-        lesson=lesson,
+        training=lesson,
     )
     before, after = [], []
     for picture in scenes(12, 2):
@@ -370,7 +372,7 @@ def test_looks_close_up_make_boxes_tighter(
         moved = np.clip(boxes + off, 0, 1)
         shown, windows = close_ups([picture.colours], moved, [0, 0], view)
         seen = torch.from_numpy(windows.astype(np.float32))
-        said = words.batch([t.said[0] for t in picture.phrases], [0, 1])
+        said = words.batch([t.wordings[0] for t in picture.phrases], [0, 1])
         with torch.inference_mode():
             sides, _ = network(pictures_tensor(list(shown)), seen, said, torch.arange(2))
             found = refined_boxes(sides, seen).numpy()

@@ -83,7 +83,7 @@ def test_a_tag_of_too_few_images_gets_no_machine_and_the_cost_is_chosen_on_held_
 
 
 def test_held_out_precision_is_that_of_the_metric():
-    from evaluation.metrics.tagging import precision_at
+    from phrasebox.metrics.tagging import precision_at
 
     dice = np.random.default_rng(0)
     each = [dice.permutation(12)[: dice.integers(0, 9)].tolist() for _ in range(40)]

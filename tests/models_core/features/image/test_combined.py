@@ -60,7 +60,7 @@ def test_shadows_leave_the_quotients_of_colours():
 
 
 def test_vectors_are_the_reduced_parts_side_by_side(paths, tmp_path):
-    learned = learn_combined(paths, SMALL, kept=PhaseCache(tmp_path))
+    learned = learn_combined(paths, SMALL, cache=PhaseCache(tmp_path))
     assert learned.dimensions == 5 * (len(paths) - 1)
     pictures = [read_picture(path) for path in paths[:3]]
     found = learned.describe(pictures)
@@ -74,7 +74,7 @@ def test_vectors_are_the_reduced_parts_side_by_side(paths, tmp_path):
             found[1, start : start + len(own)], own / np.linalg.norm(own), atol=1e-5, err_msg=part
         )
         start += len(own)
-    plain = learn_combined(paths, dataclasses.replace(SMALL, unit=False), kept=PhaseCache(tmp_path))
+    plain = learn_combined(paths, dataclasses.replace(SMALL, unit=False), cache=PhaseCache(tmp_path))
     np.testing.assert_allclose(plain.describe(pictures)[1, -len(own) :], own, atol=1e-5)
 
 
@@ -101,9 +101,9 @@ def test_what_was_stopped_goes_on_after_the_last_block(paths, tmp_path, monkeypa
 
     monkeypatch.setattr(combined, "unreduced", counted)
     with pytest.raises(KeyboardInterrupt):
-        learn_combined(paths, settings, kept=PhaseCache(tmp_path, stop))
+        learn_combined(paths, settings, cache=PhaseCache(tmp_path, stop))
     assert len(seen) == 4
-    learned = learn_combined(paths, settings, kept=PhaseCache(tmp_path))
+    learned = learn_combined(paths, settings, cache=PhaseCache(tmp_path))
     assert len(seen) == len(set(seen)) == len(paths)
     assert learned.digest == learn_combined(paths, settings).digest
 

@@ -158,8 +158,8 @@ def test_an_unknown_network_layer_or_library_is_named(weights: Path, monkeypatch
 
 
 def test_settings_that_came_later_leave_the_digests_of_sets_as_they_were() -> None:
-    usual = CNNSettings().said
+    usual = CNNSettings().changed_settings
     assert {"network", "side", "interpolation"}.isdisjoint(usual)
-    assert CNNSettings(interpolation="bicubic").said == {**usual, "interpolation": "bicubic"}
-    named = cnn_settings({"network": "timm/small"}).said
+    assert CNNSettings(interpolation="bicubic").changed_settings == {**usual, "interpolation": "bicubic"}
+    named = cnn_settings({"network": "timm/small"}).changed_settings
     assert (named["network"], named["side"]) == ("timm/small", 16)

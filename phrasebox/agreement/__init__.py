@@ -1,0 +1,38 @@
+"""How far those who judged agree, and many answers made one.
+
+`cohen`, `fleiss` and `krippendorff` give an `Estimate`: a value, or the reason why there is none, with an
+interval where a `Bootstrap` says what hangs together. `sweep` and `retrieval` compare two sets of scores cut
+at thresholds. `majority` and `dawid_skene` settle `Votes`. Conventions: docs/agreement.md.
+
+>>> round(krippendorff([[1, 2, 3, 3], [1, 2, 3, 4]], level="ordinal").value, 3)  # raters by items
+0.91
+>>> cohen([1, 1, 1], [1, 1, 1]).reason
+'both raters answered 1 throughout'
+"""
+
+from phrasebox.agreement.aggregation import DawidSkene, Majority, dawid_skene, majority, worker_confusion
+from phrasebox.agreement.coefficients import answer_counts, as_ratings, cohen, fleiss, krippendorff
+from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate
+from phrasebox.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
+from phrasebox.agreement.votes import Votes
+
+__all__ = [
+    "AgreementError",
+    "Bootstrap",
+    "DawidSkene",
+    "Estimate",
+    "Majority",
+    "Retrieval",
+    "Sweep",
+    "Votes",
+    "answer_counts",
+    "as_ratings",
+    "cohen",
+    "dawid_skene",
+    "fleiss",
+    "krippendorff",
+    "majority",
+    "retrieval",
+    "sweep",
+    "worker_confusion",
+]

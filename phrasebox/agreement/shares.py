@@ -1,0 +1,121 @@
+"""Intervals of shares: of items that are a hit or a miss, alone or in clusters (those of an image).
+
+A bootstrap says nothing where every item is a hit, or none is: all its resamples are alike. Near 0 and 1,
+and with few clusters, it is too narrow. So a share has Wilson's score interval, which copes with both
+(`benchmarks/intervals.py` counts how often it holds; docs/significance.md has the table).
+
+Clusters. Items of one image are alike, so they tell less than as many of different images. Wilson's formula
+is given the effective number of items: their number over the design effect, which is the variance of the
+share between clusters (linearised, of a ratio) over that of independent items, and 1 at least. As that
+variance is itself estimated from the clusters, the number shrinks by (z / t)^2, t being Student's with one
+degree of freedom less than clusters. Where all items are equal, nothing tells how alike those of an image
+are: each cluster counts as one item, which is the worst case. With one item a cluster it is Wilson's own.
+
+Sources: Wilson 1927; Kish 1965 (design effect); Korn and Graubard 1998 (effective number of
+items in intervals of shares, and the factor of t).
+"""
+
+from collections.abc import Callable
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from phrasebox.agreement.estimates import Estimate
+
+#: Numbers of items, of any type.
+AnswerCounts = NDArray[Any]
+#: The kind of these intervals, where it is named.
+WILSON = "Wilson"
+
+
+def wilson(hits: float, of: float, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share; (0, 1) of nothing. Raises ValueError for what is no share.
+
+    Effective numbers need not be whole.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.49, 0.943)
+    """
+    if not 0 <= hits <= of or not 0 < level < 1:
+        raise ValueError(f"{hits} of {of} at level {level}: expected a share, and a level between 0 and 1")
+    if of == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, extra = hits / of, z * z / of
+    middle = (share + extra / 2) / (1 + extra)
+    half = z * sqrt(share * (1 - share) / of + extra / of / 4) / (1 + extra)
+    # At the ends the bound is exact; rounding must not put it beside the share.
+    return (0.0 if hits == 0 else middle - half), (1.0 if hits == of else middle + half)
+
+
+def effective_number(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> float:
+    """How many independent items tell as much about the share as these, for an interval of `level`.
+
+    `hits` and `items` have shape (clusters,). No more than there are items; 0 where a single cluster holds
+    both hits and misses, which tells nothing about others.
+
+    >>> import numpy as np
+    >>> effective_number(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]))  # clusters of one item each
+    4.0
+    """
+    hits, items = hits[items > 0], items[items > 0]
+    clusters, number = len(items), float(items.sum())
+    if not clusters or items.max() == 1:
+        return number
+    share = float(hits.sum()) / number
+    if share in (0.0, 1.0):
+        return float(clusters)
+    if clusters == 1:
+        return 0.0
+    spread = hits - share * items
+    variance = clusters / (clusters - 1) * float(spread @ spread) / number**2
+    effect = max(1.0, variance * number / (share * (1 - share)))
+    upper = (1 + level) / 2
+    return number / effect * float(NormalDist().inv_cdf(upper) / stdtrit(clusters - 1, upper)) ** 2
+
+
+def share_interval(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> tuple[float, float]:
+    """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items.
+
+    >>> import numpy as np
+    >>> share_interval(np.array([8]), np.array([10]))  # of one image, which tells nothing about others
+    (0.0, 1.0)
+    """
+    number, total = effective_number(hits, items, level), float(items.sum())
+    return wilson(float(hits.sum()) / total * number, number, level) if total else (0.0, 1.0)
+
+
+def share_estimate(
+    hits: AnswerCounts,
+    items: AnswerCounts,
+    why: str,
+    *,
+    of: int,
+    level: float | None,
+    moved: Callable[[float], float] = lambda share: share,
+) -> Estimate:
+    """The share of hits with its interval; undefined without items, for which `why` is the reason.
+
+    `hits` and `items` have shape (clusters,), `of` is the number of items that the figure is about. `moved`
+    makes the figure of the share, where it is one that rises with it. Without a `level` no interval is given.
+    """
+    total, clusters = float(items.sum()), int((items > 0).sum())
+    if not total:
+        return Estimate(None, of, why)
+    value = moved(float(hits.sum()) / total)
+    if level is None:
+        return Estimate(value, of)
+    low, high = share_interval(hits, items, level)
+    return Estimate(
+        value,
+        of,
+        low=moved(low),
+        high=moved(high),
+        level=level,
+        interval=WILSON,
+        clusters=clusters,
+    )

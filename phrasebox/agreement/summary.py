@@ -1,0 +1,201 @@
+"""Agreement of a set of judged pairs, and of one set with another: what `agreement` prints.
+
+Items are pairs; intervals draw whole queries (images, or keywords), since answers about one hang together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from phrasebox.agreement.aggregation import DawidSkene, dawid_skene
+from phrasebox.agreement.coefficients import (
+    MEASUREMENT_LEVELS,
+    answer_counts,
+    as_ratings,
+    cohen,
+    fleiss,
+    krippendorff,
+)
+from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
+from phrasebox.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
+from phrasebox.agreement.votes import Votes
+from phrasebox.relevance.pairs import JudgedPair
+
+#: A table of more thresholds than this is read by nobody.
+MOST_THRESHOLDS = 20
+#: With more different grades than this, grades are measurements: equal ones say little of two judges.
+MOST_GRADES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How intervals are drawn; no resamples, no intervals."""
+
+    resamples: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise AgreementError(f"seed {self.seed} of the resamples; expected 0 or more")
+
+    def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
+        """The bootstrap that draws these clusters (a `unit` each), one name an item; None where nothing is
+        drawn."""
+        if not self.resamples:
+            return None
+        return Bootstrap(clusters, self.resamples, self.level, self.seed, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeConsensus:
+    """One judge: how many answers, and the share of them that the fitted consensus agrees with."""
+
+    name: str
+    answers: int
+    with_consensus: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementWithin:
+    """Agreement inside one set. `ties`: pairs without a most frequent answer.
+
+    `cohen` is of every two judges who share a pair, by both names. It and `judges` are empty where judges
+    cannot be told apart or compared, and `no_judges` says why.
+    """
+
+    pairs: int
+    queries: int
+    answers: int
+    fewest: int
+    most: int
+    ties: int
+    alpha: dict[str, Estimate]
+    fleiss: Estimate
+    cohen: dict[str, Estimate]
+    judges: tuple[JudgeConsensus, ...]
+    no_judges: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementBetween:
+    """Two sets over their common pairs: kappa over thresholds, the two of the largest kappa, and the second
+    set's quality there."""
+
+    pairs: int
+    common: int
+    sweep: Sweep
+    best_at: tuple[float, float] | None
+    best: Retrieval | None
+
+
+def agreement_within(
+    pairs: Sequence[JudgedPair], resampling: Resampling, *, unit: str = "image"
+) -> AgreementWithin:
+    """Every coefficient that `pairs` (one or more) allow; `unit` is what their queries are."""
+    grades = [pair.grades for pair in pairs]
+    clusters = [pair.query for pair in pairs]
+    bootstrap = resampling.over(clusters, unit)
+    ratings = as_ratings(grades)
+    counts, values = answer_counts(grades)
+    numbers = [len(own) for own in grades]
+    no_judges = ""
+    if not all(pair.judges for pair in pairs):
+        no_judges = "the source does not say who judged"
+    elif len(values) > MOST_GRADES:
+        no_judges = f"{len(values)} different grades, too many for kappa; use alpha"
+    votes = None if no_judges else _votes(pairs)
+    return AgreementWithin(
+        pairs=len(pairs),
+        queries=len(set(clusters)),
+        answers=sum(numbers),
+        fewest=min(numbers),
+        most=max(numbers),
+        ties=int(((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()),
+        alpha={
+            level: krippendorff(ratings, level=level, bootstrap=bootstrap) for level in MEASUREMENT_LEVELS
+        },
+        fleiss=fleiss(counts, bootstrap=bootstrap),
+        cohen=_pairwise(votes, bootstrap) if votes else {},
+        judges=_judges(votes, dawid_skene(votes)) if votes else (),
+        no_judges=no_judges,
+    )
+
+
+def agreement_between(
+    first: Sequence[JudgedPair],
+    second: Sequence[JudgedPair],
+    resampling: Resampling,
+    *,
+    rows: Sequence[float] = (),
+    columns: Sequence[float] = (),
+    unjudged_is_no: bool = False,
+    unit: str = "image",
+) -> AgreementBetween:
+    """The mean answers of `first`'s pairs against those of `second`; `unit` is what their queries are.
+
+    `rows` and `columns` are thresholds for the two; empty means every mean that occurs but the
+    lowest. A pair that `second` lacks is left out, or has its lowest answer where `unjudged_is_no`.
+    Raises AgreementError where there is no common pair, or thresholds must be named.
+    """
+    theirs = {(pair.query, pair.document): pair.mean for pair in second}
+    one = np.array([pair.mean for pair in first])
+    other = np.array([theirs.get((pair.query, pair.document), np.nan) for pair in first])
+    common = int((~np.isnan(other)).sum())
+    if not common:
+        raise AgreementError("the two files have no pair in common; check that their ids are written alike")
+    if unjudged_is_no:
+        lowest = min(grade for pair in second for grade in pair.grades)
+        other = np.where(np.isnan(other), lowest, other)
+    bootstrap = resampling.over([pair.query for pair in first], unit)
+    rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
+    found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
+    best_at, best = None, None
+    if found.best:
+        row, column, _ = found.best
+        best_at = row, column
+        best = retrieval(other, one, at=column, truth_at=row, bootstrap=bootstrap)
+    return AgreementBetween(pairs=len(first), common=common, sweep=found, best_at=best_at, best=best)
+
+
+def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
+    """The values that occur, highest first, without the lowest, which cuts nothing off."""
+    values = np.unique(scores[~np.isnan(scores)])[:0:-1]
+    if len(values) > MOST_THRESHOLDS:
+        raise AgreementError(f"{len(values)} different means; give the thresholds of the {what}")
+    return tuple(float(value) for value in values)
+
+
+def _votes(pairs: Sequence[JudgedPair]) -> Votes:
+    return Votes.of(
+        ((pair.query, pair.document), judge, grade)
+        for pair in pairs
+        for judge, grade in zip(pair.judges, pair.grades, strict=True)
+    )
+
+
+def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
+    """Cohen's kappa of every two judges who share a pair."""
+    answers = np.full((len(votes.workers), len(votes.items)), np.nan)
+    answers[votes.worker, votes.item] = np.array(votes.labels, dtype=np.float64)[votes.label]
+    found = {}
+    for a, b in combinations(range(len(votes.workers)), 2):
+        if not np.isnan(answers[a] + answers[b]).all():
+            found[f"{votes.workers[a]} and {votes.workers[b]}"] = cohen(
+                answers[a], answers[b], bootstrap=bootstrap
+            )
+    return found
+
+
+def _judges(votes: Votes, consensus: DawidSkene) -> tuple[JudgeConsensus, ...]:
+    """Each judge beside the consensus that Dawid and Skene's model finds."""
+    places = {label: place for place, label in enumerate(votes.labels)}
+    settled = np.array([places[label] for label in consensus.labels])
+    same = np.bincount(votes.worker, weights=votes.label == settled[votes.item])
+    numbers = np.bincount(votes.worker)
+    return tuple(
+        JudgeConsensus(str(name), int(number), float(share))
+        for name, number, share in zip(votes.workers, numbers, same / numbers, strict=True)
+    )

@@ -1,0 +1,230 @@
+"""Arrays in files, mapped into memory and not read: npy, npz, safetensors. Nothing is unpickled.
+
+`open_arrays` gives arrays by name (the one array of a .npy file is named ""), and texts by name
+(safetensors metadata). Large arrays stay on disk: those of .npy and .safetensors files, and those
+that an .npz file stores uncompressed, are mapped where they lie; compressed ones are unpacked once
+into an unnamed temporary file and mapped there.
+"""
+
+import json
+import math
+import os
+import shutil
+import struct
+import tempfile
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from phrasebox.text_files import FormatError, open_bytes, short_repr
+
+FileArray = NDArray[Any]
+
+#: The types of safetensors that NumPy has.
+_TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+#: The header of a safetensors file may be as long as the format's own library allows.
+_LONGEST_HEADER = 100_000_000
+_CHUNK = 2**20
+
+SUFFIXES = (".npy", ".npz", ".safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    """What a file holds; arrays may be mapped, and are not to be written to."""
+
+    file: Path
+    arrays: Mapping[str, FileArray]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """What a safetensors header says of a tensor; bytes are counted from the header's end."""
+
+    kind: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+
+def open_arrays(path: Path | str) -> ArrayFile:
+    """Open by suffix; raises FormatError for what is damaged, pickled or of another kind."""
+    path = Path(path)
+    with open_bytes(path) as file:
+        match path.suffix.lower():
+            case ".npy":
+                return ArrayFile(path, {"": _mapped_npy(file, 0, path.stat().st_size, path, "the array")})
+            case ".npz":
+                return ArrayFile(path, _npz(file, path))
+            case ".safetensors":
+                return _safetensors(file, path)
+            case other:
+                raise FormatError(f"ends in {short_repr(other)}", file=path, expected=" or ".join(SUFFIXES))
+
+
+def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -> FileArray:
+    """The array whose npy header begins at `start` of `file` and which ends `size` bytes later."""
+    file.seek(start)
+    try:
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"npy version {version}")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, columns_first, kind = read(file)
+        if min(shape, default=0) < 0:
+            raise ValueError(f"shape {shape}")
+    except (ValueError, TypeError, SyntaxError, tokenize.TokenError, EOFError, struct.error) as error:
+        raise FormatError(
+            f"{name} has no readable npy header ({_short(error)})",
+            file=path,
+            expected="an array as NumPy saves it",
+        ) from error
+    if kind.hasobject:
+        raise FormatError(
+            f"{name} contains pickled objects, which could run code",
+            file=path,
+            expected="numbers, and ids as an array of text or a text file",
+        )
+    return _mapped(file, kind, shape, start + size, path, name, columns_first)
+
+
+def _mapped(
+    file: IO[bytes],
+    kind: np.dtype[Any],
+    shape: tuple[int, ...],
+    end: int,
+    path: Path,
+    name: str,
+    columns_first: bool = False,
+) -> FileArray:
+    """An array that begins where `file` stands, and has to end before `end`."""
+    if not kind.itemsize:
+        raise FormatError(
+            f"{name} is of {kind}, whose entries are empty",
+            file=path,
+            expected="numbers, or texts of a letter or more",
+        )
+    begin = file.tell()
+    size = math.prod(shape) * kind.itemsize
+    if begin + size > end:
+        raise FormatError(
+            f"{name} has shape {shape} of {kind}, {size} bytes, but {end - begin} are there",
+            file=path,
+            expected="a complete file",
+        )
+    order = "F" if columns_first else "C"
+    if not size:
+        return np.empty(shape, dtype=kind)
+    return np.memmap(file, dtype=kind, mode="r", offset=begin, shape=shape, order=order)  # type: ignore[call-overload]
+
+
+def _npz(file: IO[bytes], path: Path) -> dict[str, FileArray]:
+    found: dict[str, FileArray] = {}
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                if name in found:
+                    raise FormatError(
+                        f"contains {short_repr(name)} twice", file=path, expected="each array once"
+                    )
+                if name == member.filename:
+                    raise FormatError(
+                        f"contains {short_repr(name)}", file=path, expected="arrays (.npy) only"
+                    )
+                found[name] = _member(archive, member, file, path, short_repr(name))
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+        UnicodeError,
+        struct.error,
+    ) as error:
+        raise FormatError(
+            f"is damaged ({_short(error)})", file=path, expected="a complete .npz file"
+        ) from error
+    return found
+
+
+def _member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: IO[bytes], path: Path, name: str
+) -> FileArray:
+    if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
+        # The local header is 30 bytes, the name and an extra field whose length only it tells.
+        file.seek(member.header_offset + 26)
+        name_length, extra_length = struct.unpack("<HH", file.read(4))
+        start = member.header_offset + 30 + name_length + extra_length
+        return _mapped_npy(file, start, member.file_size, path, name)
+    # What is mapped stays when the file is closed, and the disk is free when nobody maps it.
+    # Beside the file, where that can be: temporary folders may be memory.
+    beside = path.parent if os.access(path.parent, os.W_OK) else None
+    with tempfile.TemporaryFile(dir=beside) as unpacked:
+        with archive.open(member) as packed:
+            shutil.copyfileobj(packed, unpacked, _CHUNK)
+        unpacked.flush()
+        return _mapped_npy(unpacked, 0, unpacked.tell(), path, name)
+
+
+def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
+    """A file of a length (8 bytes), a JSON header of that length, and the tensors' bytes."""
+    size = path.stat().st_size
+    head = file.read(8)
+    length = int.from_bytes(head, "little")
+    if len(head) < 8 or length > min(_LONGEST_HEADER, size - 8):
+        raise FormatError("has no readable header", file=path, expected="a complete safetensors file")
+    try:
+        header = json.loads(file.read(length))
+        texts = {str(k): str(v) for k, v in header.pop("__metadata__", {}).items()}
+        tensors = {str(name): _tensor(described) for name, described in header.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FormatError(
+            f"has a header that cannot be read ({_short(error)})", file=path, expected="a safetensors header"
+        ) from error
+    found = {}
+    for name, tensor in tensors.items():
+        if tensor.kind not in _TYPES:
+            raise FormatError(
+                f"{short_repr(name)} is of type {tensor.kind}",
+                file=path,
+                expected="F64, F32, F16 or whole numbers",
+            )
+        file.seek(8 + length + tensor.start)
+        end = min(8 + length + tensor.stop, size)
+        found[name] = _mapped(file, np.dtype(_TYPES[tensor.kind]), tensor.shape, end, path, short_repr(name))
+    return ArrayFile(path, found, texts)
+
+
+def _tensor(described: Mapping[str, Any]) -> _Tensor:
+    start, stop = (int(n) for n in described["data_offsets"])
+    shape = tuple(int(n) for n in described["shape"])
+    if not 0 <= start <= stop or min(shape, default=0) < 0:
+        raise ValueError(f"shape {shape} at {start} to {stop}")
+    return _Tensor(str(described["dtype"]), shape, start, stop)
+
+
+def _short(error: BaseException) -> str:
+    """The first line of an error of somebody else's, cut."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:80]

@@ -1,0 +1,91 @@
+"""Captions that a system wrote, one for each image: what `score_captions` reads.
+
+Two forms, told apart by the first sign of the file, plain or packed by gzip, in UTF-8:
+
+- JSON lines, `{"image": "1000.jpg", "caption": "a dog runs"}` in each;
+- the results of the COCO evaluation, one list of `{"image_id": 42, "caption": "a dog runs"}`.
+
+Both take either name of the image's field, a text or a whole number; further fields are passed over.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from phrasebox.text_files import FormatError, lines, short_repr
+
+_IMAGE = ("image", "image_id")
+_EXPECTED = 'as in {"image": "1000.jpg", "caption": "a dog runs"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The caption written for `image`, by the name that the file has; `place` is "line 3" or "entry 3"."""
+
+    image: str
+    caption: str
+    place: str
+
+
+def read_candidates(path: Path) -> list[Candidate]:
+    """The captions of a file in its order; an empty one is a caption too.
+
+    Raises FormatError, naming line or entry, for what is neither form, an entry without image or caption,
+    an image named twice, and a file without any.
+    """
+    found: dict[str, Candidate] = {}
+    for place, entry in _entries(path):
+        candidate = _candidate(entry, place, path)
+        there = found.setdefault(candidate.image, candidate)
+        if there is not candidate:
+            raise _wrong(
+                path, place, f"image {short_repr(candidate.image)} has a caption already, on {there.place}"
+            )
+    if not found:
+        raise FormatError("holds no captions", file=path, expected=f"one for each image, {_EXPECTED}")
+    return list(found.values())
+
+
+def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each entry with its place."""
+    numbered = ((number, line) for number, line in lines(path) if line.strip())
+    for number, line in numbered:
+        if line.lstrip().startswith("["):
+            rest = "\n".join([line, *(more for _, more in numbered)])
+            value = _loads(rest, path, f"line {number}")
+            yield from ((f"entry {place}", entry) for place, entry in enumerate(value, start=1))
+            return
+        yield f"line {number}", _loads(line, path, f"line {number}")
+
+
+def _loads(text: str, path: Path, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # too deep, and numbers too long, are no JSON of ours
+        said = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise _wrong(path, place, f"is not JSON ({said})") from error
+
+
+def _candidate(entry: Any, place: str, path: Path) -> Candidate:
+    if not isinstance(entry, dict):
+        raise _wrong(path, place, f"is {short_repr(entry)}")
+    named = [entry[name] for name in _IMAGE if name in entry]
+    if len(named) != 1:
+        raise _wrong(path, place, f"names {'no' if not named else 'more than one'} image")
+    image, caption = named[0], entry.get("caption")
+    if not isinstance(image, str | int) or isinstance(image, bool) or not str(image).strip():
+        raise _wrong(path, place, f"has {short_repr(image)} for its image")
+    if not isinstance(caption, str):
+        told = f"has {short_repr(caption)} for its caption" if "caption" in entry else "has no caption"
+        raise _wrong(path, place, told)
+    return Candidate(str(image).strip(), caption, place)
+
+
+def _wrong(path: Path, place: str, problem: str) -> FormatError:
+    expected = f"one caption for each image, {_EXPECTED}"
+    word, _, number = place.partition(" ")
+    if word == "line":
+        return FormatError(problem, file=path, line=int(number), expected=expected)
+    return FormatError(f"{place} {problem}", file=path, expected=expected)

@@ -1,0 +1,183 @@
+"""Score matrices with ids: images are rows, captions columns, higher is better.
+
+A file (npz, npy or safetensors) holds the array `scores`, shape (images, captions); the one array of
+an .npy file is it. Ids stand in the file: npz as arrays of text `images` and `captions`, safetensors as
+JSON lists under these names in its metadata; or beside it, one id a line, in `NAME.images.txt` and
+`NAME.captions.txt` for a file `NAME.npz`. Scores are mapped, not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from phrasebox.formats.arrays import ArrayFile, FileArray, open_arrays
+from phrasebox.scoring.tiles import Dense, NotANumber, Products, Scores
+from phrasebox.text_files import FormatError, lines, short_repr
+
+_SCORES = "scores"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors.
+
+    `given`: they stand in the file, and were not computed here. `notes` are sentences on how they were made.
+    """
+
+    file: Path
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    scores: Scores
+    given: bool = False
+    notes: tuple[str, ...] = ()
+
+    def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
+        """The scores of these images and captions, in this order; FormatError for one that is missing."""
+        rows = _numbers(self.images, images, "image", self.file)
+        columns = _numbers(self.captions, captions, "caption", self.file)
+        scores = self.scores.select(rows, columns)
+        return replace(self, images=tuple(images), captions=tuple(captions), scores=scores)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of the embeddings that these scores are of: zeros, and overflowing ones."""
+        if not isinstance(self.scores, Products):
+            return ()
+        sides = list(zip(("image", "caption"), (self.images, self.captions), self.scores.odd, strict=True))
+        zeros = [(word, [ids[n] for n in odd.zeros]) for word, ids, odd in sides]
+        long = [(word, [ids[n] for n in odd.overflowing]) for word, ids, odd in sides]
+        return (
+            *(_counted(word, ids, "of zeros, which scores 0 for everything") for word, ids in zeros if ids),
+            *(
+                _counted(word, ids, "that is too long for the precision of scores")
+                for word, ids in long
+                if ids
+            ),
+        )
+
+    @contextmanager
+    def naming(self, *, turned: bool = False) -> Iterator[None]:
+        """While its scores are read (`turned`: with captions as rows), NaN is reported with ids."""
+        try:
+            yield
+        except NotANumber as error:
+            row, column = (error.column, error.row) if turned else (error.row, error.column)
+            raise FormatError(
+                f"the score of {short_repr(self.images[row])} with "
+                f"{short_repr(self.captions[column])} is NaN",
+                file=self.file,
+                expected="numbers only",
+            ) from error
+
+
+def _counted(word: str, ids: Sequence[str], what: str) -> str:
+    """How many images or captions have such a vector, with the first three."""
+    first = ", ".join(map(short_repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
+    return f"{len(ids)} {word}{'s have' if len(ids) > 1 else ' has'} a vector {what} ({first})"
+
+
+def read_scores(path: Path | str) -> ScoreMatrix:
+    """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
+    path = Path(path)
+    held = open_arrays(path)
+    scores = named_array(held, _SCORES)
+    if scores.ndim != 2 or scores.dtype.kind not in "fiub":
+        raise FormatError(
+            f"scores have shape {scores.shape} of {scores.dtype}",
+            file=path,
+            expected="numbers of shape (images, captions)",
+        )
+    images = ids_of(held, "images", scores.shape[0])
+    captions = ids_of(held, "captions", scores.shape[1])
+    return ScoreMatrix(path, images, captions, Dense(scores), given=True)
+
+
+def named_array(held: ArrayFile, name: str) -> FileArray:
+    """The array called `name`, or the only one where none has a name."""
+    found = held.arrays.get(name, held.arrays.get(""))
+    if found is None:
+        there = ", ".join(sorted(held.arrays)) or "none"
+        raise FormatError(
+            f"contains no array {name!r} (it contains: {there})", file=held.file, expected=f"{name!r}"
+        )
+    return found
+
+
+def ids_of(
+    held: ArrayFile, name: str, number: int, listed: Path | None = None, *, once: bool = True
+) -> tuple[str, ...]:
+    """The ids called `name`, one for each of `number` rows: in the file or beside it; each `once`, where that
+    is said.
+
+    Where `listed` is given, they are the lines of that file.
+    """
+    beside = listed or held.file.with_name(f"{held.file.stem}.{name}.txt")
+    source = held.file
+    if listed is not None:
+        source = listed
+        ids = [text for _, text in lines(listed)]
+    elif name in held.arrays:
+        ids = _text(held.arrays[name], name, held.file)
+    elif name in held.texts:
+        ids = _listed(held.texts[name], name, held.file)
+    elif beside.is_file():
+        source = beside
+        ids = [text for _, text in lines(beside)]
+    else:
+        raise FormatError(
+            f"has no ids {name!r}", file=held.file, expected=f"the ids in the file, or in {beside.name}"
+        )
+    if len(ids) != number:
+        raise FormatError(
+            f"{len(ids)} ids {name!r} for {number} rows or columns", file=source, expected="one for each"
+        )
+    seen: dict[str, int] = {}
+    for place, text in enumerate(ids):
+        if not text or (seen.setdefault(text, place) != place and once):
+            problem = (
+                f"id {short_repr(text)} occurs at {seen[text]} and {place}"
+                if text
+                else f"id {place} is empty"
+            )
+            raise FormatError(f"{name}: {problem} (counted from 0)", file=source, expected="each id once")
+    return tuple(ids)
+
+
+def _text(values: FileArray, name: str, file: Path) -> list[str]:
+    if values.ndim != 1 or values.dtype.kind not in "UiuS":
+        raise FormatError(
+            f"ids {name!r} have shape {values.shape} of {values.dtype}", file=file, expected="a list of texts"
+        )
+    if values.dtype.kind == "S":
+        return [text.decode("utf-8", "replace") for text in values.tolist()]
+    return [str(text) for text in values.tolist()]
+
+
+def _listed(text: str, name: str, file: Path) -> list[str]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(item, str | int) for item in found):
+        raise FormatError(
+            f"metadata {name!r} is {short_repr(text)}", file=file, expected="a JSON list of ids"
+        )
+    return [str(item) for item in found]
+
+
+def _numbers(held: Sequence[str], wanted: Sequence[str], word: str, file: Path) -> np.ndarray:
+    number = {name: n for n, name in enumerate(held)}
+    missing = [name for name in wanted if name not in number]
+    if missing:
+        raise FormatError(
+            f"has no scores of {word} {short_repr(missing[0])} ({len(missing)} of {len(wanted)} are missing)",
+            file=file,
+            expected=f"all {word}s of the split",
+        )
+    return np.array([number[name] for name in wanted], dtype=np.intp)

@@ -1,0 +1,262 @@
+"""Judgments in tables with a header: one answer a row, counts of yes and no, or counts of keywords.
+
+`table` is a CSV file (or TSV, by its header) with the columns `query` and `document` (or `image`
+and `caption`), and either `grade` and optionally `judge`, one answer a row; or `yes` and `no`,
+one pair a row. Other columns are passed over. Rows of one pair need not stand together. Without judges, a
+pair that comes twice may be a mistake: it is refused, unless the reader counts it as two answers.
+
+`cxc-sits` are the ratings of images with captions of Crisscrossed Captions, from 0 to 5: the ids of a
+caption and an image of COCO, the rating (the mean, or in a raw file one a row), and how the pair was found.
+Source: Parekh et al. 2021, "Crisscrossed Captions"; the readme of the data.
+
+`keyword-counts` is the table of Semantic Flickr Audio: `utt_key,transcription,counts`, where counts
+reads `word=number|word=number` and says how many of five annotators held that the keyword's
+meaning is in the utterance; a keyword of the list beside it that is not named has 0. The published
+table holds four counts of 12 and 15, of pairs that were shown three times: a count above five is
+taken as out of the next multiple of five. The keyword is the query, the utterance the document.
+Source: Kamper et al. 2017.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, each_once
+from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.scales import VOTE_SCALE, Scale
+from phrasebox.text_files import FormatError, lines, short_repr
+
+_PAIRS = (("query", "document"), ("image", "caption"))
+_COUNT = re.compile(r"\d{1,6}")
+_COCO = re.compile(r"COCO_\w+?(?:_0*|:sentid:)(\d{1,12})(?:\.jpg)?")
+
+KEYWORD_ANNOTATORS = 5
+KEYWORD_LIST = "keywords.txt"
+_KEYWORD_FILE = "semantic_flickraudio_counts.csv"
+_KEYWORD_COUNT = re.compile(r"([^=|]+)=(\d{1,4})")
+
+_Row = dict[str, str]
+
+
+class _Table(JudgmentFormat):
+    """CSV or TSV with a header, one answer or one pair a row; `repeats`: a pair may come twice unjudged."""
+
+    key = "table"
+    title = "A table of judgments (query, document, grade, judge; or query, document, yes, no)"
+
+    def __init__(self, *, repeats: bool = False) -> None:
+        self.repeats = repeats
+
+    def counting_repeats(self) -> _Table:
+        return _Table(repeats=True)
+
+    def read(self, path: Path) -> Iterator[JudgedPair]:
+        """Stream `path`; with one answer a row the whole table is read first."""
+        header, rows = read_rows(path)
+        names = next((pair for pair in _PAIRS if set(pair) <= set(header)), None)
+        counted = {"yes", "no"} <= set(header)
+        if names is None or not (counted or "grade" in header):
+            raise FormatError(
+                f"has the columns {', '.join(header)}",
+                file=path,
+                line=1,
+                expected="query and document (or image and caption), and grade or yes and no",
+            )
+        found = _counted(rows, names, path) if counted else _gathered(rows, names, path, repeats=self.repeats)
+        return each_once(found, file=path)
+
+
+class CrisscrossedCaptions(JudgmentFormat):
+    """Crisscrossed Captions, SITS: how alike an image and a caption are, from 0 to 5."""
+
+    key = "cxc-sits"
+    title = "Crisscrossed Captions, ratings of images and captions, 0 to 5"
+    scale = Scale(Fraction(0), Fraction(5))
+    relevant_from = Fraction(3)
+
+    def read(self, path: Path) -> Iterator[JudgedPair]:
+        """Stream `path`; the whole file is read first, since a raw one has a row for each rating."""
+        header, rows = read_rows(path)
+        if len(header) != 4 or header[:2] != ["caption", "image"]:
+            raise FormatError(
+                f"has the columns {', '.join(header)}",
+                file=path,
+                line=1,
+                expected="caption, image, a score, sampling_method",
+            )
+        rated = (
+            (line, {"image": _coco(row["image"]), "caption": _coco(row["caption"]), "grade": row[header[2]]})
+            for line, row in rows
+        )
+        return each_once(_gathered(rated, ("image", "caption"), path, repeats=True), file=path)
+
+
+class KeywordCounts(JudgmentFormat):
+    """Semantic Flickr Audio: how many of five annotators heard a keyword's meaning in an utterance."""
+
+    key = "keyword-counts"
+    title = "Semantic Flickr Audio's counts of keywords"
+    scale = VOTE_SCALE
+
+    def read(self, path: Path) -> Iterator[JudgedPair]:
+        """Stream `path`, the table or its folder; `keywords.txt` lies beside the table."""
+        file = path / _KEYWORD_FILE if path.is_dir() else path
+        found = (line.strip() for _, line in lines(file.parent / KEYWORD_LIST))
+        keywords = list(dict.fromkeys(filter(None, found)))
+        return each_once(self._pairs(file, keywords), file=file)
+
+    @staticmethod
+    def _pairs(file: Path, keywords: list[str]) -> Iterator[tuple[int, JudgedPair]]:
+        header, rows = read_rows(file)
+        for column in ("utt_key", "counts"):
+            if column not in header:
+                raise FormatError(
+                    f"has no column {column}", file=file, line=1, expected="utt_key,transcription,counts"
+                )
+        known = set(keywords)
+        for line, row in rows:
+            counts: dict[str, int] = {}
+            for part in filter(None, row["counts"].split("|")):
+                match = _KEYWORD_COUNT.fullmatch(part)
+                if not match or match[1] not in known or match[1] in counts:
+                    raise FormatError(
+                        f"{short_repr(part)} is not a count",
+                        file=file,
+                        line=line,
+                        expected=f"keyword=number, each keyword once and from {KEYWORD_LIST}",
+                    )
+                counts[match[1]] = int(match[2])
+            for keyword in keywords:
+                yes = counts.get(keyword, 0)
+                asked = KEYWORD_ANNOTATORS * max(1, math.ceil(yes / KEYWORD_ANNOTATORS))
+                grades = (1.0,) * yes + (0.0,) * (asked - yes)
+                yield line, JudgedPair(keyword, row["utt_key"], grades)
+
+
+def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, _Row]]]:
+    """The header, and (line, row) of what follows; tabs separate where the header holds one."""
+    numbered = lines(file, keep_ends=True)
+    _, first = next(numbered, (0, ""))
+    delimiter = "\t" if "\t" in first else ","
+    header = next(csv.reader([first], delimiter=delimiter), [])
+    if twice := [name for name, number in Counter(header).items() if number > 1 and name.strip()]:
+        raise FormatError(
+            f"has the column {short_repr(twice[0])} more than once",
+            file=file,
+            line=1,
+            expected="each column once; several judges are several rows",
+        )
+
+    def following() -> Iterator[tuple[int, _Row]]:
+        reader = csv.reader((text for _, text in numbered), delimiter=delimiter, strict=True)
+        while True:
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                raise FormatError(
+                    f"cannot be read ({error})", file=file, line=reader.line_num + 1, expected="CSV"
+                ) from error
+            if fields is None:
+                return
+            line = reader.line_num + 1
+            if not fields:
+                continue
+            if len(fields) != len(header):
+                raise FormatError(
+                    f"has {len(fields)} fields",
+                    file=file,
+                    line=line,
+                    expected=f"{len(header)} as in the header",
+                )
+            yield line, dict(zip(header, fields, strict=True))
+
+    return header, following()
+
+
+def _coco(name: str) -> str:
+    """COCO's number of an image's file or a caption, as in COCO_val2014_000000365325.jpg; else the name."""
+    found = _COCO.fullmatch(name.strip())
+    return found[1] if found else name
+
+
+def _ids(row: _Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:
+    query, document = (row[name].strip() for name in names)
+    if not query or not document:
+        raise FormatError("a pair lacks an id", file=file, line=line, expected=f"both {' and '.join(names)}")
+    return query, document
+
+
+def _counted(
+    rows: Iterator[tuple[int, _Row]], names: tuple[str, str], file: Path
+) -> Iterator[tuple[int, JudgedPair]]:
+    """Pairs from rows with numbers of yes and no."""
+    for line, row in rows:
+        counts = [row[name].strip() for name in ("yes", "no")]
+        if not all(_COUNT.fullmatch(count) for count in counts) or not any(map(int, counts)):
+            raise FormatError(
+                f"{short_repr(counts)} are not counts of yes and no",
+                file=file,
+                line=line,
+                expected="whole numbers, not both 0",
+            )
+        yes, no = map(int, counts)
+        yield line, JudgedPair(*_ids(row, names, file, line), (1.0,) * yes + (0.0,) * no)
+
+
+def _gathered(
+    rows: Iterator[tuple[int, _Row]], names: tuple[str, str], file: Path, *, repeats: bool
+) -> Iterator[tuple[int, JudgedPair]]:
+    """Pairs from rows with one answer each; either every row names its judge or none does."""
+    answers: dict[tuple[str, str], tuple[int, list[float], list[str]]] = {}
+    named: bool | None = None
+    again: list[tuple[int, int]] = []
+    for line, row in rows:
+        pair, judge = _ids(row, names, file, line), row.get("judge", "").strip()
+        first, grades, judges = answers.setdefault(pair, (line, [], []))
+        if named is not None and named != bool(judge):
+            raise FormatError(
+                "names a judge on some rows only", file=file, line=line, expected="on all rows or on none"
+            )
+        named = bool(judge)
+        if judge and judge in judges:
+            raise FormatError(
+                f"judge {short_repr(judge)} already answered {short_repr(pair)}",
+                file=file,
+                line=line,
+                expected="one answer of each judge to a pair",
+            )
+        try:
+            grade = float(row["grade"])
+        except ValueError:
+            grade = math.nan
+        if not math.isfinite(grade):
+            raise FormatError(
+                f"{short_repr(row['grade'])} is not a grade", file=file, line=line, expected="a finite number"
+            )
+        if grades and not judge:
+            again.append((first, line))
+        grades.append(grade)
+        if judge:
+            judges.append(judge)
+    if again and not repeats:
+        first, line = again[0]
+        raise FormatError(
+            f"judges a pair for the second time, of line {first}, and {len(again)} such rows in all, "
+            "without naming the judge",
+            file=file,
+            line=line,
+            expected="each pair once, a column judge, or the choice to count each row as an answer",
+        )
+    for pair, (first, grades, judges) in answers.items():
+        yield first, JudgedPair(*pair, tuple(grades), tuple(judges))
+
+
+JUDGMENT_FORMATS.register(_Table.key, _Table())
+JUDGMENT_FORMATS.register(CrisscrossedCaptions.key, CrisscrossedCaptions())
+JUDGMENT_FORMATS.register(KeywordCounts.key, KeywordCounts())

@@ -1,0 +1,78 @@
+"""Ranked tags as `rank_tags` writes them: JSON lines, one image a line, its best tag first.
+
+{"image": "1.jpg", "tags": [["dog", 0.666667], ["frisbee", 0.4]]}
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from phrasebox.text_files import FormatError, lines, short_repr
+
+#: A tag has no more characters than this.
+LONGEST_TAG = 200
+_EXPECTED = 'as in {"image": "1.jpg", "tags": [["dog", 0.7], ["ball", 0.4]]}, the best tag first'
+
+
+def read_tag_lines(path: Path) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    """Each image of the file with its tags and their scores, in its order; an empty line is passed over.
+
+    Raises FormatError, which names the line, for what is no such line, scores that rise or are not finite,
+    and an image or a tag of an image that comes twice, also for a file without any; OSError.
+    """
+    seen: dict[str, int] = {}
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        try:
+            image, tags = _read(line)
+            if image in seen:
+                raise _Wrong(f"image {short_repr(image)} is there already, on line {seen[image]}")
+        except _Wrong as wrong:
+            raise FormatError(str(wrong), file=path, line=number, expected=_EXPECTED) from wrong
+        seen[image] = number
+        yield image, tags
+    if not seen:
+        raise FormatError("holds no tags", file=path, expected=f"one image a line, {_EXPECTED}")
+
+
+class _Wrong(ValueError):
+    """What is wrong with a line."""
+
+
+def _read(line: str) -> tuple[str, list[tuple[str, float]]]:
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError) as error:  # too deep, and numbers too long, are no JSON of ours
+        said = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise _Wrong(f"is not JSON ({said})") from error
+    if not isinstance(told, dict):
+        raise _Wrong(f"is {short_repr(told)}")
+    image, given = told.get("image"), told.get("tags")
+    if not isinstance(image, str) or not image:
+        raise _Wrong(f"has {short_repr(image)} for its image")
+    if not isinstance(given, list):
+        raise _Wrong(f"has {short_repr(given)} for its tags")
+    tags = [_tag(each) for each in given]
+    for (before, high), (tag, low) in pairwise(tags):
+        if low > high:
+            raise _Wrong(f"gives {short_repr(tag)} a higher score than {short_repr(before)} before it")
+    seen: set[str] = set()
+    for tag, _ in tags:
+        if tag in seen:
+            raise _Wrong(f"has the tag {short_repr(tag)} twice")
+        seen.add(tag)
+    return image, tags
+
+
+def _tag(given: Any) -> tuple[str, float]:
+    """A tag and its score; white space within is one blank."""
+    match given:
+        case [str(text), int() | float() as score] if not isinstance(score, bool) and math.isfinite(score):
+            tag = " ".join(text.split())
+            if tag and len(tag) <= LONGEST_TAG and tag.isprintable():
+                return tag, float(score)
+    raise _Wrong(f"has {short_repr(given)} for a tag with its score")

@@ -1,0 +1,302 @@
+"""TREC runs and qrels, and figures as trec_eval prints them.
+
+A run is lines of `query Q0 item rank score tag`, a qrels file lines of `query 0 item grade`, cut at
+white space; so ids hold none. What counts in a run is the score: trec_eval passes over the rank, reads
+scores in single precision, and puts tied items in falling order of their ids. `read_run` does the same, and
+keeps that they are tied; `write_run` writes scores as they are, or so that they fall strictly in single
+precision, and no reader re-sorts them.
+A grade of -1 in qrels is a pooled pair without a judgment.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from phrasebox.metrics.scoring import Score
+from phrasebox.metrics.table import METRICS
+from phrasebox.text_files import FormatError, lines, open_new, short_repr
+
+RUN_LINE = "query Q0 item rank score tag"
+QRELS_LINE = "query 0 item grade"
+
+
+@dataclass(frozen=True, slots=True)
+class TrecRun:
+    """Rankings by query, each best first: item ids and their scores in single precision."""
+
+    file: str
+    tag: str
+    rankings: Mapping[str, tuple[tuple[str, ...], NDArray[np.float32]]]
+
+    def aligned(
+        self, queries: Sequence[str], items: Sequence[str]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Lists of item numbers and their scores, shape (queries, k), -1 and 0 where a list ends.
+
+        A query the run does not have has an empty list. Raises FormatError for a query or an item
+        that is not among those given.
+        """
+        known = set(queries)
+        strange = next((query for query in self.rankings if query not in known), None)
+        if strange is not None:
+            raise FormatError(
+                f"ranks for the query {short_repr(strange)}",
+                file=self.file,
+                expected=f"one of {len(queries)} queries",
+            )
+        number = {item: n for n, item in enumerate(items)}
+        deepest = max(
+            (len(self.rankings[query][0]) for query in queries if query in self.rankings), default=0
+        )
+        lists = np.full((len(queries), deepest), -1, dtype=np.intp)
+        scores = np.zeros((len(queries), deepest), dtype=np.float32)
+        for row, query in enumerate(queries):
+            ranked, values = self.rankings.get(query, ((), np.empty(0, np.float32)))
+            for place, item in enumerate(ranked):
+                if item not in number:
+                    raise FormatError(
+                        f"ranks {short_repr(item)} for {short_repr(query)}",
+                        file=self.file,
+                        expected=f"one of {len(items)} items",
+                    )
+                lists[row, place] = number[item]
+            scores[row, : len(values)] = values
+        return lists, scores
+
+
+def read_run(path: Path | str) -> TrecRun:
+    """Read a run; raises FormatError naming the line, for an item ranked twice and a second tag too."""
+    path = Path(path)
+    tag, tag_line = "", 0
+    numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
+    found: dict[str, tuple[array[int], array[float]]] = {}
+    lines_of: dict[str, array[int]] = {}
+    for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE):
+        if not found:
+            tag, tag_line = tag_here, line
+        elif tag_here != tag:
+            raise FormatError(
+                f"has the tag {short_repr(tag_here)}, and line {tag_line} has {short_repr(tag)}",
+                file=path,
+                line=line,
+                expected="one run, with one tag; write each run to a file of its own",
+            )
+        ranking = found.setdefault(query, (array("q"), array("d")))
+        ranking[0].append(numbers.setdefault(item, len(numbers)))
+        ranking[1].append(_score(score, path, line))
+        lines_of.setdefault(query, array("q")).append(line)
+    if not found:
+        raise FormatError("contains no rankings", file=path, expected=f"lines of {RUN_LINE}")
+    ids = list(numbers)
+    # Where each id stands among all in falling order, which is how ties are put.
+    falling = np.empty(len(ids), dtype=np.intp)
+    falling[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
+    rankings = {}
+    for query, (ranked, values) in found.items():
+        items, scores = np.array(ranked, dtype=np.intp), np.array(values).astype(np.float32)
+        _check_once(items, lines_of[query], query, ids, path)
+        order = np.lexsort((falling[items], -scores))
+        rankings[query] = tuple(ids[n] for n in items[order]), scores[order]
+    return TrecRun(str(path), tag, rankings)
+
+
+def write_run(
+    path: Path | str,
+    tag: str,
+    rankings: Iterable[tuple[str, Sequence[str], ArrayLike]],
+    *,
+    keep_ties: bool = False,
+) -> int:
+    """Write (query, items best first, their scores) to a new file; returns how many lines.
+
+    Tied scores are written a hair apart, unless they are to be kept. Raises FormatError for ids that the
+    format cannot hold and for scores that rise or are not finite.
+    """
+    path = Path(path)
+    written = 0
+    with open_new(path) as out:
+        _check_id(tag, path)
+        for query, items, scores in rankings:
+            falling = _single if keep_ties else strictly_falling
+            values = falling(scores, query=query, file=path)
+            if len(values) != len(items):
+                raise FormatError(
+                    f"{len(items)} items and {len(values)} scores for {short_repr(query)}",
+                    file=path,
+                    expected="one each",
+                )
+            for name in (query, *items):
+                _check_id(name, path)
+            out.writelines(
+                # Nine digits tell any two numbers of single precision apart.
+                f"{query} Q0 {item} {rank} {value:.9g} {tag}\n"
+                for rank, (item, value) in enumerate(zip(items, values.tolist(), strict=True), start=1)
+            )
+            written += len(items)
+    return written
+
+
+def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
+    """The scores in single precision, each lowered by as little as makes it less than the one before."""
+    single = _single(scores, query=query, file=file)
+    return _lowered(single, np.arange(len(single)))
+
+
+def still_apart(scores: NDArray[Any]) -> NDArray[np.float32]:
+    """Scores of any type, the best of each row first, in single precision; shape (rows, items) stays.
+
+    Equal ones stay equal. Of two that differ and would be equal, the second is lowered by as little as keeps
+    it less than the one before. What overflows is infinite.
+
+    >>> found = still_apart(np.array([[-4096.0001, -4096.0002, -4096.0002]]))
+    >>> (np.diff(found) < 0).tolist()
+    [[True, False]]
+    """
+    with np.errstate(over="ignore"):
+        single = scores.astype(np.float32)
+    differs = scores[:, 1:] != scores[:, :-1]
+    rows = np.flatnonzero((differs & (single[:, 1:] == single[:, :-1])).any(axis=1))
+    places = np.zeros((len(rows), scores.shape[1]), np.int64)
+    np.cumsum(differs[rows], axis=1, out=places[:, 1:])
+    single[rows] = _lowered(single[rows], places)
+    return single
+
+
+def _lowered(single: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Scores that do not rise, each lowered by as little as keeps it as many numbers of single precision
+    below the one before as its place is above that one's."""
+    # The bits of floating-point numbers, read as integers, are in the numbers' order; one step apart is the
+    # next number. With its place added, "so many less than the one before" becomes "not more than it".
+    bits = single.view(np.int32).astype(np.int64)
+    steps = np.where(bits < 0, np.int64(-(2**31)) - bits, bits)
+    lowered = np.minimum.accumulate(steps + places, axis=-1) - places
+    back = np.where(lowered < 0, np.int64(-(2**31)) - lowered, lowered)
+    return back.astype(np.int32).view(np.float32)
+
+
+def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
+    """The scores in single precision; raises FormatError where they rise or are not finite."""
+    given = np.asarray(scores, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        values = given.astype(np.float32)
+    if not np.isfinite(values).all():
+        place = int(np.argmax(~np.isfinite(values)))
+        raise FormatError(
+            f"score {given[place]:g} of {short_repr(query)} at rank {place + 1}",
+            file=file,
+            expected="finite scores",
+        )
+    rises = np.flatnonzero(given[1:] > given[:-1])
+    if len(rises):
+        raise FormatError(
+            f"scores of {short_repr(query)} rise at rank {rises[0] + 2}", file=file, expected="the best first"
+        )
+    return values
+
+
+def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
+    """{query: {item: grade}}; raises FormatError naming the line."""
+    path = Path(path)
+    found: dict[str, dict[str, int]] = {}
+    for line, (query, _, item, grade) in _rows(path, QRELS_LINE):
+        own = found.setdefault(query, {})
+        if item in own:
+            raise FormatError(
+                f"{short_repr(query)} and {short_repr(item)} were judged before",
+                file=path,
+                line=line,
+                expected="each pair once",
+            )
+        try:
+            own[item] = int(grade)
+        except ValueError:
+            raise FormatError(
+                f"has the grade {short_repr(grade)}", file=path, line=line, expected="a whole number"
+            ) from None
+        if own[item] < -1:
+            raise FormatError(f"has the grade {grade}", file=path, line=line, expected="-1, 0 or more")
+    if not found:
+        raise FormatError("contains no judgments", file=path, expected=f"lines of {QRELS_LINE}")
+    return found
+
+
+def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:
+    """Write (query, item, grade) to a new file; returns how many lines."""
+    path = Path(path)
+    written = 0
+    with open_new(path) as out:
+        for query, item, grade in rows:
+            _check_id(query, path)
+            _check_id(item, path)
+            out.write(f"{query} 0 {item} {grade}\n")
+            written += 1
+    return written
+
+
+def as_trec_eval(
+    figures: Mapping[str, Score], queries: Sequence[str], *, tag: str = "", by_query: bool = False
+) -> Iterator[str]:
+    """Lines as trec_eval prints them, under its names where it has any; with `by_query` as its -q.
+
+    A query without a value has no line; a figure without a value is "nan".
+    """
+    names = {name: METRICS.find(name).trec_name for name in figures}
+    for row, query in enumerate(queries) if by_query else ():
+        for name, figure in figures.items():
+            if not np.isnan(figure.per_query[row]):
+                yield f"{names[name]:<22}\t{query}\t{figure.per_query[row]:6.4f}"
+    if tag:
+        yield f"{'runid':<22}\tall\t{tag}"
+    yield f"{'num_q':<22}\tall\t{len(queries)}"
+    for name, figure in figures.items():
+        yield f"{names[name]:<22}\tall\t{figure.value:6.4f}"
+
+
+def _rows(path: Path, form: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and columns of each line that is not blank."""
+    columns = len(form.split())
+    for number, text in lines(path):
+        cells = text.split()
+        if cells and len(cells) != columns:
+            raise FormatError(f"has {len(cells)} columns", file=path, line=number, expected=form)
+        if cells:
+            yield number, cells
+
+
+def _score(text: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if np.isnan(value):
+        raise FormatError(f"has the score {short_repr(text)}", file=path, line=line, expected="a number")
+    return value
+
+
+def _check_once(
+    items: NDArray[np.intp], own_lines: array[int], query: str, ids: Sequence[str], path: Path
+) -> None:
+    order = np.argsort(items, kind="stable")
+    again = np.flatnonzero(items[order][1:] == items[order][:-1])
+    if len(again):
+        first = min(order[again + 1])
+        raise FormatError(
+            f"{short_repr(ids[items[first]])} is already ranked for {short_repr(query)}",
+            file=path,
+            line=own_lines[first],
+            expected="each item once a query",
+        )
+
+
+def _check_id(name: str, path: Path) -> None:
+    if not name or len(name.split()) != 1 or name != name.strip():
+        raise FormatError(
+            f"the id {short_repr(name)} has white space or is empty", file=path, expected="ids without"
+        )

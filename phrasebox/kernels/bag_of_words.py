@@ -1,0 +1,46 @@
+"""The bag of words kernel: the cosine of two items' word frequencies.
+
+All captions of an item are merged into one document: five make BoW5, and an item of one caption BoW1.
+Frequencies may be multiplied by idf or its root, learned on the training items.
+
+Source: Hodosh et al. 2013, section 3.4.1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from phrasebox.kernels.documents import Document
+from phrasebox.kernels.grams import FloatMatrix
+from phrasebox.kernels.idf import Weighting, weights
+
+
+class BagOfWords:
+    """Gram matrices of documents; `weighting` is "none", "idf" or "sqrt-idf"."""
+
+    def __init__(self, training: Sequence[Document], *, weighting: Weighting = "none") -> None:
+        self.weight = weights(weighting, training)
+
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
+        """Cosines in [0, 1]; 0 for an item without words that weigh anything."""
+        places: dict[str, int] = {}
+        left, right = self._unit(rows, places), self._unit(columns, places)
+        left.resize((len(rows), len(places)))
+        return np.asarray((left @ right.T).todense())
+
+    def _unit(self, documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_array:
+        """Weighted frequencies to length 1, shape (items, words so far)."""
+        found = [
+            (row, places.setdefault(word, len(places)), self.weight(word))
+            for row, captions in enumerate(documents)
+            for words in captions
+            for word in words
+        ]
+        entries, words, values = (
+            (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
+        )
+        # Doubled coordinates add up: that is the frequency.
+        counts = sparse.coo_array((values, (entries, words)), shape=(len(documents), len(places))).tocsr()
+        lengths = np.sqrt(counts.multiply(counts).sum(axis=1))
+        return sparse.csr_array(sparse.diags_array(1 / np.where(lengths > 0, lengths, 1.0)) @ counts)

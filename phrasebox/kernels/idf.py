@@ -1,0 +1,50 @@
+"""How much a word tells captions apart: inverse document frequency over images.
+
+    lambda_w = log(|D| / (|D(w)| + 1))
+
+D are the training images, D(w) those in whose captions w appears at least once. A word that (nearly)
+every image has gets a weight of 0 or less; it is clipped to 0, since roots and products are taken.
+
+Source: Hodosh et al. 2013, section 3.1; roots in section 3.4.1, sequences in eq. 16.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import log, sqrt
+from typing import Literal
+
+from phrasebox.kernels.documents import Document
+
+#: What a word's frequency is multiplied by: nothing, its idf, or the root of its idf.
+Weighting = Literal["none", "idf", "sqrt-idf"]
+WEIGHTINGS = ("none", "idf", "sqrt-idf")
+
+
+class Idf:
+    """The weights that training items give; a word none of them has weighs log |D|."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        if not documents:
+            raise ValueError("no training items: inverse document frequencies need at least one")
+        self.documents = len(documents)
+        #: Images that have the word.
+        self.images = Counter(w for captions in documents for w in {w for words in captions for w in words})
+
+    def __call__(self, word: str) -> float:
+        """lambda_w, at least 0."""
+        return max(0.0, log(self.documents / (self.images[word] + 1)))
+
+
+def weights(weighting: Weighting, documents: Sequence[Document]) -> Callable[[str], float]:
+    """What each occurrence of a word counts, by a weighting learned from `documents`.
+
+    Raises ValueError for an unknown weighting, listing the known ones.
+    """
+    if weighting not in WEIGHTINGS:
+        raise ValueError(f"unknown weighting {weighting!r}; known: {', '.join(WEIGHTINGS)}")
+    if weighting == "none":
+        return lambda word: 1.0
+    idf = Idf(documents)
+    if weighting == "idf":
+        return idf
+    return lambda word: sqrt(idf(word))

@@ -1,0 +1,242 @@
+"""Written captions against references under one roof: the captioning measures of METRICS.
+
+BLEU-1 to 4, ROUGE-L, CIDEr, CIDEr-D and METEOR are given the same words (`CUTS`): those of the COCO
+evaluation (`ptb`), so that the figures are its figures, or ours (`own`), which break hyphens and drop all
+signs. Figures of different cuts are not comparable. ROUGE-1 and BLEU_pre take `overlap.content_words`.
+What COCO prints as "CIDEr" is CIDEr-D here.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phrasebox.metrics.captioning import Bleu, bleu, bleu_of, check_fit, cider, cider_d, rouge_l
+from phrasebox.metrics.meteor import Meteor, meteor
+from phrasebox.metrics.overlap import Overlap, content_words, words
+from phrasebox.metrics.ptb import ptb_words
+from phrasebox.metrics.table import METRICS, Measure
+
+FAMILY = "captioning"
+#: How texts are cut into words, by the name that figures carry.
+CUTS: dict[str, Callable[[str], list[str]]] = {
+    "ptb": ptb_words,
+    "own": lambda text: words(unicodedata.normalize("NFC", text)),
+}
+DEFAULT_CUT = "ptb"
+
+_Floats = NDArray[np.float64]
+#: A figure of the corpus and its sums.
+_Pooled: TypeAlias = "tuple[float, _Sums | None]"
+
+
+class Captions:
+    """One candidate text and one or more reference texts an item; cut and counted once for all measures.
+
+    `tokens` names a cut of CUTS. `documents` are those of CIDEr, a list of texts each; None: the references.
+    Raises ValueError where candidates and references do not fit, and for an unknown cut.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[str],
+        references: Sequence[Sequence[str]],
+        *,
+        tokens: str = DEFAULT_CUT,
+        documents: Sequence[Sequence[str]] | None = None,
+    ) -> None:
+        check_fit(candidates, references)
+        if tokens not in CUTS:
+            raise ValueError(f"unknown tokens {tokens!r}; known: {', '.join(CUTS)}")
+        self.candidates = candidates
+        self.references = references
+        self.tokens = tokens
+        self._documents = documents
+
+    @cached_property
+    def words(self) -> tuple[list[list[str]], list[list[list[str]]]]:
+        """Candidates and references as words."""
+        return _cut(CUTS[self.tokens], self.candidates, self.references)
+
+    @cached_property
+    def documents(self) -> list[list[list[str]]] | None:
+        """The texts of each document as words; None: those of the references."""
+        return None if self._documents is None else _cut(CUTS[self.tokens], (), self._documents)[1]
+
+    @cached_property
+    def bleu(self) -> Bleu:
+        """The counts of which BLEU-1 to 4 are made, over words."""
+        return bleu(*self.words)
+
+    @cached_property
+    def meteor(self) -> Meteor:
+        """METEOR of the corpus and of each item; raises MeteorMissing and MeteorFailed."""
+        candidates, references = self.words
+        return meteor(
+            [" ".join(text) for text in candidates], [[" ".join(text) for text in own] for own in references]
+        )
+
+    @cached_property
+    def content(self) -> Overlap:
+        """Candidates against references over content words."""
+        return Overlap(*_cut(content_words, self.candidates, self.references))
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Each candidate faces its own item's references."""
+        return np.arange(len(self.candidates))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What a figure of the corpus is made of: `added` has what each item adds, shape (items, k).
+
+    `figure` makes figures, shape (rows,), of rows of added-up items, shape (rows, k).
+    """
+
+    added: _Floats
+    figure: Callable[[_Floats], _Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionScore:
+    """One measure of a set of captions: of the corpus, and of each item, shape (items,).
+
+    `sums` is what the corpus's figure is made of, None for METEOR, whose program keeps it to itself.
+    """
+
+    measure: str
+    value: float
+    per_item: _Floats
+    sums: _Sums | None = None
+
+
+def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
+    """Figures by canonical name, in the order asked; NaN where there is no item.
+
+    The corpus's figure is the mean over items, except for BLEU-1 to 4 and METEOR, whose counts are pooled.
+    Raises UnknownMeasure, which lists what exists, and MeteorMissing where METEOR is asked for and absent.
+
+    >>> captions = Captions(["A dog runs."], [["A dog runs.", "A cat sleeps."]])
+    >>> {name: score.value for name, score in score_captions(captions, ["BLEU-1", "ROUGE-L"]).items()}
+    {'BLEU-1': 1.0, 'ROUGE-L': 1.0}
+    """
+    found = {}
+    for asked in [METRICS.find(name, family=FAMILY) for name in measures]:
+        values = asked.measure.values(captions)
+        if asked.measure.summary == "corpus":
+            value, sums = _POOLED[asked.measure.name](captions)
+        else:
+            value, sums = float(values.mean()) if len(values) else float("nan"), _mean_of(values)
+        found[asked.name] = CaptionScore(asked.name, value if len(values) else float("nan"), values, sums)
+    return found
+
+
+def has_sums(measure: Measure) -> bool:
+    """Whether a measure whose figure of the corpus is no mean of its items has a figure here."""
+    return measure.name in _POOLED
+
+
+def _mean_of(values: _Floats) -> _Sums:
+    """A mean over items as a figure of sums."""
+    return _Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
+
+
+def _cut(
+    cut: Callable[[str], list[str]], candidates: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[list[list[str]], list[list[list[str]]]]:
+    return [cut(text) for text in candidates], [[cut(text) for text in own] for own in references]
+
+
+def _bleu_of(order: int) -> Callable[[Captions], _Floats]:
+    return lambda captions: captions.bleu.items()[:, order - 1]
+
+
+def _pooled_bleu(order: int) -> Callable[[Captions], _Pooled]:
+    def pooled(captions: Captions) -> _Pooled:
+        sums = _Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
+        return float(captions.bleu.corpus()[order - 1]), sums
+
+    return pooled
+
+
+_BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
+#: The corpus's figure of the measures whose summary is "corpus", and the sums that it is made of.
+_POOLED: dict[str, Callable[[Captions], _Pooled]] = {
+    **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
+    "METEOR": lambda captions: (captions.meteor.corpus, None),
+}
+_HODOSH = "Hodosh et al. 2013, section 4.2.2"
+
+for _order, _name in enumerate(_BLEUS, start=1):
+    METRICS.register(
+        Measure(
+            _name,
+            f"clipped precision of n-grams of up to {_order} words, with brevity penalty",
+            FAMILY,
+            _bleu_of(_order),
+            "Papineni et al. 2002",
+            summary="corpus",
+        )
+    )
+METRICS.register(
+    Measure(
+        "ROUGE-1",
+        "share of the references' content words found (eq. 28)",
+        FAMILY,
+        lambda captions: captions.content.recall(captions.places, captions.places),
+        _HODOSH,
+    )
+)
+METRICS.register(
+    Measure(
+        "BLEU_pre",
+        "share of the content words found in a reference (eq. 28 after ROUGE's preprocessing)",
+        FAMILY,
+        lambda captions: captions.content.precision(captions.places, captions.places),
+        "Hodosh et al. 2013, section 4.3.2",
+    )
+)
+METRICS.register(
+    Measure(
+        "ROUGE-L",
+        "F of the longest common subsequence, beta 1.2",
+        FAMILY,
+        lambda captions: rouge_l(*captions.words),
+        "Lin 2004; COCO evaluation",
+    )
+)
+METRICS.register(
+    Measure(
+        "CIDEr",
+        "mean cosine of tf-idf vectors of n-grams of up to 4 words",
+        FAMILY,
+        lambda captions: cider(*captions.words, documents=captions.documents),
+        "Vedantam et al. 2015",
+    )
+)
+METRICS.register(
+    Measure(
+        "CIDEr-D",
+        "CIDEr with clipping and a length penalty, 0 to 10 (what COCO reports as CIDEr)",
+        FAMILY,
+        lambda captions: cider_d(*captions.words, documents=captions.documents),
+        "Vedantam et al. 2015",
+        unit="score",
+        bounds=(0.0, 10.0),
+    )
+)
+METRICS.register(
+    Measure(
+        "METEOR",
+        "alignment by words, stems, synonyms and paraphrases (needs Java and METEOR 1.5)",
+        FAMILY,
+        lambda captions: captions.meteor.items,
+        "Denkowski and Lavie 2014",
+        summary="corpus",
+    )
+)

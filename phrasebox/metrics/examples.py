@@ -1,0 +1,93 @@
+"""Worked examples of measures, as an added measure brings them: small cases, and the values that are right.
+
+A list in JSON, each with the `measure` by its full name and the right `values`, one a query or item, null
+where there is none. Of rankings: `queries`, each with the `grades` of its items as ranked, best first (null
+where nobody judged; -1 where an item was pooled and not judged), and the places of its `originals`, from 0.
+Of captions: `captions`, a text each, and `references`, a list of texts each.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from phrasebox.metrics.captions import FAMILY, Captions
+from phrasebox.metrics.judgments import judged
+from phrasebox.metrics.ranked import QueryValues, Ranked, from_scores
+from phrasebox.metrics.table import METRICS, Measure, MeasureWithCutoff
+
+#: Digits after the point to which a value must agree.
+_PLACES = 6
+
+
+def wrong_examples(text: str, measure: Measure) -> list[str]:
+    """What is wrong with the examples of a measure, a line each; empty where all come out as they say.
+
+    At least one example must be there, and be about the measure.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        return [f"is no JSON ({error})"]
+    if not isinstance(found, list) or not found:
+        return ["holds no list of examples"]
+    numbered = enumerate(found, start=1)
+    return [f"example {number}: {wrong}" for number, one in numbered for wrong in _wrong(one, measure)]
+
+
+def _wrong(example: Any, measure: Measure) -> Iterator[str]:
+    if measure.family not in _TAKEN:
+        yield f"measures of {measure.family} have no examples; expected one of {' and '.join(_TAKEN)}"
+        return
+    try:
+        asked = METRICS.find(example["measure"])
+        right = np.array([np.nan if one is None else one for one in example["values"]], dtype=np.float64)
+        values = np.asarray(_TAKEN[measure.family](asked, example), dtype=np.float64)
+    except (LookupError, TypeError, ValueError) as error:
+        yield f"cannot be computed ({type(error).__name__}: {error})"
+        return
+    if asked.measure is not measure:
+        yield f"is about {asked.name}"
+    elif values.shape != right.shape or not np.allclose(values, right, 0, 10**-_PLACES, equal_nan=True):
+        yield f"{asked.name} is {values.round(_PLACES).tolist()}, and not {example['values']}"
+    least, most = measure.range or (-np.inf, np.inf)
+    outside = [value for value in values.tolist() if value < least or value > most]
+    if outside:
+        yield f"{asked.name} is {outside[0]}, outside its range from {least} to {most}"
+
+
+def _of_ranking(asked: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
+    return asked.measure.values(ranked_as(example["queries"]), asked.k)
+
+
+def _of_captions(asked: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
+    return asked.measure.values(Captions(example["captions"], example["references"]))
+
+
+def ranked_as(queries: Sequence[Mapping[str, Any]]) -> Ranked:
+    """The ranking of an example, as its `queries` say; all must rank as many items. Raises ValueError.
+
+    >>> ranked = ranked_as([{"grades": [0, 1], "originals": [1]}])
+    >>> ranked.better.tolist(), ranked.relevant.tolist()
+    ([0.0, 1.0], [False, True])
+    """
+    items = len(queries[0]["grades"])
+    if any(len(one["grades"]) != items for one in queries):
+        raise ValueError("queries rank lists of several lengths; expected the same number of items for each")
+    pairs = [
+        (number, place, grade, place in one.get("originals", ()))
+        for number, one in enumerate(queries)
+        for place, grade in enumerate(one["grades"])
+        if grade is not None
+    ]
+    query, item, grade, original = zip(*pairs, strict=True) if pairs else ((), (), (), ())
+    known = judged(query, item, grade, original=original, queries=len(queries), items=items)
+    return from_scores(np.tile(-np.arange(items, dtype=np.float64), (len(queries), 1)), known)
+
+
+#: How the examples of a family are computed.
+_TAKEN: dict[str, Callable[[MeasureWithCutoff, Mapping[str, Any]], QueryValues]] = {
+    "ranking": _of_ranking,
+    FAMILY: _of_captions,
+}

@@ -1,0 +1,99 @@
+"""Measures for rankings that were judged in part, and what unjudged items could have added.
+
+bpref and infAP look only at judged (and, for infAP, pooled) items; judged@k says how much of the
+top k was seen at all. Both agree with trec_eval, which sums over what was retrieved and divides by
+the number of relevant items.
+Sources: Buckley and Voorhees 2004 (bpref); Yilmaz and Aslam 2006 (infAP).
+"""
+
+import numpy as np
+
+from phrasebox.metrics.ranked import QueryValues, Ranked
+from phrasebox.metrics.sums import count_within, cut, number_of, shares_or_zero, sum_per_query
+from phrasebox.metrics.table import METRICS, Measure
+
+#: trec_eval's constant that keeps infAP's share defined where nothing above was judged.
+_INFAP_EPSILON = 1e-5
+
+
+def bpref(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """Buckley and Voorhees 2004, as trec_eval computes it.
+
+    >>> from phrasebox.metrics.judgments import judged
+    >>> from phrasebox.metrics.ranked import from_scores
+    >>> pairs = judged([0, 0, 0], [0, 1, 2], [1, 0, 1], queries=1, items=4)
+    >>> bpref(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs)).tolist()  # the second is behind the only no
+    [0.5]
+    """
+    relevant, refused = number_of(ranked, ranked.relevant), number_of(ranked, ranked.not_relevant)
+    places = ranked.places(ranked.relevant)
+    above = np.minimum(ranked.before(places, ranked.not_relevant), relevant[places.query])
+    scale = np.minimum(relevant, refused)[places.query]
+    lost = np.divide(above, scale, out=np.zeros(len(above)), where=above > 0)
+    gained = sum_per_query(ranked, places.query, np.where(np.isinf(places.place), 0, 1 - lost))
+    return shares_or_zero(gained, relevant)
+
+
+def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """Yilmaz and Aslam 2006, as trec_eval computes it."""
+    places = ranked.places(ranked.relevant)
+    refused = ranked.before(places, ranked.not_relevant)
+    pooled = ranked.before(places, ranked.pooled)
+    found = np.isfinite(places.place)
+    place, earlier = np.where(found, places.place, 1), places.order - 1
+    share = (earlier + _INFAP_EPSILON) / (earlier + refused + 2 * _INFAP_EPSILON)
+    expected = 1 / place + (earlier + refused + pooled) / place * np.where(place > 1, share, 0)
+    gained = sum_per_query(ranked, places.query, np.where(found, expected, 0))
+    return shares_or_zero(gained, number_of(ranked, ranked.relevant))
+
+
+def judged_share(ranked: Ranked, k: int) -> QueryValues:
+    """How much of the top k was judged at all; of a ranking shorter than k, of all that it holds, as
+    ir_measures has it. Nothing of an empty one.
+
+    >>> from phrasebox.metrics.judgments import judged
+    >>> from phrasebox.metrics.ranked import from_scores
+    >>> pairs = judged([0, 0], [0, 2], [1, 0], queries=1, items=4)
+    >>> judged_share(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs), 4).tolist()
+    [0.5]
+    """
+    seen = count_within(ranked, ranked.places(ranked.judged.grade >= 0), cut(ranked, k))
+    return shares_or_zero(seen, np.minimum(ranked.depth, k).astype(np.float64))
+
+
+def unjudged_within(ranked: Ranked, limit: QueryValues) -> QueryValues:
+    """How many unjudged items stand at places up to the limit."""
+    seen = count_within(ranked, ranked.places(ranked.judged.grade >= 0), limit)
+    return np.maximum(np.minimum(limit, ranked.depth) - seen, 0)
+
+
+METRICS.register(
+    Measure(
+        "bpref",
+        "relevant items before items judged not relevant",
+        "ranking",
+        bpref,
+        "Buckley and Voorhees 2004",
+        trec_name="bpref",
+    )
+)
+METRICS.register(
+    Measure(
+        "infAP",
+        "average precision inferred from a judged sample",
+        "ranking",
+        inferred_ap,
+        "Yilmaz and Aslam 2006",
+        trec_name="infAP",
+    )
+)
+METRICS.register(
+    Measure(
+        "judged@k",
+        "share of the top k that was judged",
+        "ranking",
+        judged_share,
+        "ir_measures",
+        cut_off="required",
+    )
+)

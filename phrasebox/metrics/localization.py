@@ -1,0 +1,272 @@
+"""Localizing phrases: recall of ranked regions, average precision, and what the proposals allow.
+
+Boxes are (xmin, ymin, xmax, ymax) in pixels, both corners inside, so a box of one pixel has area 1.
+A region is right where its IoU with the phrase's box is at least 0.5; a phrase with several boxes has
+the box around them all. A phrase for which nothing is predicted is missed, and stays in the
+denominator.
+
+- Recall@k: the share of phrases of which one of the k best regions is right. With all regions it is
+  the upper bound that the proposals set.
+- AP: for one phrase as a detector over all images. Detections, best first, are right where the
+  box of their image that they overlap most is right and not yet taken; a second detection of it is
+  wrong. AP is the area under precision made falling (PASCAL VOC since 2010). mAP is the mean over
+  phrases.
+- Non-maximum suppression: of one phrase's regions in one image, one that overlaps a better one by
+  more than 0.3 is dropped (the papers print no threshold; 0.3 is that of R-CNN).
+
+Source: Plummer et al. 2015, section 3.2; Everingham et al. 2010 (AP); Girshick et al. 2014 (NMS).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from phrasebox.metrics.table import METRICS, Measure
+
+_Floats = NDArray[np.float64]
+_Indices = NDArray[np.intp]
+
+RIGHT_IOU = 0.5
+SUPPRESS_IOU = 0.3
+#: Regions that are looked at for each detection that is kept: the others are suppressed.
+_LOOKED_AT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """Regions, or gold boxes, of phrases in images; all arrays have n rows. Gold has scores of 0."""
+
+    phrases: _Indices
+    images: _Indices
+    boxes: _Floats
+    scores: _Floats
+
+    def of(self, phrase: int) -> Regions:
+        """Those of one phrase."""
+        own = self.phrases == phrase
+        return Regions(self.phrases[own], self.images[own], self.boxes[own], self.scores[own])
+
+
+def _boxes_of(boxes: ArrayLike, word: str = "box") -> _Floats:
+    """Boxes of shape (..., 4), checked: finite, and no corner before the first."""
+    found = np.asarray(boxes, dtype=np.float64)
+    if not found.size and found.ndim < 2:
+        return np.empty((0, 4))
+    if found.shape[-1] != 4:
+        raise ValueError(f"{word} has shape {found.shape}; expected (..., 4): xmin, ymin, xmax, ymax")
+    wrong = np.argwhere(~np.isfinite(found).all(axis=-1) | (found[..., 2:] < found[..., :2]).any(axis=-1))
+    if len(wrong):
+        at = tuple(int(n) for n in wrong[0])
+        raise ValueError(f"{word} {at} is {found[at].tolist()}; expected numbers, xmin <= xmax, ymin <= ymax")
+    return found
+
+
+def area(boxes: _Floats) -> _Floats:
+    """In pixels, shape (...).
+
+    >>> area(np.array([1.0, 1.0, 1.0, 1.0])).tolist()  # one pixel
+    1.0
+    """
+    return np.asarray(np.prod(boxes[..., 2:] - boxes[..., :2] + 1, axis=-1))
+
+
+def iou(one: ArrayLike, other: ArrayLike) -> _Floats:
+    """Intersection over union of boxes, shapes (..., 4) as broadcast; in 0..1.
+
+    >>> iou([1, 1, 2, 2], [2, 1, 3, 2]).round(3).tolist()  # two pixels shared of six
+    0.333
+    """
+    return _iou(_boxes_of(one), _boxes_of(other))
+
+
+def _iou(first: _Floats, second: _Floats) -> _Floats:
+    low = np.maximum(first[..., :2], second[..., :2])
+    high = np.minimum(first[..., 2:], second[..., 2:])
+    common = np.prod(np.maximum(high - low + 1, 0), axis=-1)
+    return np.asarray(common / (area(first) + area(second) - common))
+
+
+def union_box(boxes: ArrayLike) -> _Floats:
+    """The box around all of `boxes`, shape (n, 4), n at least 1.
+
+    >>> union_box([[1, 1, 2, 2], [5, 3, 6, 4]]).tolist()
+    [1.0, 1.0, 6.0, 4.0]
+    """
+    found = _boxes_of(boxes)
+    if not len(found):
+        raise ValueError("no boxes are given; leave out phrases without boxes")
+    return np.concatenate([found[:, :2].min(axis=0), found[:, 2:].max(axis=0)])
+
+
+def first_right(
+    regions: ArrayLike, phrase: ArrayLike, gold: ArrayLike, *, threshold: float = RIGHT_IOU
+) -> _Floats:
+    """The rank of each phrase's first right region, shape (phrases,); infinity where it has none.
+
+    `regions` has shape (n, 4): all phrases' regions, each phrase's best first; `phrase[n]` says
+    whose, in any order between phrases. `gold` has shape (phrases, 4).
+
+    >>> regions = [[1, 1, 9, 9], [20, 20, 29, 29]]  # of phrase 0, the best first
+    >>> first_right(regions, [0, 0], [[20, 20, 29, 28]]).tolist()  # the second has an IoU of 0.9
+    [2.0]
+    """
+    found, wanted = _boxes_of(regions, "region"), _boxes_of(gold, "gold box")
+    owner = np.asarray(phrase, dtype=np.intp)
+    if owner.shape != found.shape[:1]:
+        raise ValueError(f"{len(found)} regions of {len(owner)} phrases; expected the phrase of each region")
+    strange = np.flatnonzero((owner < 0) | (owner >= len(wanted)))
+    if len(strange):
+        raise ValueError(
+            f"region {strange[0]} is of phrase {owner[strange[0]]}; expected 0 to {len(wanted) - 1}"
+        )
+    ranks = np.full(len(wanted), np.inf)
+    order = np.argsort(owner, kind="stable")
+    rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order], side="left") + 1
+    right = _iou(found[order], wanted[owner[order]]) >= threshold
+    np.minimum.at(ranks, owner[order][right], rank[right])
+    return ranks
+
+
+def box_recall(ranks: _Floats, k: int) -> _Floats:
+    """1 for a phrase of which one of the k best regions is right, else 0."""
+    return (ranks <= k).astype(np.float64)
+
+
+def upper_bound(ranks: _Floats, k: int | None = None) -> _Floats:
+    """1 for a phrase of which any region is right: no ranking of these regions can do better."""
+    return np.isfinite(ranks).astype(np.float64)
+
+
+def suppress(
+    boxes: ArrayLike, images: ArrayLike, scores: ArrayLike, *, threshold: float = SUPPRESS_IOU
+) -> _Indices:
+    """Indices of one phrase's regions that are kept, ascending; those of two images do not overlap.
+
+    >>> suppress([[1, 1, 10, 10], [1, 1, 10, 9], [50, 50, 60, 60]], [0, 0, 0], [0.9, 0.8, 0.7]).tolist()
+    [0, 2]
+    """
+    found, values = _boxes_of(boxes, "region"), _scores(scores)
+    _, where = np.unique(np.asarray(images), return_inverse=True)
+    order = np.lexsort((-values, where))
+    found, where = found[order], where[order]
+    place = np.arange(len(where)) - np.searchsorted(where, where, side="left")
+    kept = np.ones(len(where), dtype=bool)
+    # All images at once: first their best regions, then their second best, as far as still kept.
+    for step in range(int(place.max(initial=-1))):
+        heads = np.flatnonzero(kept & (place == step))
+        head_of = np.full(int(where.max()) + 1, -1)
+        head_of[where[heads]] = heads
+        after = np.flatnonzero(kept & (place > step) & (head_of[where] >= 0))
+        kept[after] = _iou(found[after], found[head_of[where[after]]]) <= threshold
+    return np.sort(order[kept])
+
+
+def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: ArrayLike, most: int) -> _Indices:
+    """Indices of the `most` best regions of one phrase that suppression leaves, best first.
+
+    Only the best are looked at until enough are left: a worse region never suppresses a better one, so the
+    result is that of suppressing all.
+    """
+    found, where = np.asarray(boxes), np.asarray(images)
+    looked = most * _LOOKED_AT
+    while True:
+        number = min(looked, len(values))
+        best = np.arange(len(values))
+        if number < len(values):
+            # Of those that equal the last one all: the earlier ones of them come first.
+            best = np.flatnonzero(values >= np.partition(values, -number)[-number])
+        order = best[np.argsort(-values[best], kind="stable")]
+        kept = suppress(found[order], where[order], -np.arange(len(order)))
+        if len(kept) >= most or len(best) == len(values):
+            return np.asarray(order[kept][:most])
+        looked *= 4
+
+
+def box_average_precision(
+    boxes: ArrayLike,
+    images: ArrayLike,
+    scores: ArrayLike,
+    gold: ArrayLike,
+    gold_images: ArrayLike,
+    *,
+    threshold: float = RIGHT_IOU,
+) -> float:
+    """AP of one phrase: its n detections and m gold boxes over all images; NaN without gold.
+
+    Detections of equal score are taken in the order given.
+
+    >>> boxes, gold = [[1, 1, 10, 10], [50, 50, 60, 60]], [[50, 50, 60, 60]]
+    >>> box_average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
+    0.5
+    """
+    found, wanted = _boxes_of(boxes, "region"), _boxes_of(gold, "gold box")
+    if not len(wanted):
+        return float("nan")
+    order = np.argsort(-_scores(scores), kind="stable")
+    where, gold_where = np.asarray(images)[order], np.asarray(gold_images)
+    free = np.ones(len(wanted), dtype=bool)
+    hits = np.zeros(len(found), dtype=bool)
+    for place in np.flatnonzero(np.isin(where, gold_where)):
+        candidates = np.flatnonzero(gold_where == where[place])
+        overlaps = _iou(found[order[place]], wanted[candidates])
+        best = candidates[np.argmax(overlaps)]
+        hits[place] = overlaps.max() >= threshold and free[best]
+        free[best] &= not hits[place]
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    falling = np.maximum.accumulate(precision[::-1])[::-1]
+    return float(falling[hits].sum() / len(wanted))
+
+
+def average_precisions(regions: Regions, gold: Regions, *, phrases: int) -> _Floats:
+    """AP-NMS of each phrase, shape (phrases,), NaN for one without gold; mAP is the mean of the others."""
+    found = np.full(phrases, np.nan)
+    for phrase in range(phrases):
+        own, wanted = regions.of(phrase), gold.of(phrase)
+        kept = suppress(own.boxes, own.images, own.scores)
+        found[phrase] = box_average_precision(
+            own.boxes[kept], own.images[kept], own.scores[kept], wanted.boxes, wanted.images
+        )
+    return found
+
+
+def _scores(scores: ArrayLike) -> _Floats:
+    values = np.asarray(scores, dtype=np.float64)
+    wrong = np.flatnonzero(np.isnan(values))
+    if len(wrong):
+        raise ValueError(f"score of region {wrong[0]} is NaN; every score must be a number")
+    return values
+
+
+PLUMMER = "Plummer et al. 2015, section 3.2"
+METRICS.register(
+    Measure(
+        "phrase recall@k",
+        "phrases of which one of the k best regions is right",
+        "localization",
+        box_recall,
+        PLUMMER,
+        cut_off="required",
+        aliases=("localization recall",),
+    )
+)
+METRICS.register(
+    Measure(
+        "upper bound",
+        "phrases of which any proposed region is right",
+        "localization",
+        upper_bound,
+        PLUMMER,
+    )
+)
+METRICS.register(
+    Measure(
+        "AP-NMS",
+        "average precision of phrases after non-maximum suppression",
+        "detection",
+        average_precisions,
+        PLUMMER,
+    )
+)

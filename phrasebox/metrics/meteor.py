@@ -1,0 +1,192 @@
+"""METEOR of written captions, by its authors' Java program where that is installed.
+
+METEOR aligns a candidate with each reference by exact words, stems, synonyms and paraphrases, and takes
+the best reference; its tables are the program's own, so the program computes it: version 1.5, English, with
+`-norm`, as the COCO evaluation calls it. It is given words with spaces between them, without punctuation: it
+counts a full stop as one more word that matches. The corpus's score
+is made of the items' added-up statistics and is no mean of their scores.
+
+Needed are a Java runtime (JAVA_HOME, or `java` on the PATH) and `meteor-1.5.jar` with its folder `data`
+beside it: METEOR_JAR names it, else the one that the package pycocoevalcap ships is taken. The settings
+read both variables and tell us by `configure_meteor`. Where either is absent, `MeteorMissing` says so in one
+line. Source: Denkowski and Lavie 2014.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phrasebox.metrics.captioning import check_fit
+
+JAR = "meteor-1.5.jar"
+_SEPARATOR = "|||"
+_LEAVE_OUT = "or leave METEOR out"
+
+
+class MeteorMissing(RuntimeError):
+    """METEOR cannot be computed here; one line with the remedy."""
+
+
+class MeteorFailed(RuntimeError):
+    """The program answered what nobody can read, or ended; one line with what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Where Java and METEOR are."""
+
+    java: Path
+    jar: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Meteor:
+    """METEOR of the corpus, and of each item, shape (items,); in 0..1."""
+
+    corpus: float
+    items: NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class _Places:
+    """What the settings say about where things are; empty where they say nothing."""
+
+    java_home: str = ""
+    jar: str = ""
+
+
+_places = _Places()
+
+
+def configure_meteor(*, java_home: str = "", jar: str = "") -> None:
+    """Say where Java and METEOR are; an empty name leaves them to be found."""
+    _places.java_home, _places.jar = java_home, jar
+
+
+def find_program() -> Program:
+    """Java and METEOR as installed; raises MeteorMissing."""
+    home = _places.java_home
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else None
+    java = java or shutil.which("java")
+    if java is None:
+        raise MeteorMissing(
+            "METEOR needs a Java runtime, and there is no 'java' in JAVA_HOME or on the PATH: install one "
+            f"(Debian: default-jre-headless), {_LEAVE_OUT}"
+        )
+    return Program(Path(java), _jar())
+
+
+def _jar() -> Path:
+    named = _places.jar
+    if named:
+        if not Path(named).is_file():
+            raise MeteorMissing(
+                f"METEOR_JAR is {named!r}, but there is no such file: give the path of {JAR}, {_LEAVE_OUT}"
+            )
+        return Path(named).resolve()
+    package = find_spec("pycocoevalcap")
+    folders = package.submodule_search_locations if package else None
+    found = [Path(folder) / "meteor" / JAR for folder in folders or ()]
+    jar = next((file for file in found if file.is_file()), None)
+    if jar is None:
+        raise MeteorMissing(
+            f"METEOR needs {JAR}: give its path in METEOR_JAR, install the package pycocoevalcap, "
+            f"{_LEAVE_OUT}"
+        )
+    return jar.resolve()
+
+
+def meteor(
+    candidates: Sequence[str], references: Sequence[Sequence[str]], *, program: Program | None = None
+) -> Meteor:
+    """Score one text an item against one or more references each; NaN for the corpus without items.
+
+    Raises MeteorMissing, MeteorFailed, and ValueError where candidates and references do not fit.
+    """
+    check_fit(candidates, references)
+    if not candidates:
+        return Meteor(float("nan"), np.zeros(0))
+    with _running(program or find_program()) as talk:
+        statistics = []
+        for candidate, own in zip(candidates, references, strict=True):
+            talk.ask(["SCORE", *map(_bare, own), _bare(candidate)])
+            statistics.append(talk.answer())
+        talk.ask(["EVAL", *statistics])
+        scores = [talk.number() for _ in candidates]
+        return Meteor(talk.number(), np.array(scores))
+
+
+def _bare(text: str) -> str:
+    """The text on one line, without the sign that parts texts."""
+    return " ".join(text.replace(_SEPARATOR, " ").split())
+
+
+class _Talk:
+    """Lines to the program and back."""
+
+    def __init__(self, process: subprocess.Popen[str], said: IO[bytes]) -> None:
+        self.process = process
+        self.said = said
+
+    def ask(self, parts: Sequence[str]) -> None:
+        assert self.process.stdin is not None  # opened as a pipe
+        try:
+            self.process.stdin.write(f" {_SEPARATOR} ".join(parts) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise self.failed() from None
+
+    def answer(self) -> str:
+        assert self.process.stdout is not None  # opened as a pipe
+        line = self.process.stdout.readline()
+        if not line.strip():
+            raise self.failed()
+        return line.strip()
+
+    def number(self) -> float:
+        line = self.answer()
+        try:
+            return float(line)
+        except ValueError:
+            raise MeteorFailed(f"METEOR answered {line[:80]!r} where a score was expected") from None
+
+    def failed(self) -> MeteorFailed:
+        self.process.kill()
+        status = self.process.wait()
+        self.said.seek(0)
+        lines = self.said.read().decode("utf-8", "replace").splitlines()
+        last = next((line.strip() for line in reversed(lines) if line.strip()), f"status {status}")
+        return MeteorFailed(f"METEOR stopped before it had scored everything: {last[:200]}")
+
+
+@contextmanager
+def _running(program: Program) -> Iterator[_Talk]:
+    """The program, ready to be asked; it has ended when this has."""
+    command = [str(program.java), "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(program.jar)]
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [*command, "-", "-", "-stdio", "-l", "en", "-norm"],
+            cwd=program.jar.parent,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            encoding="utf-8",
+        )
+        assert process.stdin is not None and process.stdout is not None  # opened as pipes
+        try:
+            yield _Talk(process, said)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            with suppress(BrokenPipeError):  # what it did not read is still to be written
+                process.stdin.close()

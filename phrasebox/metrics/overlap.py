@@ -1,0 +1,177 @@
+"""How many words a caption shares with the captions of an image: BLEU and ROUGE of one pair.
+
+Definitions. With c_s(w) the count of word w in caption s and R the references of an image,
+
+    BLEU  = sum over w in s of min(c_s(w), max over r in R of c_r(w)) / sum of c_s(w)
+    ROUGE = sum over r in R and w in r of min(c_s(w), c_r(w)) / sum over r in R of sum of c_r(w)
+
+The first is a precision, without brevity penalty; the second a recall that pools numerators and
+denominators over the references. BLEU takes `words`, ROUGE takes `content_words`; BLEU_pre, the
+filter of unlikely pairs, is the first formula on content words.
+
+Conventions. A fraction without a denominator (a caption without a word, say one that consists of
+stop words only) is 0: nothing is shared. Values are one exact division, so that comparing them
+with 0.6 or with 1/3 is exact where numerator and denominator are.
+
+Source: Hodosh et al. 2013, section 4.2.2, eq. 28, and section 4.3.2 (BLEU_pre).
+"""
+
+import re
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from phrasebox.text.stems import stems
+from phrasebox.text.stopwords import STOP_WORDS
+from phrasebox.text.tokens import tokenise
+
+#: Hyphens that join words: the keyboard's, and those of Unicode.
+_HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2014]")
+
+Tokens = Sequence[str]
+#: Words, or runs of words: whatever is counted.
+Entries = Sequence[Hashable]
+
+
+def words(text: str) -> list[str]:
+    """The words of a caption: cut, in lower case, hyphens broken, everything but letters and digits out.
+
+    >>> words("A T-shirt, and two dogs!")
+    ['a', 't', 'shirt', 'and', 'two', 'dogs']
+    """
+    return [word for token in tokenise(text.lower()) for word in _bare(token)]
+
+
+@lru_cache(maxsize=65536)
+def _bare(token: str) -> tuple[str, ...]:
+    """What is left of a token; nothing of punctuation."""
+    parts = ("".join(sign for sign in part if sign.isalnum()) for part in _HYPHENS.split(token))
+    return tuple(part for part in parts if part)
+
+
+def content_words(text: str, *, stop_words: frozenset[str] = STOP_WORDS, stemmed: bool = True) -> list[str]:
+    """`words` of a caption without the stop words, the rest stemmed by Porter's algorithm.
+
+    >>> content_words("A dog is running on the beach.")
+    ['dog', 'run', 'beach']
+    """
+    kept = [word for word in words(text) if word not in stop_words]
+    return stems(kept) if stemmed else kept
+
+
+def count_matrix(texts: Sequence[Entries], vocabulary: dict[Hashable, int]) -> sparse.csr_array:
+    """Counts of the entries of `texts`, shape (texts, len(vocabulary)), int64.
+
+    New entries are added to `vocabulary`, so a matrix made earlier may be narrower than one made
+    later; `widened` mends that. Entries are words or n-grams: anything hashable.
+    """
+    rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    columns = np.fromiter(
+        (vocabulary.setdefault(entry, len(vocabulary)) for text in texts for entry in text),
+        dtype=np.int64,
+        count=len(rows),
+    )
+    shape = (len(texts), max(len(vocabulary), 1))
+    # Doubled coordinates add up: that is the count.
+    return sparse.coo_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape).tocsr()
+
+
+def widened(matrix: sparse.csr_array, vocabulary: dict[Hashable, int]) -> sparse.csr_array:
+    """`matrix` itself, made as wide as `vocabulary`; the columns that it lacked are 0."""
+    matrix.resize((matrix.shape[0], max(len(vocabulary), 1)))
+    return matrix
+
+
+def most_of_any(counts: sparse.csr_array, owners: NDArray[np.int64], number: int) -> sparse.csr_array:
+    """Per owner and column the largest count among the rows it owns, shape (number, columns).
+
+    `owners` holds the owner, 0 to number - 1, of each row, in rising order.
+    """
+    largest = sparse.csr_array((number, counts.shape[1]), dtype=counts.dtype)
+    place = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    for turn in range(int(place.max(initial=-1)) + 1):
+        rows = np.flatnonzero(place == turn)
+        # Row i of the selector picks the turn-th row that owner i has, if there is one.
+        selector = sparse.csr_array(
+            (np.ones(len(rows), dtype=counts.dtype), (owners[rows], rows)), shape=(number, counts.shape[0])
+        )
+        largest = largest.maximum(selector @ counts)
+    return largest
+
+
+class Overlap:
+    """BLEU and ROUGE of eq. 28 between captions and images, for chosen pairs or for all.
+
+    `captions` are candidates; `references[i]` are the captions of image i; all are cut into words.
+    Raises ValueError, naming the image, where one has no reference.
+    """
+
+    def __init__(self, captions: Sequence[Entries], references: Sequence[Sequence[Entries]]) -> None:
+        for image, own in enumerate(references):
+            if not own:
+                raise ValueError(
+                    f"image number {image} has no reference caption; give each image at least one"
+                )
+        vocabulary: dict[Hashable, int] = {}
+        pooled = count_matrix([text for own in references for text in own], vocabulary)
+        self._captions = count_matrix(captions, vocabulary)
+        self._references = widened(pooled, vocabulary)
+        self._owners = np.repeat(np.arange(len(references)), [len(own) for own in references])
+        self._most = most_of_any(self._references, self._owners, len(references))
+        self._caption_lengths = np.asarray(self._captions.sum(axis=1))
+        self._reference_lengths = np.bincount(
+            self._owners, weights=np.asarray(self._references.sum(axis=1)), minlength=len(references)
+        )
+
+    def precision(self, images: NDArray[np.int64], captions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """BLEU of the pairs (images[k], captions[k]), both given as numbers; shape (pairs,)."""
+        shared = self._captions[captions].minimum(self._most[images]).sum(axis=1)
+        return _divided(np.asarray(shared), self._caption_lengths[captions])
+
+    def recall(self, images: NDArray[np.int64], captions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """ROUGE of the pairs (images[k], captions[k]); shape (pairs,)."""
+        shared = np.zeros(len(images), dtype=np.int64)
+        first = np.searchsorted(self._owners, images)
+        last = np.searchsorted(self._owners, images, side="right")
+        for turn in range(int((last - first).max(initial=0))):
+            pairs = np.flatnonzero(first + turn < last)
+            own = self._references[first[pairs] + turn]
+            shared[pairs] += np.asarray(self._captions[captions[pairs]].minimum(own).sum(axis=1))
+        return _divided(shared, self._reference_lengths[images])
+
+    def all_precisions(self) -> NDArray[np.float64]:
+        """BLEU of every pair, shape (images, captions)."""
+        return _divided(self._shared(self._most), self._caption_lengths[None, :])
+
+    def all_recalls(self) -> NDArray[np.float64]:
+        """ROUGE of every pair, shape (images, captions)."""
+        owned = sparse.csr_array(
+            (np.ones(len(self._owners), dtype=np.int64), (self._owners, np.arange(len(self._owners)))),
+            shape=(len(self._reference_lengths), len(self._owners)),
+        )
+        return _divided(self._shared(self._references, owned), self._reference_lengths[:, None])
+
+    def _shared(self, counts: sparse.csr_array, owned: sparse.csr_array | None = None) -> NDArray[np.int64]:
+        """Sum over words of min(row of `counts`, caption), rows added up by `owned` where given.
+
+        min(a, b) is the number of levels t = 1, 2, ... that both reach, so that one product of
+        zero-one matrices a level counts all pairs at once. Repeated words are rare: few levels.
+        """
+        top = min(counts.max() if counts.nnz else 0, self._captions.max() if self._captions.nnz else 0)
+        rows = counts.shape[0] if owned is None else owned.shape[0]
+        shared = np.zeros((rows, self._captions.shape[0]), dtype=np.int64)
+        for level in range(1, int(top) + 1):
+            reached = (counts >= level).astype(np.int64)
+            if owned is not None:
+                reached = owned @ reached
+            shared += (reached @ (self._captions >= level).astype(np.int64).T).toarray()
+        return shared
+
+
+def _divided(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The quotients; 0 where the denominator is 0."""
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)

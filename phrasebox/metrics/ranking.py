@@ -1,0 +1,293 @@
+"""Measures of rankings, one number a query, from the places of its judged items.
+
+`scoring.evaluate(ranked, ["R@10", "median rank"])` makes figures of them. Two kinds of items are
+never mixed: R@k and the ranks ask for the *original* items (Hodosh et al. 2013, section 4.3.1: "the
+original item among the top k"; of several, any), all others for the *relevant* ones of the qrels.
+
+Conventions.
+- A query without a relevant item counts 0, as in trec_eval. Without an original it has no R@k and no rank,
+  NaN, and does not enter their means.
+- What nobody judged is not relevant. The `..._at_best` functions count every unjudged item within
+  the cut as relevant, the number R of relevant items as judged (for recall: with those added).
+- A ranking shorter than k is still divided by k. What was not retrieved has no place and adds 0.
+- MiAP is the mean over images of AP, as tagging has it; with images as queries it is MAP.
+- nDCG: gain is the grade, discount log2(1 + place). Over tied places the grades are averaged;
+  optimistic takes them falling, pessimistic rising.
+- mAP@R: the mean over places 1 to R of precision where a relevant item stands, 0 elsewhere.
+  Source: Musgrave et al. 2020; Chun et al. 2022 (ECCV Caption).
+
+Two images by three captions, the first two the first image's. It finds both of its captions at
+places 1 and 2; the second image finds its own at place 2, nDCG 1 / log2(3).
+
+>>> from phrasebox.metrics.judgments import originals_of
+>>> from phrasebox.metrics.ranked import from_scores
+>>> ranked = from_scores([[0.9, 0.8, 0.1], [0.2, 0.9, 0.5]], originals_of([0, 0, 1], queries=2))
+>>> original_in_top(ranked, 1).tolist(), first_original(ranked).tolist()
+([1.0, 0.0], [1.0, 2.0])
+>>> success(ranked, 2).tolist(), recall(ranked, 1).tolist(), precision(ranked, 2).tolist()
+([1.0, 1.0], [0.5, 0.0], [1.0, 0.5])
+>>> r_precision(ranked).tolist(), reciprocal_rank(ranked).tolist(), average_precision(ranked).tolist()
+([1.0, 0.0], [1.0, 0.5], [1.0, 0.5])
+>>> average_precision_at_r(ranked).tolist(), ndcg(ranked).round(3).tolist()
+([1.0, 0.0], [1.0, 0.631])
+"""
+
+import numpy as np
+
+from phrasebox.metrics.incomplete import unjudged_within
+from phrasebox.metrics.ranked import QueryValues, Ranked
+from phrasebox.metrics.sums import (
+    count_within,
+    cut,
+    first_place,
+    number_of,
+    shares_or_zero,
+    sum_per_query,
+)
+from phrasebox.metrics.table import METRICS, Measure
+
+HODOSH = "Hodosh et al. 2013, section 4.3"
+TREC = "trec_eval"
+
+
+def first_original(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """The rank of the query's (best) original item."""
+    if len(ranked.judged.original) and not ranked.judged.original.any():
+        raise ValueError("no judgment is marked as original, which R@k and ranks need; use S@k instead")
+    return first_place(ranked, ranked.judged.original)
+
+
+def original_in_top(ranked: Ranked, k: int) -> QueryValues:
+    """1 where an original item is among the top k, else 0; shape (queries,)."""
+    first = first_original(ranked)
+    return np.where(np.isnan(first), np.nan, first <= k)
+
+
+def success(ranked: Ranked, k: int) -> QueryValues:
+    """1 where a relevant item is among the top k, else 0; shape (queries,)."""
+    return (first_place(ranked, ranked.relevant) <= k).astype(np.float64)
+
+
+def reciprocal_rank(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """1 / rank of the first relevant item, 0 where it is below the top k; shape (queries,)."""
+    first = first_place(ranked, ranked.relevant)
+    return np.where(first <= cut(ranked, k), 1 / first, 0.0)
+
+
+def precision(ranked: Ranked, k: int) -> QueryValues:
+    """The share of the top k that is relevant, divided by k however short the ranking; shape (queries,)."""
+    return count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k)) / k
+
+
+def recall(ranked: Ranked, k: int) -> QueryValues:
+    """The share of the relevant items that are in the top k; shape (queries,)."""
+    found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
+    return shares_or_zero(found, number_of(ranked, ranked.relevant))
+
+
+def r_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """Precision at R, the number of the query's relevant items; shape (queries,)."""
+    number = number_of(ranked, ranked.relevant)
+    return shares_or_zero(count_within(ranked, ranked.places(ranked.relevant), number), number)
+
+
+def average_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """Precision at each relevant item of the top k, summed and divided by R; shape (queries,)."""
+    return _average_precision(ranked, cut(ranked, k))
+
+
+def average_precision_at_r(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """mAP@R: as `average_precision`, cut at R; shape (queries,). Musgrave et al. 2020."""
+    return _average_precision(ranked, number_of(ranked, ranked.relevant))
+
+
+def _average_precision(ranked: Ranked, limit: QueryValues) -> QueryValues:
+    places = ranked.places(ranked.relevant)
+    counted = places.place <= limit[places.query]
+    gained = sum_per_query(ranked, places.query, counted * places.order / places.place)
+    return shares_or_zero(gained, number_of(ranked, ranked.relevant))
+
+
+def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """Discounted gains of the top k over those of the ideal order; shape (queries,), in 0..1."""
+    limit = cut(ranked, k)
+    worth = ranked.judged.grade > 0
+    places = ranked.places(worth)
+    gains = ranked.judged.grade[places.pair]
+    if ranked.ties == "mean" and len(gains):
+        gains = (np.bincount(places.tie, weights=gains) / np.bincount(places.tie))[places.tie]
+    elif ranked.ties == "pessimistic":
+        gains = gains[np.lexsort((gains, places.tie))]
+    discounts = np.where(places.place <= limit[places.query], 1 / np.log2(1 + places.place), 0)
+    best = np.lexsort((-ranked.judged.grade[places.pair], places.query))
+    # Places are counted within a query whatever the order inside it, so they serve the ideal order too.
+    ideal = np.where(places.order <= limit[places.query], 1 / np.log2(1 + places.order), 0)
+    reachable = sum_per_query(ranked, places.query, ranked.judged.grade[places.pair][best] * ideal)
+    return shares_or_zero(sum_per_query(ranked, places.query, gains * discounts), reachable)
+
+
+def success_at_best(ranked: Ranked, k: int) -> QueryValues:
+    """As `success`, with every unjudged item of the top k relevant."""
+    return np.maximum(success(ranked, k), unjudged_within(ranked, cut(ranked, k)) > 0)
+
+
+def precision_at_best(ranked: Ranked, k: int) -> QueryValues:
+    """As `precision`, with every unjudged item of the top k relevant."""
+    return np.minimum(precision(ranked, k) + unjudged_within(ranked, cut(ranked, k)) / k, 1)
+
+
+def recall_at_best(ranked: Ranked, k: int) -> QueryValues:
+    """As `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
+    number = number_of(ranked, ranked.relevant)
+    added = unjudged_within(ranked, cut(ranked, k))
+    return shares_or_zero(recall(ranked, k) * number + added, number + added)
+
+
+def r_precision_at_best(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """As `r_precision`, with every unjudged item up to place R relevant; R stays, and the most is 1."""
+    number = number_of(ranked, ranked.relevant)
+    return np.minimum(r_precision(ranked) + shares_or_zero(unjudged_within(ranked, number), number), 1)
+
+
+METRICS.register(
+    Measure(
+        "R@k",
+        "queries with an original item in the top k",
+        "ranking",
+        original_in_top,
+        HODOSH,
+        cut_off="required",
+        binary=True,
+    )
+)
+METRICS.register(
+    Measure(
+        "median rank",
+        "median rank of the best original item",
+        "ranking",
+        first_original,
+        HODOSH,
+        aliases=("Med r", "median r"),
+        summary="median",
+        unit="rank",
+        higher_is_better=False,
+    )
+)
+METRICS.register(
+    Measure(
+        "mean rank",
+        "mean rank of the best original item",
+        "ranking",
+        first_original,
+        HODOSH,
+        aliases=("Mean r",),
+        unit="rank",
+        higher_is_better=False,
+    )
+)
+METRICS.register(
+    Measure(
+        "S@k",
+        "queries with a relevant item in the top k",
+        "ranking",
+        success,
+        HODOSH,
+        cut_off="required",
+        aliases=("Success", "hit rate"),
+        binary=True,
+        optimistic=success_at_best,
+        trec_name="success#",
+    )
+)
+METRICS.register(
+    Measure(
+        "R-precision",
+        "precision at the number of relevant items",
+        "ranking",
+        r_precision,
+        HODOSH,
+        aliases=("Rprec",),
+        optimistic=r_precision_at_best,
+        trec_name="Rprec",
+    )
+)
+METRICS.register(
+    Measure(
+        "MRR@k",
+        "mean of 1 / rank of the first relevant item",
+        "ranking",
+        reciprocal_rank,
+        TREC,
+        cut_off="optional",
+        aliases=("RR", "recip_rank"),
+        trec_name="recip_rank#",
+    )
+)
+METRICS.register(
+    Measure(
+        "recall@k",
+        "share of the relevant items in the top k",
+        "ranking",
+        recall,
+        TREC,
+        cut_off="required",
+        optimistic=recall_at_best,
+        trec_name="recall#",
+    )
+)
+METRICS.register(
+    Measure(
+        "P@k",
+        "share of the top k that is relevant",
+        "ranking",
+        precision,
+        TREC,
+        cut_off="required",
+        aliases=("precision",),
+        optimistic=precision_at_best,
+        trec_name="P#",
+    )
+)
+METRICS.register(
+    Measure(
+        "MAP@k",
+        "mean average precision",
+        "ranking",
+        average_precision,
+        TREC,
+        cut_off="optional",
+        aliases=("AP", "map_cut"),
+        trec_name="map_cut#",
+    )
+)
+METRICS.register(
+    Measure(
+        "MiAP",
+        "image-centred average precision: images are the queries",
+        "ranking",
+        average_precision,
+        "Li et al. 2016, Socializing the semantic gap",
+    )
+)
+METRICS.register(
+    Measure(
+        "nDCG@k",
+        "normalised discounted cumulative gain, linear in the grade",
+        "ranking",
+        ndcg,
+        TREC,
+        cut_off="optional",
+        aliases=("ndcg_cut",),
+        trec_name="ndcg_cut#",
+    )
+)
+METRICS.register(
+    Measure(
+        "mAP@R",
+        "average precision within the top R, R the number of relevant items",
+        "ranking",
+        average_precision_at_r,
+        "Musgrave et al. 2020; Chun et al. 2022",
+        aliases=("MAP at R",),
+    )
+)

@@ -1,0 +1,55 @@
+"""Figures from rankings: the measures asked for, each with its values by query."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from phrasebox.metrics.ranked import QueryValues, Ranked
+from phrasebox.metrics.table import METRICS, Measure, MeasureWithCutoff
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One measure of one ranking.
+
+    `value` is a share (0..1) or a rank, NaN where no query has one; `per_query` has shape
+    (queries,), NaN where undefined; `queries` is how many entered. `optimistic` is the figure with
+    unjudged items at their best, None where the measure has no such figure; at their worst it is
+    `value`.
+    """
+
+    measure: str
+    value: float
+    per_query: QueryValues
+    queries: int
+    optimistic: float | None = None
+
+
+def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
+    """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError where
+    originals are asked for and the judgments mark none.
+
+    >>> from phrasebox.metrics.judgments import originals_of
+    >>> from phrasebox.metrics.ranked import from_scores
+    >>> ranked = from_scores([[0.9, 0.1], [0.8, 0.7]], originals_of([0, 1], queries=2))
+    >>> {name: figure.value for name, figure in evaluate(ranked, ["R@1", "median rank"]).items()}
+    {'R@1': 0.5, 'median rank': 1.5}
+    """
+    return {
+        asked.name: _score(ranked, asked) for asked in [METRICS.find(m, family="ranking") for m in measures]
+    }
+
+
+def _score(ranked: Ranked, asked: MeasureWithCutoff) -> Score:
+    measure = asked.measure
+    values = measure.values(ranked, asked.k)
+    best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, asked.k))
+    return Score(asked.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), best)
+
+
+def _summary(measure: Measure, values: QueryValues) -> float:
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return float("nan")
+    return float(np.median(defined) if measure.summary == "median" else defined.mean())

@@ -1,0 +1,349 @@
+"""Active pooling: the pairs of a pool in an order that finds what matters early, and when to stop.
+
+Strategies say which unjudged pair to ask about next, seeing what was answered so far:
+
+- `depth`: by rank, the first of every list before the second; a pool cut short;
+- `move_to_front`: the list (a run's ranking of one query) whose last pairs were relevant goes on, and
+  one irrelevant pair puts it behind the others. Cormack, Palmer and Clarke 1998 (global move-to-front).
+- `thompson`: a bandit whose arms are the runs; each time one is drawn by Thompson sampling from the
+  Beta posteriors of "its next pair is relevant", and its best unjudged pair is asked about.
+  After Losada, Parapar and Barreiro 2017 (there an arm plays one topic; here all queries).
+- `spread`: at random, the same for all; what the others must beat.
+
+Scores while judging are precision at the pool's depth over all lists, unjudged pairs counted as
+irrelevant, originals as relevant. Runs are ranked within their direction. Judging stops once these
+rankings have not moved for a while: Kendall's tau-b with each of the last `patience` ones is at least
+`stable`; of two directions the smaller tau counts.
+
+`judge` goes through a pool whose answers are known, to measure strategies. `choose_next_pairs` says what to
+ask people next, from what they answered so far: it goes through the order anew, answers by answers, up to
+the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
+"""
+
+import heapq
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from phrasebox.pooling.pools import ANNOTATION, BadPool, PairIds, PairPool, Shortlist, among
+from phrasebox.registry import Registry
+
+#: Asks about pairs (their places among those to judge) and is sent whether each is relevant.
+_Order = Generator[PairIds, NDArray[np.bool_], None]
+#: (lists, how many to judge, how many at a time, dice) -> an order of all of them.
+Strategy = Callable[["Lists", int, int, np.random.Generator], _Order]
+
+STRATEGIES: Registry[Strategy] = Registry("pooling strategy")
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The runs' lists as places of pairs to judge, -1 for an original or an end: shape (lists, depth).
+
+    `run`, shape (lists,), numbers each list's run.
+    """
+
+    run: PairIds
+    places: PairIds
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When the ranking counts as stable; `step` is the share of the pool judged between two looks."""
+
+    step: float = 0.02
+    stable: float = 0.95
+    patience: int = 6
+    at_least: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (
+            0 < self.step <= 1 and 0 < self.stable <= 1 and self.patience >= 1 and 0 <= self.at_least <= 1
+        ):
+            raise ValueError(f"{self}: expected shares over 0 and at most 1, and a patience of 1 or more")
+
+
+@dataclass(frozen=True)
+class PoolJudging:
+    """How a pool was judged: `judged` of `pool` pairs until the ranking was `stable`, `relevant` of them.
+
+    `scores` are the runs' values then, and `tau` is Kendall's tau-b with their ranking by the full pool,
+    the smaller one of two directions.
+    """
+
+    strategy: str
+    pool: int
+    judged: int
+    relevant: int
+    stable: bool
+    scores: NDArray[np.float64]
+    tau: float
+
+    @property
+    def share(self) -> float:
+        """The share of the pool that is judged; 0 of an empty one."""
+        return self.judged / self.pool if self.pool else 0.0
+
+
+@dataclass(frozen=True)
+class NextPairs:
+    """What to ask next: `pairs`, none where the ranking is `stable` or nothing is left.
+
+    `asked` of `pool` pairs were asked before, and `tau` is the smallest one with the last rankings, NaN
+    before there are enough of them.
+    """
+
+    pairs: PairIds
+    pool: int
+    asked: int
+    stable: bool
+    tau: float
+
+
+def stop_for(step: float) -> Stop:
+    """When to stop where `step` of the pool is asked at a time: as patient, in pairs, as `Stop` is."""
+    usual = Stop()
+    return Stop(step=step, patience=max(2, round(usual.patience * usual.step / step)))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRule:
+    """How rounds are asked: in the order of a strategy, until it is time to stop, `most` pairs a round."""
+
+    strategy: str
+    stop: Stop
+    most: int
+    seed: int = 0
+
+
+def choose_next_pairs(
+    shortlists: Sequence[Shortlist],
+    pool: PairPool,
+    candidates: PairIds,
+    *,
+    asked: PairIds,
+    relevant: PairIds,
+    rule: RoundRule,
+) -> NextPairs:
+    """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
+
+    `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
+    sorted. At most as many pairs as the `rule` says are asked: the first that its strategy has next. Raises
+    UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    """
+    look = _looker(shortlists, rule.stop)
+    lists, weights, given = _laid_out(shortlists, pool, candidates)
+    there, truth = among(candidates, asked), among(candidates, relevant)
+    number = len(candidates)
+    step = max(1, round(rule.stop.step * number))
+    order = STRATEGIES.get(rule.strategy)(lists, number, step, np.random.default_rng(rule.seed))
+    known = np.zeros(number)
+    rankings = [given]
+    done, tau, stable = 0, float("nan"), False
+    places = next(order, None)
+    while places is not None and not stable:
+        fresh = places[~there[places]]
+        if len(fresh):
+            return NextPairs(np.sort(candidates[fresh[: rule.most]]), number, int(there.sum()), False, tau)
+        known[places] = truth[places]
+        done += len(places)
+        rankings.append(given + weights @ known)
+        tau = look(rankings, done / number)
+        stable = tau >= rule.stop.stable
+        try:
+            places = order.send(truth[places])
+        except StopIteration:
+            break
+    return NextPairs(candidates[:0], number, int(there.sum()), stable, tau)
+
+
+def _looker(
+    shortlists: Sequence[Shortlist], stop: Stop
+) -> Callable[[list[NDArray[np.float64]], float], float]:
+    """A function of the rankings so far and the share judged: the smallest tau with the last ones, NaN
+    where it is too early to tell. Raises BadPool where no direction has two runs."""
+    agreement = _agreement(shortlists, orderless=0.0)
+
+    def look(rankings: list[NDArray[np.float64]], share: float) -> float:
+        if share < stop.at_least or len(rankings) <= stop.patience:
+            return float("nan")
+        return min(agreement(rankings[-1], before) for before in rankings[-1 - stop.patience : -1])
+
+    return look
+
+
+def _agreement(
+    shortlists: Sequence[Shortlist], *, orderless: float = 1.0
+) -> Callable[[NDArray[np.float64], NDArray[np.float64]], float]:
+    """Kendall's tau-b of two rankings of the runs, of two directions the smaller one; `orderless` where
+    neither of a direction's has an order, which is no order that could be stable."""
+    by_direction: dict[str, list[int]] = {}
+    for number, one in enumerate(shortlists):
+        by_direction.setdefault(one.direction, []).append(number)
+    sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
+    if not sides:
+        raise BadPool("only one run of this direction was given; pool two or more")
+    return lambda first, second: min(tau_b(first[side], second[side], orderless=orderless) for side in sides)
+
+
+def judge(
+    shortlists: Sequence[Shortlist],
+    pool: PairPool,
+    relevant: PairIds,
+    *,
+    strategy: str,
+    stop: Stop | None = None,
+    seed: int = 0,
+) -> PoolJudging:
+    """Judge a pool actively; `relevant` are the pairs, sorted, that judges would call so.
+
+    Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    """
+    stop = stop or Stop()
+    agreement, look = _agreement(shortlists), _looker(shortlists, stop)
+    asked = pool.to_judge
+    truth = among(asked, relevant)
+    lists, weights, given = _laid_out(shortlists, pool, asked)
+    full = given + weights @ truth.astype(np.float64)
+    step = max(1, round(stop.step * len(asked)))
+    order = STRATEGIES.get(strategy)(lists, len(asked), step, np.random.default_rng(seed))
+    known = np.zeros(len(asked))
+    rankings = [given]
+    done, stable = 0, False
+    places = next(order, None)
+    while places is not None and not stable:
+        known[places] = truth[places]
+        done += len(places)
+        rankings.append(given + weights @ known)
+        stable = look(rankings, done / len(asked)) >= stop.stable
+        try:
+            places = order.send(truth[places])
+        except StopIteration:
+            break
+    return PoolJudging(
+        strategy, len(asked), done, int(known.sum()), stable, rankings[-1], agreement(rankings[-1], full)
+    )
+
+
+def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless: float = 1.0) -> float:
+    """Kendall's tau-b of two rankings; 0 where one has no order, `orderless` where neither has."""
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return orderless if np.ptp(first) == np.ptp(second) else 0.0
+    from scipy.stats import kendalltau  # takes a second to import, which few processes need
+
+    return float(kendalltau(first, second).statistic)
+
+
+def _laid_out(
+    shortlists: Sequence[Shortlist], pool: PairPool, asked: PairIds
+) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
+    """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
+    pairs); and what originals add."""
+    runs, places, given = [], [], np.zeros(len(shortlists))
+    weights = []
+    for number, one in enumerate(shortlists):
+        lists = one.lists[:, : pool.depth]
+        filled = lists >= 0
+        images, captions = (
+            (one.queries[:, None], lists) if one.direction == ANNOTATION else (lists, one.queries[:, None])
+        )
+        pairs = pool.space.pairs(*np.broadcast_arrays(np.maximum(images, 0), np.maximum(captions, 0)))
+        own = filled & pool.space.original(pairs)
+        ask = filled & ~own & among(pairs, asked)
+        found = np.full(lists.shape, -1, dtype=np.int64)
+        found[ask] = np.searchsorted(asked, pairs[ask])
+        each = 1 / max(1, len(lists) * pool.depth)
+        given[number] = own.sum() * each
+        row = np.bincount(found[ask], minlength=len(asked)) * each
+        weights.append(sparse.csr_array(row[None, :]))
+        wide = np.full((len(lists), pool.depth), -1, dtype=np.int64)
+        wide[:, : lists.shape[1]] = found
+        runs.append(np.full(len(lists), number, dtype=np.int64))
+        places.append(wide)
+    return Lists(np.concatenate(runs), np.concatenate(places)), sparse.vstack(weights).tocsr(), given
+
+
+def _depth(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+    best = np.full(number, lists.places.shape[1])
+    for rank in reversed(range(lists.places.shape[1])):
+        column = lists.places[:, rank]
+        best[column[column >= 0]] = rank
+    order = np.lexsort((dice.random(number), best))
+    for start in range(0, number, step):
+        yield order[start : start + step]
+
+
+def _spread(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+    order = dice.permutation(number)
+    for start in range(0, number, step):
+        yield order[start : start + step]
+
+
+def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+    """One pair at a time within a list, `step` answers looked at together."""
+    rows = [row[row >= 0].tolist() for row in lists.places]
+    at = [0] * len(rows)
+    fresh = np.ones(number, dtype=bool)
+    # The lists in hand, best first: how often each was put behind, then by chance.
+    queue = [(0, float(chance), row) for row, chance in enumerate(dice.random(len(rows)))]
+    heapq.heapify(queue)
+    while queue:
+        chosen: list[int] = []
+        owners: list[tuple[int, float, int]] = []
+        while queue and len(chosen) < step:
+            behind, chance, row = heapq.heappop(queue)
+            while at[row] < len(rows[row]) and not fresh[rows[row][at[row]]]:
+                at[row] += 1
+            if at[row] == len(rows[row]):
+                continue
+            place = rows[row][at[row]]
+            fresh[place] = False
+            chosen.append(place)
+            owners.append((behind, chance, row))
+        if chosen:
+            answers = yield np.array(chosen, dtype=np.int64)
+            for (behind, chance, row), yes in zip(owners, answers.tolist(), strict=True):
+                heapq.heappush(queue, (behind + (not yes), chance, row))
+
+
+def _thompson(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+    runs = int(lists.run.max(initial=-1)) + 1
+    # Each run's pairs, best ranks first, queries of one rank at random.
+    stock = []
+    for run in range(runs):
+        places = lists.places[lists.run == run]
+        ranks = np.broadcast_to(np.arange(places.shape[1]), places.shape)
+        order = np.lexsort((dice.random(places.size), ranks.ravel()))
+        stock.append(places.ravel()[order][places.ravel()[order] >= 0])
+    at = np.zeros(runs, dtype=np.int64)
+    fresh = np.ones(number, dtype=bool)
+    yes, no = np.ones(runs), np.ones(runs)
+    while fresh.any():
+        chosen: list[int] = []
+        owners: list[int] = []
+        drawn = dice.beta(yes, no, size=(step, runs))
+        for chances in drawn:
+            for run in np.argsort(-chances).tolist():
+                own = stock[run]
+                while at[run] < len(own) and not fresh[own[at[run]]]:
+                    at[run] += 1
+                if at[run] < len(own):
+                    break
+            else:
+                break
+            place = int(own[at[run]])
+            fresh[place] = False
+            chosen.append(place)
+            owners.append(run)
+        answers = yield np.array(chosen, dtype=np.int64)
+        yes += np.bincount(owners, weights=answers, minlength=runs)
+        no += np.bincount(owners, weights=~answers, minlength=runs)
+
+
+STRATEGIES.register("depth", _depth)
+STRATEGIES.register("spread", _spread)
+STRATEGIES.register("move_to_front", _move_to_front)
+STRATEGIES.register("thompson", _thompson)

@@ -1,0 +1,126 @@
+"""How fair a pool is: to a run that it was made without, and to a new one.
+
+Leaving a run out. The pairs that nobody else contributes are taken out of the judgments, and all runs
+are scored again: what the run loses, in value and place, is what a system as different as it would
+lose that comes after the pool was judged. Originals stay relevant.
+Source: Zobel 1998; Buckley, Dimmick, Soboroff and Voorhees 2007.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phrasebox.metrics.judgments import Judged, judged
+from phrasebox.metrics.ranked import from_lists
+from phrasebox.metrics.scoring import evaluate
+from phrasebox.metrics.table import METRICS
+from phrasebox.pooling.pools import ANNOTATION, PairIds, PairPool, Shortlist, Space, among
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A run with, and without, what its system alone contributes: `own` pairs, of which `relevant` are.
+
+    Places count from 1 among the runs of its direction; equal values share the better place.
+    """
+
+    run: str
+    direction: str
+    own: int
+    relevant: int
+    score: float
+    score_without: float
+    place: int
+    place_without: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Unjudged:
+    """Of the `pairs` of a run down to a depth, `unjudged_in_top` nobody answered about
+    (originals are known)."""
+
+    run: str
+    pairs: int
+    unjudged: int
+
+    @property
+    def share(self) -> float:
+        """The share of the pairs that nobody answered about; 0 of none."""
+        return self.unjudged / self.pairs if self.pairs else 0.0
+
+
+def unjudged_in_top(run: Shortlist, space: Space, known: PairIds, *, depth: int) -> _Unjudged:
+    """What of a run's top `depth` is neither `known` (pairs, sorted) nor an original."""
+    pairs = run.pairs(space, depth)
+    return _Unjudged(run.name, len(pairs), int((~among(pairs, known) & ~space.original(pairs)).sum()))
+
+
+def leave_out(
+    shortlists: Sequence[Shortlist],
+    pool: PairPool,
+    known: PairIds,
+    relevant: NDArray[np.bool_],
+    *,
+    measure: str = "R-precision",
+) -> list[LeftOut]:
+    """Each run of the pool with and without what its system alone contributes, under a ranking measure.
+
+    `known` are judged pairs, sorted, and `relevant` says which of them are. A system's runs of both
+    directions are left out together: a new one would come with both.
+    """
+    found = []
+    higher = METRICS.find(measure).measure.higher_is_better
+    whole = scores(shortlists, pool.space, known, relevant, measure=measure)
+    for run in shortlists:
+        together = [one.name for one in shortlists if one.of == run.of]
+        mine = among(known, pool.pairs) & ~among(known, pool.without(together))
+        mine &= ~pool.space.original(known)
+        less = scores(shortlists, pool.space, known[~mine], relevant[~mine], measure=measure)
+        rivals = [one.name for one in shortlists if one.direction == run.direction]
+        found.append(
+            LeftOut(
+                run.name,
+                run.direction,
+                int(mine.sum()),
+                int((mine & relevant).sum()),
+                whole[run.name],
+                less[run.name],
+                _place(whole, run.name, rivals, higher=higher),
+                _place(less, run.name, rivals, higher=higher),
+            )
+        )
+    return found
+
+
+def scores(
+    shortlists: Sequence[Shortlist],
+    space: Space,
+    known: PairIds,
+    relevant: NDArray[np.bool_],
+    *,
+    measure: str = "R-precision",
+) -> dict[str, float]:
+    """Each run's value on a ranking measure, under judged pairs and originals."""
+    own = space.pairs(space.owner, np.arange(space.captions))[: space.captions * space.originals]
+    pairs = np.union1d(known, own)
+    grade = np.ones(len(pairs))
+    grade[np.searchsorted(pairs, known)] = relevant
+    images, captions = space.parts(pairs)
+    original = space.original(pairs)
+    by_image = judged(images, captions, grade, original=original, queries=space.images, items=space.captions)
+    sides = {True: by_image, False: by_image.swapped()}
+    values = {}
+    for run in shortlists:
+        side: Judged = sides[run.direction == ANNOTATION]
+        chosen = side.select(run.queries, np.arange(side.items))
+        (score,) = evaluate(from_lists(run.lists, chosen), [measure]).values()
+        values[run.name] = score.value
+    return values
+
+
+def _place(values: dict[str, float], run: str, rivals: Sequence[str], *, higher: bool) -> int:
+    """The place of a run by its value, from 1; the `higher` values are better, or else the lower ones."""
+    better = (values[other] > values[run] if higher else values[other] < values[run] for other in rivals)
+    return 1 + sum(better)

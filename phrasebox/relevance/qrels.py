@@ -1,0 +1,262 @@
+"""Qrels: which document is relevant to which query, frozen from judgments under named settings.
+
+Definitions. A pair is relevant where the mean of its answers (no is 0, yes is 1; or any graded
+scale) passes the threshold of a rule; it is judged where anybody answered. With `originals`, each
+query's original document is relevant whether or not it was judged, since it was written for it.
+Means are compared as exact fractions, so that two yeses of three are two thirds.
+
+Rules. `majority`, the default: more yes than no, as Hodosh et al. 2013 say of relevance (section
+4.3.3). `two_thirds`: two yeses of three, as their section 4.3.2 explains its threshold of 0.66.
+`half`: as many yes as no or more; from their published votes it alone gives the 2,031 additional
+pairs and the distributions that section 4.3.2 prints. On three answers the rules agree; of the
+47,830 published pairs they judge 35 differently. `relevant_by_rule` counts under each.
+
+Grades have rules of their own (`phrasebox.relevance.grades`): their rows hold gains, and what is relevant
+has at least the rule's `level`. Originals have the highest. Qrels that were imported hold what their file
+says, and are relevant from the level that their rule, `GivenRelevance`, names; a pair of relevance 0 that is
+not judged was pooled.
+
+A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
+judgments under the same settings have the same digest, wherever they were read from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from phrasebox.registry import Registry, UnknownName
+from phrasebox.relevance.grades import GRADED_RULES, GradedRule, graded_rule_named
+from phrasebox.relevance.pairs import JudgedPair
+
+#: Raised where what a row means changes; part of the digest.
+_DEFINITION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceRule:
+    """A mean answer that is at least `threshold` (`strict`: above it) is relevant."""
+
+    name: str
+    threshold: Fraction
+    strict: bool = False
+
+    @property
+    def level(self) -> int:
+        """The least relevance of a row that counts as relevant."""
+        return 1
+
+    @property
+    def highest(self) -> int:
+        """The relevance of an original."""
+        return 1
+
+    def relevance(self, pair: JudgedPair) -> int:
+        """What a row says of a pair."""
+        return int(self.holds(pair))
+
+    def described(self) -> str:
+        """One line that says everything, as the digest has it."""
+        return f"mean {'>' if self.strict else '>='} {self.threshold}"
+
+    def holds(self, pair: JudgedPair) -> bool:
+        """Whether the mean answer reaches the threshold, in exact fractions."""
+        answers = pair.grades
+        total = sum(answers)
+        # Cross-multiplied: whole numbers stay whole, and two thirds is two thirds.
+        above, below = total * self.threshold.denominator, len(answers) * self.threshold.numerator
+        return above > below if self.strict else above >= below
+
+
+RELEVANCE_RULES: Registry[RelevanceRule] = Registry("relevance rule")
+HALF = RELEVANCE_RULES.register("half", RelevanceRule("half", Fraction(1, 2)))
+MAJORITY = RELEVANCE_RULES.register("majority", RelevanceRule("majority", Fraction(1, 2), strict=True))
+TWO_THIRDS = RELEVANCE_RULES.register("two_thirds", RelevanceRule("two_thirds", Fraction(2, 3)))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRelevance:
+    """Relevance as a file gives it, relevant from `level` on."""
+
+    level: int = 1
+
+    @property
+    def name(self) -> str:
+        """The rule's name, which ends in its level."""
+        return f"{GIVEN}{self.level}"
+
+    @property
+    def highest(self) -> int:
+        """The relevance of an original."""
+        return self.level
+
+    def relevance(self, pair: JudgedPair) -> int:
+        """What a row says of a pair: whole numbers as they are."""
+        return int(pair.mean)
+
+    def described(self) -> str:
+        """One line that says everything, as the digest has it."""
+        return f"as given, relevant from {self.level}"
+
+    def holds(self, pair: JudgedPair) -> bool:
+        """Whether the pair's whole-number grade is at least the level."""
+        return self.relevance(pair) >= self.level
+
+
+#: How the name of a rule begins that takes relevance as it is given.
+GIVEN = "given from "
+
+#: For yes and no, for grades, or for what a file says.
+AnyRule = RelevanceRule | GradedRule | GivenRelevance
+
+
+def rule_named(name: str) -> AnyRule:
+    """The rule of that name, of votes or of grades; raises UnknownName listing both kinds.
+
+    Rules on other scales, and those of imported qrels, are named by what they say.
+    """
+    if name.startswith(GIVEN) and name.removeprefix(GIVEN).isdecimal():
+        return GivenRelevance(int(name.removeprefix(GIVEN)))
+    if " from " in name:
+        try:
+            return graded_rule_named(name)
+        except ValueError as error:
+            raise UnknownName(f"unknown relevance rule: {error}") from error
+    if name in GRADED_RULES:
+        return GRADED_RULES.get(name)
+    if name in RELEVANCE_RULES:
+        return RELEVANCE_RULES.get(name)
+    votes, grades = ", ".join(RELEVANCE_RULES.keys()), ", ".join(GRADED_RULES.keys())
+    raise UnknownName(f"unknown relevance rule {name!r}; known: {votes}; of grades: {grades}")
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsSettings:
+    """How judgments become relevance. `originals`: whether originals are relevant unjudged.
+
+    `images` is a digest of the images that take part, empty where all do; `queries` one of the queries that
+    were asked, empty where they are those of the rows.
+    """
+
+    rule: AnyRule = MAJORITY
+    originals: bool = True
+    images: str = ""
+    queries: str = ""
+
+    def described(self) -> str:
+        """One line that says everything, as the digest has it."""
+        some = f"; of images {self.images}" if self.images else ""
+        some += f"; queries {self.queries}" if self.queries else ""
+        return f"{self.rule.described()}; originals {'relevant' if self.originals else 'as judged'}{some}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Qrel:
+    """One row: `relevance` is 0 or 1, or a gain for grades; `judged` is False for an unjudged original."""
+
+    query: str
+    document: str
+    relevance: int
+    judged: bool = True
+
+
+@dataclass(frozen=True)
+class Qrels:
+    """A frozen snapshot. `rows` are sorted by query and document, each pair once."""
+
+    name: str
+    version: int
+    settings: QrelsSettings
+    rows: tuple[Qrel, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over definition, settings and rows, in hexadecimal."""
+        hashed = hashlib.sha256(f"qrels {_DEFINITION}\n{self.settings.described()}\n".encode())
+        for row in self.rows:
+            line = f"{row.query}\t{row.document}\t{row.relevance}\t{int(row.judged)}\n"
+            hashed.update(line.encode())
+        return hashed.hexdigest()
+
+    @cached_property
+    def relevant(self) -> Mapping[str, frozenset[str]]:
+        """Query -> its relevant documents; queries without one are not there."""
+        level = self.settings.rule.level
+        return _grouped((row.query, row.document) for row in self.rows if row.relevance >= level)
+
+    @cached_property
+    def judged(self) -> Mapping[str, frozenset[str]]:
+        """Query -> the documents that somebody judged for it."""
+        return _grouped((row.query, row.document) for row in self.rows if row.judged)
+
+    def turned(self) -> Qrels:
+        """The same pairs for the other direction: documents ask, queries answer."""
+        rows = sorted(replace(row, query=row.document, document=row.query) for row in self.rows)
+        return replace(self, rows=tuple(rows))
+
+
+def freeze_pairs(
+    pairs: Iterable[JudgedPair],
+    *,
+    name: str,
+    settings: QrelsSettings | None = None,
+    originals: Iterable[tuple[str, str]] | None = None,
+    previous: Qrels | None = None,
+    same_source: bool = True,
+) -> Qrels:
+    """A snapshot of `pairs`.
+
+    `originals` are pairs of a query and a document that was made for it, of which a query may have
+    several, and are needed where the settings count originals. `previous` is the last snapshot of this
+    name: where nothing changed it is returned itself, else the version is one higher; `same_source` says
+    whether it was made of the same judgments: others may lead to the same rows. Raises ValueError for a
+    pair that comes twice, for originals that are missing, and for answers that are no grades.
+    """
+    settings = settings or QrelsSettings()
+    if settings.originals and originals is None:
+        raise ValueError("the settings count originals as relevant; give each query's original")
+    rows: dict[tuple[str, str], Qrel] = {}
+    for pair in pairs:
+        key = (pair.query, pair.document)
+        if key in rows:
+            raise ValueError(f"the pair {pair.query!r}, {pair.document!r} occurs twice; merge its answers")
+        rows[key] = Qrel(*key, relevance=settings.rule.relevance(pair))
+    for key in dict.fromkeys(originals or ()) if settings.originals else ():
+        rows[key] = Qrel(*key, relevance=settings.rule.highest, judged=key in rows)
+    return next_version(
+        Qrels(name, 1, settings, tuple(sorted(rows.values()))), previous, same_source=same_source
+    )
+
+
+def next_version(made: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
+    """`made` as the version after `previous`, or `previous` itself where nothing changed; as
+    `freeze_pairs`."""
+    if previous is None:
+        return made
+    if same_source and previous.digest == made.digest:
+        return previous
+    return replace(made, version=previous.version + 1)
+
+
+def relevant_by_rule(
+    pairs: Collection[JudgedPair], originals: Iterable[tuple[str, str]] = (), *, like: AnyRule = MAJORITY
+) -> dict[str, int]:
+    """How many pairs are relevant under each rule of the kind of `like`, `originals` always among them."""
+    own = frozenset(originals)
+    rules: Iterable[AnyRule] = RELEVANCE_RULES if isinstance(like, RelevanceRule) else [like]
+    if isinstance(like, GradedRule) and like.name in GRADED_RULES:
+        rules = GRADED_RULES
+    return {
+        rule.name: len(own | {(pair.query, pair.document) for pair in pairs if rule.holds(pair)})
+        for rule in rules
+    }
+
+
+def _grouped(pairs: Iterator[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for query, document in pairs:
+        found.setdefault(query, set()).add(document)
+    return {query: frozenset(documents) for query, documents in found.items()}

@@ -1,0 +1,36 @@
+"""Whether one system is better than another, or only looked so on these queries.
+
+All take two systems' values of the same queries, NaN where a query has none for either (`Score.per_query` is
+such). `mcnemar` is for what is found or not (R@k), `randomisation.of_mean`, `of_means` and `of_median` for
+everything else, `bootstrap_difference` says how large a difference is, `figure_interval` how sure a figure;
+a `Bootstrap` draws whole images. `holm` adjusts many tests. Conventions: docs/significance.md.
+
+>>> mcnemar([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1]).p
+0.375
+"""
+
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.significance import randomisation
+from phrasebox.significance.mcnemar_test import McNemar, mcnemar
+from phrasebox.significance.resampling import (
+    Difference,
+    Interval,
+    bootstrap_difference,
+    figure_interval,
+)
+from phrasebox.significance.tables import holm, kendall, mark, spearman
+
+__all__ = [
+    "Bootstrap",
+    "Difference",
+    "Interval",
+    "McNemar",
+    "bootstrap_difference",
+    "figure_interval",
+    "holm",
+    "kendall",
+    "mark",
+    "mcnemar",
+    "randomisation",
+    "spearman",
+]

@@ -1,0 +1,79 @@
+"""The filter of unlikely pairs, and what the fillers say that it loses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from phrasebox.agreement.shares import share_interval, wilson
+from phrasebox.metrics.overlap import content_words
+from phrasebox.pooling.pools import Space
+from phrasebox.pooling.unlikely import bleu_pre, filter_loss
+
+WORDS = "dogs running runs the a of beach men man walk walking sand red ball on it".split()
+
+
+def slow(caption: str, references: list[str]) -> Fraction:
+    """The definition, word by word: clipped counts over the length."""
+    counts = Counter(content_words(caption))
+    best: Counter[str] = Counter()
+    for reference in references:
+        best |= Counter(content_words(reference))
+    total = counts.total()
+    return Fraction(sum(min(n, best[word]) for word, n in counts.items()), total) if total else Fraction(0)
+
+
+def test_bleu_pre_is_exactly_its_definition() -> None:
+    dice = np.random.default_rng(1)
+    texts = [" ".join(dice.choice(WORDS, dice.integers(1, 9))) for _ in range(60)]
+    space = Space(20, np.arange(60) // 3)
+    references = [texts[3 * i : 3 * i + 3] for i in range(20)]
+    pairs = np.sort(dice.permutation(1200)[:500])
+    found = bleu_pre(texts, references, space, pairs)
+    exact = [
+        slow(texts[c], references[i]) for i, c in zip(*(s.tolist() for s in space.parts(pairs)), strict=True)
+    ]
+    assert found.tolist() == [float(one) for one in exact]
+    assert (found >= 0.25).tolist() == [one >= Fraction(1, 4) for one in exact]
+    assert 0 < (found >= 0.25).sum() < 500
+
+
+def test_an_image_without_captions_is_refused_where_it_is_asked_about() -> None:
+    space = Space(2, np.array([0, 0]))
+    assert bleu_pre(["a dog", "dogs"], [["dog"], []], space, np.array([0, 1])).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="no reference"):
+        bleu_pre(["a dog", "dogs"], [["dog"], []], space, np.array([2]))
+
+
+def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
+    images = np.repeat(np.arange(50), 20)
+    relevant = np.zeros(1000, dtype=bool)
+    relevant[[0, 1, 500]] = True
+    some = relevant.copy()
+    some[:17] = True
+    found = filter_loss(images, relevant, some, filtered=80_000, found=760)
+    assert found is not None
+    assert (found.judged, found.relevant, found.some_yes) == (1000, 3, 18)
+    assert found.expected == pytest.approx(240)
+    assert found.lost == pytest.approx(240 / 1000)
+    assert found.low * 80_000 == found.at_least < 240 < found.at_most
+    assert (found.low, found.high) == share_interval(
+        np.array([2.0] + [0] * 24 + [1] + [0] * 24), np.full(50, 20.0)
+    )
+    # Two of the three are of one image: images tell less than as many independent pairs.
+    assert found.images == 50
+    assert found.effective < 1000
+    assert found.low < wilson(3, 1000)[0] and wilson(3, 1000)[1] < found.high
+    assert found.lost_at_most == pytest.approx(found.at_most / (found.at_most + 760))
+
+
+def test_no_relevant_filler_still_bounds_the_loss() -> None:
+    none = np.zeros(30, dtype=bool)
+    found = filter_loss(np.arange(30), none, none, filtered=300, found=0)
+    assert found is not None
+    assert (found.expected, found.low, found.lost) == (0, 0, None)
+    assert found.at_most == pytest.approx(300 * wilson(0, 30)[1])
+    assert filter_loss(np.empty(0, np.int64), none[:0], none[:0], filtered=5, found=0) is None
