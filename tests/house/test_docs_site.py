@@ -26,7 +26,9 @@ def test_pages_have_no_inline_code_and_ask_no_other_host(site: Path) -> None:
     wrong = []
     for page in sorted(site.glob("*.html")):
         text = page.read_text(encoding="utf-8")
-        inline = re.findall(r"<script(?![^>]*(?: src=| type=.?application/json))[^>]*>|<style\b| style=\"", text)
+        inline = re.findall(
+            r"<script(?![^>]*(?: src=| type=.?application/json))[^>]*>|<style\b| style=\"", text
+        )
         foreign = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="?(?:https?:)?//[^>]*>', text)
         wrong += [f"{page.name}: {one}" for one in (*inline, *foreign)]
     assert wrong == []
