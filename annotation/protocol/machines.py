@@ -23,7 +23,7 @@ from annotation.protocol.setting_types import Fraction, StorableText, WholeFromO
 from annotation.protocol.terms import Box, Chain, Mention, representative
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 
 #: A proposal that overlaps an accepted box by so much (IoU) shows the same thing: an accepted box stands for
 #: a gold box from there on (`gold.COVERS`).
@@ -43,7 +43,7 @@ MOST_PROPOSALS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSettings:
+class MachineSettings(CheckedRecord):
     """On how many images a machine proposes, when it learns, and how sure it must be. `share` 0: no machine.
 
     They hold from the next answer on, also for images that are open. Raises BadField (a ValueError).
@@ -99,9 +99,6 @@ class MachineSettings:
             )
         ),
     ] = field(default=True, metadata={"source": "decided (docs/machines.md)"})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def takes(self, image: str, *, seed: Seed) -> bool:
         """Whether a machine works on the image with this key. A larger share has the images of a smaller."""

@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.api.rest.operations import ROUTE_PREFIX, served
+from annotation.api.rest.endpoints import ROUTE_PREFIX, endpoints
 from annotation.common.operations import OperationContext, all_operations
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import keep_tags
@@ -119,7 +119,7 @@ def test_every_operation_of_the_api_stands_in_the_table():
     told = {route for route in ROWS if name_of(route).startswith("v1_")} - {
         *("v1_openapi", "v1_docs", "api_nothing"),
     }
-    methods = ((one.about.method, f"{ROUTE_PREFIX}{one.about.route}") for one in served())
+    methods = ((one.rest.method, f"{ROUTE_PREFIX}{one.route}") for one in endpoints())
     assert told == {name if method == "GET" else f"{method} {name}" for method, name in methods}
 
 
@@ -294,11 +294,11 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     found = {}
-    for one in served():
-        first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])
-        found[f"{ROUTE_PREFIX}{one.about.route}"] = [
+    for one in endpoints():
+        first = next((held for start, held in things.items() if one.rest.path.startswith(f"{start}<")), [])
+        found[f"{ROUTE_PREFIX}{one.route}"] = [
             *first,
-            *(value for place, value in more.items() if place in one.about.path),
+            *(value for place, value in more.items() if place in one.rest.path),
         ]
     return found
 
@@ -322,8 +322,8 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
 
 def sent_as_forms() -> set[str]:
     """The calls that take files only, which need a form."""
-    calls = (one.about for one in served())
-    return {f"{one.method} {ROUTE_PREFIX}{one.route}" for one in calls if one.uploads and not one.json_too}
+    calls = (one for one in endpoints() if one.uploads and not one.takes_json)
+    return {f"{one.rest.method} {ROUTE_PREFIX}{one.route}" for one in calls}
 
 
 def tried(client: Client, route: str, world: dict[str, Any]) -> Any:

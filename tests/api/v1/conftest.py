@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.api.rest.operations import Served, served
+from annotation.api.rest.endpoints import Endpoint, endpoints
 from annotation.common.roles import ADMIN
 from annotation.models import Account
 from annotation.workers import api_tokens
@@ -41,18 +41,18 @@ class Caller:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.send("POST", path, body, **headers)
 
-    def perform(self, one: Served, call: ValidCall, **headers: str) -> Any:
+    def perform(self, one: Endpoint, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
-        address = reverse(f"v1_{one.about.route}", kwargs=call.place)
-        if call.query and not one.about.reads:
+        address = reverse(f"v1_{one.route}", kwargs=call.place)
+        if call.query and not one.reads:
             address = f"{address}?{urlencode(call.query)}"
-        if one.about.reads:
+        if one.reads:
             return self.client.get(address, call.query, headers=headers)
         if call.files:
             files = {name: SimpleUploadedFile(called, held) for name, (called, held) in call.files.items()}
             return self.client.post(address, {**(call.body or {}), **files}, headers=headers)
         body = "" if call.body is None else json.dumps(call.body)
-        return self.client.generic(one.about.method, address, body, "application/json", headers=headers)
+        return self.client.generic(one.rest.method, address, body, "application/json", headers=headers)
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def names_for_admins() -> set[str]:
     """The operations that only admins of the whole server may call."""
     return {
         one.name
-        for one in served()
-        if one.about.declared.permission.server and one.about.declared.permission.roles == (ADMIN,)
+        for one in endpoints()
+        if one.operation.permission.server and one.operation.permission.roles == (ADMIN,)
     }
 
 
@@ -92,5 +92,5 @@ def researcher(everything: None) -> Caller:
     return Caller(Account.objects.get(username="researcher"))
 
 
-def operation(name: str) -> Served:
-    return next(one for one in served() if one.name == name)
+def operation(name: str) -> Endpoint:
+    return next(one for one in endpoints() if one.name == name)

@@ -30,7 +30,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import Account
 from tests.api.v1.conftest import Caller
 from tests.api.v1.valid import VALID
@@ -103,7 +103,7 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, each: int)
     that the document does not tell, or a call that was taken though the document does not allow it.
     """
     found = Fuzzed(role)
-    handlers = {one.name: one for one in served()}
+    handlers = {one.name: one for one in endpoints()}
     works = role == "annotator"
     caller = None if works or role == STRANGER else Caller(Account.objects.get(username=role))
     headers = {"Authorization": f"Bearer {caller.secret}"} if caller else worker_headers(role)

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import (
     Account,
     AlarmSubscription,
@@ -147,10 +147,10 @@ def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
     """Queries of each list; those of the server's people are an admin's to read."""
     found = {}
     for_admins = names_for_admins()
-    for one in served():
-        if one.about.listed:
+    for one in endpoints():
+        if one.operation.listed:
             caller = admin if one.name in for_admins else researcher
-            path = one.about.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
+            path = one.rest.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
             path = re.sub(r"<\w+:\w+>", PLACES.get(path.partition("/")[0], ""), path)
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:

@@ -7,7 +7,7 @@ import functools
 
 import pytest
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
 from tests.api.v1.conftest import names_for_admins
 from tests.api.v1.fuzzing import STRANGER, Drawn, fuzz, operations
@@ -53,5 +53,5 @@ def test_twenty_thousand_calls_of_a_role(everything: None, role: str) -> None:
     assert found.calls >= MANY
     if role in (RESEARCHER, ADMIN):
         others = OWN if role == ADMIN else names_for_admins()
-        assert {one.name for one in served()} - others <= set(+found.succeeded)
+        assert {one.name for one in endpoints()} - others <= set(+found.succeeded)
         assert 3 * found.successes >= found.calls

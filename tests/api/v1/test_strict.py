@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from django.db import transaction
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import Account
 from tests.api.conftest import Program
 from tests.api.v1.conftest import Caller, names_for_admins
@@ -39,7 +39,7 @@ def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) ->
 
 def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: Caller) -> None:
     """Dearer than a test may be: one world, and some calls of each operation in it."""
-    document, handlers, taken = openapi(), {one.name: one for one in served()}, []
+    document, handlers, taken = openapi(), {one.name: one for one in endpoints()}, []
     worker = Program(Account.objects.get(username="annotator"))
     for path, _method, operation in operations(document):
         name = operation["operationId"]
