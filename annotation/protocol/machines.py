@@ -3,7 +3,7 @@
 A machine is a worker. It answers through the same queue and the same fold as people do, and is judged by the
 same verdicts. Three things set it apart. It gives only those answers of a kind that people check afterwards
 (`Kind.machine_answers`: "drawn" to drawing, "yes" to a link). It answers votes alone, since agreement is told
-of people. And beside its standing it has a record per category: below the bar, people draw again for that
+of people. And beside its trust state it has a record per category: below the bar, people draw again for that
 category.
 
 Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. That verifying a box costs people

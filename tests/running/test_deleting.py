@@ -131,7 +131,7 @@ def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_wor
     (item,) = Control.objects.filter(campaign=made)
     assert (item.known, item.explanation, item.active) == ("yes", "one man", True)
     assert controls.gold_coverage(made.pk, q.COREF_LINK, made.revision).accuracy
-    assert not made.images.exists() and not made.standings.exists()
+    assert not made.images.exists() and not made.trust_states.exists()
     assert campaigns.duplicate_campaign(campaign=world.campaign, name="again") == made
     assert Control.objects.filter(campaign=made).count() == 1
     with pytest.raises(CampaignError, match="choose another name"):

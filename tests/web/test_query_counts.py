@@ -37,8 +37,8 @@ from annotation.models import (
     Item,
     Job,
     OpenImage,
-    Standing,
     Task,
+    TrustState,
     Webhook,
     WebhookDelivery,
     Worker,
@@ -226,7 +226,7 @@ def things(first: int, last: int) -> None:
                 purpose=purpose,
             )
         for each in campaign.kinds[::2]:
-            Standing.objects.create(campaign=campaign, worker=worker, kind=each, attempt=1, changed_at=now)
+            TrustState.objects.create(campaign=campaign, worker=worker, kind=each, attempt=1, changed_at=now)
         AuditEntry.objects.create(act="campaign_open", campaign=campaign)
         hook = Webhook.objects.create(
             name=name, address="https://x.org/", events=[], salt=name, campaign=campaign, owner=owner
@@ -253,7 +253,7 @@ def things(first: int, last: int) -> None:
             items=np.array([image.pk], "<i8").tobytes(),
             scores=np.array([1.0], "<f4").tobytes(),
         )
-        Standing.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
+        TrustState.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
 
 
 #: What a batch came to when it was launched.

@@ -22,8 +22,8 @@ from annotation.models import (
     Image,
     Job,
     Layer,
-    Standing,
     TagList,
+    TrustState,
     Webhook,
     WebhookDelivery,
     Worker,
@@ -64,8 +64,8 @@ def grow(first: int, end: int) -> None:
         for n in range(first, end)
     )
     workers = Worker.objects.bulk_create(Worker(pseudonym=f"w{n}") for n in range(first, end))
-    Standing.objects.bulk_create(
-        Standing(campaign=busy, worker=each, kind=busy.kinds[0], state="trusted", changed_at=now())
+    TrustState.objects.bulk_create(
+        TrustState(campaign=busy, worker=each, kind=busy.kinds[0], state="trusted", changed_at=now())
         for each in workers
     )
     systems = System.objects.bulk_create(System(name=f"s{n}", corpus=each, origin="runs") for n, each in of)

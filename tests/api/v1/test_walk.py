@@ -147,8 +147,8 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     answers, tests = answered(client, ann, bob)
     for worker, kind in ((ann, q.COREF_LINK), (bob, q.CHAIN_VERIFICATION)):
         kinds = client.get(f"campaigns/people/workers/{worker.pseudonym}")["kinds"]
-        (standing,) = (each for each in kinds if each["kind"] == kind)
-        assert standing["state"] != QUALIFICATION and standing["answers"] > 0, standing
+        (trust_state,) = (each for each in kinds if each["kind"] == kind)
+        assert trust_state["state"] != QUALIFICATION and trust_state["answers"] > 0, trust_state
     shown = client.get("campaigns/people?fresh=true")
     assert shown["progress"]["begun"] == IMAGES and shown["progress"]["in_review"] == 1
     # Those of the test are counted, and not paid.

@@ -127,7 +127,7 @@ def _suspended() -> ValidCall:
 
 
 def _pseudonym() -> str:
-    found = Campaign.objects.get(name="quay").standings.order_by("pk").select_related("worker").first()
+    found = Campaign.objects.get(name="quay").trust_states.order_by("pk").select_related("worker").first()
     assert found is not None
     return str(found.worker.pseudonym)
 
