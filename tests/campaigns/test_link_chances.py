@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns
-from annotation.campaigns.learning import savings
-from annotation.campaigns.learning.savings import learn_links
+from annotation.campaigns.training import link_chances
+from annotation.campaigns.training.link_chances import learn_links
 from annotation.models import AuditEntry, Campaign, Judgment, OpenImage, Task
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -67,10 +67,10 @@ def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() ->
 
 def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
-    counted = savings.learn_chances
+    counted = link_chances.learn_chances
 
     def count_and_save(layers: Iterator[LayerRecord]) -> LinkChances:
-        found = counted(layers)
+        result = counted(layers)
         saved = Campaign.objects.get(pk=world.campaign.pk)
         pay = {"basis": "item", "per_item": {"coref_link": 0.05}}
         saving = {**saved.settings["saving"], "coverage_by_count": True}
@@ -79,13 +79,13 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
             settings={**saved.settings, "pay": {**saved.settings["pay"], **pay}, "saving": saving},
         )
         campaigns.set_stop_rules(campaign=saved, rules={"budget": 5.0})
-        return found
+        return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(savings, "learn_chances", count_and_save)
+        patch.setattr(link_chances, "learn_chances", count_and_save)
         learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
     settings = settings_of(world.campaign.settings)
-    assert {each.name for each in learnt.change.differences} == {"order", "saving.link_chances"}
+    assert {difference.name for difference in learnt.change.differences} == {"order", "saving.link_chances"}
     assert learnt.change.version == 4 and settings.protocol.order == "learned"
     assert settings.protocol.saving.link_chances and settings.protocol.saving.coverage_by_count
     assert (settings.pay.basis, settings.pay.per_item["coref_link"]) == ("item", 0.05)
@@ -95,9 +95,9 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
 def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> None:
     world = World()
     learn_links(campaign=world.campaign, corpus=world.corpus.name)
-    plain = world.campaign.settings
-    saving = {**plain["saving"], "fullest_caption_first": True, "coverage_by_count": True}
-    campaigns.change_campaign_settings(campaign=world.campaign, settings={**plain, "saving": saving})
+    reference = world.campaign.settings
+    saving = {**reference["saving"], "fullest_caption_first": True, "coverage_by_count": True}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings={**reference, "saving": saving})
     crowd_works(world, ["perfect"] * 4)
     gold = [
         r.layer for r in stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
@@ -114,19 +114,19 @@ def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() ->
     already."""
     saving = {"coverage_by_count": True}
     world = World(settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}, "saving": saving})
-    image, asked = world.images()[0].image_id, set()
+    image, values = world.images()[0].image_id, set()
     for _ in range(60):
         for worker in range(len(world.workers)):
             for kind in q.QUESTIONS:
                 lease = world.take(worker, kind)
                 if isinstance(lease, Lease):
-                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in asked
+                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in values
                     if lease.image == image:
-                        asked.add(lease.key)
+                        values.add(lease.key)
                     world.submit(worker, lease, world.wrong(lease) if first else None, then=False)
     votes = Counter(Judgment.objects.filter(kind=q.BOX_COVERAGE, role=q.VOTE).values_list("image", "key"))
     checked = set(Task.objects.filter(kind=q.BOX_COVERAGE, role=q.DOUBLE_CHECK).values_list("image", "key"))
-    alone = {place for place, number in votes.items() if number == 1}
+    alone = {index for index, number in votes.items() if number == 1}
     assert checked and checked <= alone and len(alone) < len(votes)
 
 
@@ -144,9 +144,9 @@ def test_images_are_learnt_from_one_after_the_other(monkeypatch: pytest.MonkeyPa
         for number in range(20):
             layer = Watched((Chain(str(number), (Mention(0, 0, 1, ("man",), ("people",)),)),))
             held.append(weakref.ref(layer))
-            most = max(most, sum(one() is not None for one in held))
+            most = max(most, sum(item() is not None for item in held))
             yield layer
 
-    monkeypatch.setattr(savings, "_layers", watched)
+    monkeypatch.setattr(link_chances, "_layers", watched)
     assert learn_links(campaign=world.campaign, corpus=world.corpus.name).images == 20
     assert most < 5

@@ -21,9 +21,9 @@ from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, BadAnswer, TaskType, TranslatableText
 from annotation.task_types.practice import PRACTICE
 from annotation.task_types.shown import ShownImage, shown_image
-from annotation.web.annotator.practice import GivenPageType
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
-from annotation.web.annotator.task_place import TaskPlace
+from annotation.web.annotator.practice import FixedPageType
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
+from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.access import account_of, for_roles
 
 _P = ParamSpec("_P")
@@ -39,13 +39,13 @@ STEP_TITLES: dict[str, TranslatableText] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStep:
+class StepInList:
     """A step in the list of steps: its title, whether it is this one, whether something is wrong in it."""
 
     key: str
     title: TranslatableText
     here: bool
-    wrong: bool
+    has_problems: bool
 
 
 def for_draft(
@@ -66,19 +66,19 @@ def for_draft(
 def draft_frame(plan: DraftPlan, step: str, **more: Any) -> dict[str, Any]:
     """What every page of a draft needs."""
     steps = [
-        ShownStep(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
+        StepInList(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
     ]
-    place = fields.STEPS.index(step)
+    number = fields.STEPS.index(step)
     return {
         "draft": plan.draft,
         "plan": plan,
         "step": step,
         "step_title": STEP_TITLES[step],
         "steps": steps,
-        "number": place + 1,
+        "number": number + 1,
         "all": len(steps),
-        "before": fields.STEPS[place - 1] if place else "",
-        "after": fields.STEPS[place + 1] if place + 1 < len(steps) else "",
+        "before": fields.STEPS[number - 1] if number else "",
+        "after": fields.STEPS[number + 1] if number + 1 < len(steps) else "",
         **more,
     }
 
@@ -90,20 +90,20 @@ def kind_of_draft(plan: DraftPlan, kind: str) -> str:
     return kind
 
 
-def shown_task(
+def preview_page(
     plan: DraftPlan,
     posed: PosedQuestion,
     entered: dict[str, str] | None = None,
-    wrong: BadAnswer | None = None,
+    problem: BadAnswer | None = None,
 ) -> TaskPage:
     """A question laid out as its task page has it; nobody holds it."""
     return _laid_out(
-        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, wrong
+        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, problem
     )
 
 
-def shown_scene(
-    plan: DraftPlan, kind: str, number: int, entered: dict[str, str], wrong: BadAnswer | None
+def practice_page(
+    plan: DraftPlan, kind: str, number: int, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage | None:
     """An item of practice laid out as a task page has it, in the place of what the corpus cannot show; None
     where the kind has none."""
@@ -111,8 +111,8 @@ def shown_scene(
     if not items:
         return None
     page, image = PRACTICE.get(kind).posed(items[number % len(items)])
-    given = cast(TaskType, GivenPageType(TASK_TYPES.get(kind), page))
-    return _laid_out(plan, given, {}, image, entered, wrong)
+    task_type = cast(TaskType, FixedPageType(TASK_TYPES.get(kind), page))
+    return _laid_out(plan, task_type, {}, image, entered, problem)
 
 
 def _laid_out(
@@ -121,18 +121,18 @@ def _laid_out(
     content: dict[str, Any],
     image: ShownImage,
     entered: dict[str, str] | None,
-    wrong: BadAnswer | None,
+    problem: BadAnswer | None,
 ) -> TaskPage:
-    place = TaskPlace(Worker(pk=0), plan.unsaved(), type_)
-    refused = RefusedForm(entered or {}, str(wrong), wrong.field) if wrong else RefusedForm(entered or {})
+    work = WorkContext(Worker(pk=0), plan.unsaved(), type_)
+    form = InvalidForm(entered or {}, str(problem), problem.field) if problem else InvalidForm(entered or {})
     return build_task_page(
-        place,
+        work,
         lease=Lease(0, type_.key, "", image.id, content, "", timezone.now(), None, None),
         image=image,
         text=text_of_draft(plan, type_.key),
         settings=plan.settings,
         done=WorkSoFar(),
-        sent=refused,
+        form=form,
     )
 
 

@@ -7,21 +7,21 @@
 
 // Milliseconds for which the last answer can be taken back.
 export const HOLD = 10_000;
-const PREFIX = "phrasebox:outbox:";
+const PREFIX = "phrasebox:pending:";
 const REFUSED = "phrasebox:refused:";
 
 const freshToken = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-export class Outbox {
+export class PendingAnswers {
   constructor(storage, where, now = Date.now) {
     Object.assign(this, { storage, where, now, key: PREFIX + where });
   }
 
-  // The places of one owner that have something to send or to tell.
-  static places(storage, owner) {
-    const found = storage.keys().flatMap((key) => [PREFIX, REFUSED].filter((p) => key.startsWith(p)).map((p) => key.slice(p.length)));
-    return [...new Set(found)].filter((where) => where.startsWith(`${owner}:`));
+  // The keys of one owner under which something is to be sent or shown.
+  static keysOf(storage, owner) {
+    const keys = storage.keys().flatMap((key) => [PREFIX, REFUSED].filter((p) => key.startsWith(p)).map((p) => key.slice(p.length)));
+    return [...new Set(keys)].filter((where) => where.startsWith(`${owner}:`));
   }
 
   get entries() { return this.storage.get(this.key, []); }
@@ -30,7 +30,7 @@ export class Outbox {
     else this.storage.remove(this.key);
   }
 
-  // What will never be taken, to be told: { assignment, label, why }.
+  // Answers that the server will never take, to be shown: { assignment, label, why }.
   get refused() { return this.storage.get(REFUSED + this.where, []); }
   set refused(refused) {
     if (refused.length) this.storage.put(REFUSED + this.where, refused);
@@ -40,15 +40,15 @@ export class Outbox {
   has(assignment) { return this.entries.some((entry) => entry.assignment === assignment); }
 
   // One answer a question: what was given first stays, unless it was taken back.
-  give(entry, hold = HOLD) {
+  add(entry, hold = HOLD) {
     if (this.has(entry.assignment)) return false;
     this.hurry();
     this.entries = [...this.entries, { ...entry, tries: 0, due: this.now() + hold }];
     return true;
   }
 
-  // The entry, out of the box again. It may have arrived, also by another tab's hand: given again, it bears a
-  // token of its own, so that the server says so instead of taking the first answer for the second.
+  // Take the entry out again. It may have arrived, also sent by another tab: given again, it has a token of its
+  // own, so that the server says so instead of taking the first answer for the second.
   takeBack(assignment) {
     const taken = this.entries.find((entry) => entry.assignment === assignment);
     if (!taken) return null;
@@ -83,10 +83,10 @@ export class Outbox {
   done(assignment) { this.entries = this.entries.filter((entry) => entry.assignment !== assignment); }
 
   refuse(assignment, why) {
-    const entry = this.entries.find((each) => each.assignment === assignment);
+    const entry = this.entries.find(({ assignment: id }) => id === assignment);
     if (entry) this.refused = [...this.refused, { assignment, label: entry.label, why }];
     this.done(assignment);
   }
 
-  forget(assignment) { this.refused = this.refused.filter((each) => each.assignment !== assignment); }
+  forget(assignment) { this.refused = this.refused.filter((entry) => entry.assignment !== assignment); }
 }

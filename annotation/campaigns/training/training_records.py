@@ -26,7 +26,7 @@ _CHAINS_OF_A_PHRASE = 0.48
 _ROUNDING = 1e-9
 
 
-def count_to_learn_from(campaign: Campaign) -> int:
+def count_training_images(campaign: Campaign) -> int:
     """How many images' worth a machine can learn from: complete images, and of each image under way the share
     of its chains that has an accepted box and is finished, or waits for Coverage alone. Images without a box,
     or without a picture, count as none.
@@ -48,36 +48,37 @@ def count_to_learn_from(campaign: Campaign) -> int:
     return int(worth + _ROUNDING)
 
 
-def records_to_learn_from(campaign: Campaign) -> Iterator[ImageRecord]:
+def training_records_of(campaign: Campaign) -> Iterator[ImageRecord]:
     """The campaign's images with the chains of its layer that are finished, or have as many accepted boxes as
     their phrases name, in the order of the corpus; images without chains are left out."""
     layer = layers.layer_to_read(campaign.corpus, campaign.name)
     going: dict[str, set[str]] = {}
-    asked = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED_STAGES))
-    for image, label in asked.values_list("image__key", "label"):
+    open_chains = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED_STAGES))
+    for image, label in open_chains.values_list("image__key", "label"):
         going.setdefault(image, set()).add(label)
     opened = OpenImage.objects.filter(campaign=campaign)
     images = Image.objects.filter(pk__in=opened.values("image"))
-    for each in stream_records(corpus=campaign.corpus, layer=layer, images=images):
-        if each.layer is not None and each.layer.chains:
-            depicted = each.layer.depicted()
+    for record in stream_records(corpus=campaign.corpus, layer=layer, images=images):
+        if record.layer is not None and record.layer.chains:
+            depicted = record.layer.depicted()
             lacking = {
                 chain.id
-                for chain in each.layer.chains
-                if chain.id in going.get(each.id, ())
+                for chain in record.layer.chains
+                if chain.id in going.get(record.id, ())
                 and len(depicted.get(chain.id, ())) < max(1, likely_count(chain.mentions))
             }
-            yield replace(each, layer=_without(each.layer, lacking))
+            yield replace(record, layer=_without(record.layer, lacking))
 
 
 def _without(layer: LayerRecord, chains: set[str]) -> LayerRecord:
     """The layer without these chains, and without the boxes that are of no other."""
-    kept = (
-        replace(own, chains=tuple(name for name in own.chains if name not in chains)) for own in layer.objects
+    cut = (
+        replace(entity, chains=tuple(name for name in entity.chains if name not in chains))
+        for entity in layer.objects
     )
     return LayerRecord(
         tuple(chain for chain in layer.chains if chain.id not in chains),
-        tuple(own for own in kept if own.chains),
+        tuple(entity for entity in cut if entity.chains),
     )
 
 
@@ -90,4 +91,4 @@ def first_verdicts(campaign: Campaign) -> dict[str, int]:
     judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
     judged = campaign.judgments.filter(kind__in=judging, void=False)
     rows = judged.values("image__image__key").annotate(first=Min("pk")).order_by("first")
-    return {key: place for place, key in enumerate(rows.values_list("image__image__key", flat=True))}
+    return {key: index for index, key in enumerate(rows.values_list("image__image__key", flat=True))}

@@ -23,7 +23,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
-class KindPace:
+class AnswerTime:
     """Seconds of an answer of a kind, from how few to how many, and where that comes from, in words.
 
     Measured: the mean with its 95 % interval over workers. Published: a figure between two of the literature.
@@ -36,7 +36,7 @@ class KindPace:
     measured: bool
 
 
-def kind_paces(account: Account | None, kinds: Iterable[str]) -> dict[str, KindPace]:
+def answer_times_of(account: Account | None, kinds: Iterable[str]) -> dict[str, AnswerTime]:
     """Kind -> how long an answer of it takes, by the campaigns that `account` may see (None: all), else
     as published."""
     kinds = tuple(kinds)
@@ -52,12 +52,12 @@ def kind_paces(account: Account | None, kinds: Iterable[str]) -> dict[str, KindP
     return {kind: _measured(lines[kind]) or _published(kind) for kind in kinds}
 
 
-def _published(kind: str) -> KindPace:
-    pace = pace_of(kind)
-    return KindPace(pace.seconds, pace.least, pace.most, _(pace.source), False)
+def _published(kind: str) -> AnswerTime:
+    times = pace_of(kind)
+    return AnswerTime(times.seconds, times.least, times.most, _(times.source), False)
 
 
-def _measured(lines: Mapping[int, tuple[int, float]]) -> KindPace | None:
+def _measured(lines: Mapping[int, tuple[int, float]]) -> AnswerTime | None:
     """The mean over all answers, its interval over those who gave them; None where there are too few.
 
     `lines`: worker -> answers and seconds, of all campaigns together.
@@ -73,7 +73,7 @@ def _measured(lines: Mapping[int, tuple[int, float]]) -> KindPace | None:
         "measured on this server: %(n)d answer", "measured on this server: %(n)d answers", answers
     )
     half = student95(len(lines) - 1) * error
-    return KindPace(mean, max(0.0, mean - half), mean + half, text % {"n": answers}, True)
+    return AnswerTime(mean, max(0.0, mean - half), mean + half, text % {"n": answers}, True)
 
 
 def student95(freedom: int) -> float:

@@ -22,8 +22,8 @@ _ROWS = 500
 def images_to_open(campaign: Campaign) -> int | None:
     """How many images may be opened now; None: all there are. Those for which only a reviewer is awaited hold
     no others up."""
-    asked = Task.objects.filter(image=OuterRef("pk"), state=Task.OPEN)
-    unfinished = OpenImage.objects.filter(Exists(asked), campaign=campaign, complete=False).count()
+    open_tasks = Task.objects.filter(image=OuterRef("pk"), state=Task.OPEN)
+    unfinished = OpenImage.objects.filter(Exists(open_tasks), campaign=campaign, complete=False).count()
     return settings_of(campaign.settings).machine.images_to_open(unfinished)
 
 
@@ -50,11 +50,11 @@ def plan_images(
         if most is not None:
             there = OpenImage.objects.filter(campaign=row).count() + count_planned(row)
             chosen = chosen[: max(0, most - there)]
-        made = PlannedImage.objects.bulk_create(
+        planned = PlannedImage.objects.bulk_create(
             (PlannedImage(campaign=row, image_id=pk) for pk in chosen), batch_size=_ROWS
         )
-        if made:
-            record(actor=actor, act="plan_images", campaign=row, images=len(made))
+        if planned:
+            record(actor=actor, act="plan_images", campaign=row, images=len(planned))
 
 
 def drop_plan(campaign: Campaign, *, actor: Account | None = None) -> int:

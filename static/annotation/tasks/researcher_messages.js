@@ -1,9 +1,9 @@
 // Takes a message of a researcher away once its reader says so, without leaving the page. Where the server cannot
 // be told, the form is sent as it is.
 
-export const takeAway = () => {
+export const dismissMessages = () => {
   document.addEventListener("submit", async (event) => {
-    const message = event.target.closest("[data-told]");
+    const message = event.target.closest("[data-message]");
     if (!message) return;
     event.preventDefault();
     try {

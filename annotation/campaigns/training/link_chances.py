@@ -54,7 +54,7 @@ class LearnLinksRequest(CampaignRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkLesson:
+class LearnedLinkChances:
     """From how many images how many pairs of head nouns were learnt, the version of the settings that has
     them, what changed in it, and how many images were reopened."""
 
@@ -66,7 +66,7 @@ class LinkLesson:
     reopened: int
 
 
-def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LinkLesson:
+def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LearnedLinkChances:
     """Learn from what there is. Raises CampaignError and UnknownName."""
     learnt = learn_links(
         campaign=request.row(),
@@ -75,7 +75,7 @@ def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> 
         seen=request.base_version,
         actor=context.actor,
     )
-    return LinkLesson(
+    return LearnedLinkChances(
         campaign=request.campaign,
         images=learnt.images,
         pairs=learnt.pairs,
@@ -105,9 +105,9 @@ def learn_links(
 
     def counted() -> Iterator[LayerRecord]:
         nonlocal images
-        for found in _layers(campaign, corpus, layer):
+        for layer_record in _layers(campaign, corpus, layer):
             images += 1
-            yield found
+            yield layer_record
 
     chances = learn_chances(counted())
     if not images:

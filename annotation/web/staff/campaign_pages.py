@@ -42,28 +42,28 @@ def campaign_frame(request: HttpRequest, campaign: Campaign, tab: str, **more: A
 def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
     """The layers of a campaign's corpus that the caller may read: all with a role on the corpus, else the
     campaign's own."""
-    found = layers_of(campaign.corpus)
+    layers = layers_of(campaign.corpus)
     if account_of(request).has_role(*BROWSING, on=campaign.corpus.scope):
-        return found
-    return [layer for layer in found if layer.name == campaign.name]
+        return layers
+    return [layer for layer in layers if layer.name == campaign.name]
 
 
 def act_form(request: HttpRequest, operation: str, *, ids: str = "%s", **initial: str) -> RequestForm:
-    """The form of an operation, for a page of its own."""
+    """The form of an operation on its own page."""
     return RequestForm(operation_named(operation), account_of(request), initial=initial, ids=ids)
 
 
 @contextmanager
-def said(request: HttpRequest, *refusals: type[Exception]) -> Iterator[Callable[[str], None]]:
-    """Do an act and say how it ended on the next page: what is handed to the yielded function, or, where
-    one of `refusals` was raised, that."""
+def result_message(request: HttpRequest, *errors: type[Exception]) -> Iterator[Callable[[str], None]]:
+    """Do an act and show on the next page how it ended: the text given to the yielded function, or the
+    message of the one of `errors` that was raised."""
     try:
         yield lambda text: messages.success(request, text)
-    except refusals as error:
+    except errors as error:
         messages.error(request, str(error))
 
 
-def query_string(**held: str | int | None) -> str:
-    """`?...` of what is held, empty ones left out; "" where nothing is."""
-    asked = {name: value for name, value in held.items() if value not in ("", None)}
-    return f"?{urlencode(asked)}" if asked else ""
+def query_string(**values: str | int | None) -> str:
+    """`?...` of these values, without empty ones; "" where there is none."""
+    fields = {name: value for name, value in values.items() if value not in ("", None)}
+    return f"?{urlencode(fields)}" if fields else ""

@@ -8,19 +8,19 @@ from typing import Any
 
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings
 
-#: By the name of a setting: called with its new value, says what is wrong with it, "" for nothing.
+#: By the name of a setting: called with its new value, returns the problem, "" for none.
 _CHECKS: dict[str, Callable[[Any], str]] = {}
 
 
-def add_setting_check(name: str, why_wrong: Callable[[Any], str]) -> None:
-    """Have `why_wrong` asked about each new value of a setting ("machine.system"): one line with the remedy,
-    "" for nothing."""
-    _CHECKS[name] = why_wrong
+def add_setting_check(name: str, find_problem: Callable[[Any], str]) -> None:
+    """Call `find_problem` with each new value of a setting ("machine.system"): it returns one line with the
+    remedy, "" for no problem."""
+    _CHECKS[name] = find_problem
 
 
 def check_named(before: CampaignSettings, after: CampaignSettings) -> None:
     """Raise CampaignError where a setting that changes names what is not there."""
     old, new = before.flat(), after.flat()
-    for name, why_wrong in _CHECKS.items():
-        if new[name] != old[name] and (wrong := why_wrong(new[name])):
-            raise CampaignError(wrong)
+    for name, find_problem in _CHECKS.items():
+        if new[name] != old[name] and (problem := find_problem(new[name])):
+            raise CampaignError(problem)

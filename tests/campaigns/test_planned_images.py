@@ -19,7 +19,7 @@ from annotation.campaigns import (
     open_campaign_images,
     opening,
     pause_campaign,
-    portions,
+    planned_images,
     resume_campaign,
 )
 from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
@@ -60,7 +60,7 @@ def tagged() -> Campaign:
 
 
 def count_to_open(campaign: Campaign) -> int:
-    return portions.count_planned(campaign)
+    return planned_images.count_planned(campaign)
 
 
 def keys(campaign: Campaign) -> list[str]:
@@ -76,11 +76,11 @@ def finish(campaign: Campaign, number: int) -> None:
 
 def turns(campaign: Campaign, finished: Sequence[int]) -> list[int]:
     """How many images are opened, each time that so many were finished."""
-    found = []
+    names = []
     for number in finished:
         finish(campaign, number)
-        found.append(open_next_portion(campaign))
-    return found
+        names.append(open_next_portion(campaign))
+    return names
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_who_planned_images_is_audited():
 
 def test_the_periodic_work_opens_so_many_in_a_turn(monkeypatch):
     campaign = opened(10)
-    monkeypatch.setattr(opening, "_OPENED_IN_A_TURN", 4)
+    monkeypatch.setattr(opening, "_OPENED_AT_ONCE", 4)
     Campaign.objects.filter(pk=campaign.pk).update(settings={**campaign.settings, "machine": {}})
     assert [open_next_portion(campaign) for _ in range(3)] == [4, 2, 0]
 
@@ -301,13 +301,19 @@ def test_images_to_come_count_among_those_that_are_to_be_done(monkeypatch):
     finish(campaign, 2)
     OpenImage.objects.filter(campaign=campaign).update(version=1)
     OpenImage.objects.filter(campaign=campaign, complete=True).update(answers=50)
-    now, asked = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
+    now, tasks_by_kind = (
+        progress.funnel(campaign, fresh=True),
+        progress.open_tasks_by_kind(campaign, fresh=True),
+    )
     assert (now.images, now.planned, now.complete) == (4, 6, 2)
-    assert progress.to_come(campaign, now, asked) == 50 * 8
+    assert progress.to_come(campaign, now, tasks_by_kind) == 50 * 8
     finish(campaign, 2)
     Task.objects.filter(image__campaign=campaign).update(state=Task.SETTLED)
-    now, asked = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
-    assert progress.to_come(campaign, now, asked), "no more answers needed, with six images to come"
+    now, tasks_by_kind = (
+        progress.funnel(campaign, fresh=True),
+        progress.open_tasks_by_kind(campaign, fresh=True),
+    )
+    assert progress.to_come(campaign, now, tasks_by_kind), "no more answers needed, with six images to come"
 
 
 def test_a_layer_is_unfinished_while_images_are_to_come():

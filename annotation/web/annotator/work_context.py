@@ -23,7 +23,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPlace:
+class WorkContext:
     """Where somebody works: who, in which campaign, on which kind of question."""
 
     worker: Worker
@@ -41,22 +41,22 @@ class TaskPlace:
         return reverse("task", args=[self.campaign.name, self.kind])
 
 
-def place_of_request(request: HttpRequest, name: str, kind: str) -> TaskPlace:
+def work_of_request(request: HttpRequest, name: str, kind: str) -> WorkContext:
     """The place that an address names; 404 where there is none."""
     campaign = campaign_of_request(request, name)
     if kind not in kinds_of(campaign):
-        said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
-        raise Http404(said)
-    return TaskPlace(worker_at(request), campaign, TASK_TYPES.get(kind))
+        message = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
+        raise Http404(message)
+    return WorkContext(worker_at(request), campaign, TASK_TYPES.get(kind))
 
 
 def campaign_of_request(request: HttpRequest, name: str) -> Campaign:
     """The campaign of that name, where it has begun and the caller may work on it; else 404."""
     open_to_them = campaigns_to_work_on(worker_at(request).pk)
-    found = open_to_them.filter(name=name).exclude(state=Campaign.DRAFT).first()
-    if found is None:
+    campaign = open_to_them.filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if campaign is None:
         raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
-    return found
+    return campaign
 
 
 def worker_at(request: HttpRequest) -> Worker:

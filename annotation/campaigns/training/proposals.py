@@ -17,21 +17,21 @@ from annotation.queue import machine_turns, submission
 from annotation.selectors.machines.proposals import picture_sizes, stored_proposals
 from annotation.selectors.stored_kinds import CampaignRequest
 
-_Machine = Annotated[machines.MachineName, Help(gettext_lazy("Machine"))]
+_NamedMachine = Annotated[machines.MachineName, Help(gettext_lazy("Machine"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportProposalsRequest(CampaignRequest):
     """JSON, an image in each line: such a file can be imported, and studied."""
 
-    machine: _Machine
+    machine: _NamedMachine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportProposalsRequest(CampaignRequest):
     """The machine answers at once with them, and no longer learns by itself: teaching it replaces them."""
 
-    machine: _Machine
+    machine: _NamedMachine
     file: Annotated[
         Path,
         FileUpload(),
@@ -82,15 +82,15 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     machine = machines.machine_in(campaign, request.machine)
     machines.refuse_busy(machine)
     sizes, out = picture_sizes(campaign), OutOfPicture()
-    with machines.lesson(machine) as (version, _folder):
-        found = read_proposals(request.file, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
-        images = machines.store_proposals(machine, found, version=version)
+    with machines.training_run(machine) as (version, _folder):
+        boxes = read_proposals(request.file, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
+        images = machines.store_proposals(machine, boxes, version=version)
         if not images:
             raise CampaignError(
                 _("%(file)s has no image; the machine is what it was") % {"file": request.file}
             )
         source = f"file {request.file.name}"
-        machines.machine_learnt(machine, images=None, source=source, from_file=True)
+        machines.machine_trained(machine, images=None, source=source, from_file=True)
     answers = machine_turns.take_turns(campaign, submission.submit)
     return ImportedProposals(
         campaign=campaign.name,

@@ -17,7 +17,7 @@ class BadJson(ValueError):
     """Bytes that are no JSON, or hold what nothing here can store; one line that says which."""
 
 
-def read_plain_json(body: bytes) -> Any:
+def read_json(body: bytes) -> Any:
     """What `body` says. Raises BadJson.
 
     RFC 8259: UTF-8 alone. Python's own reader takes halves of characters (lone surrogates), NaN, numbers
@@ -25,9 +25,9 @@ def read_plain_json(body: bytes) -> Any:
     """
     try:
         text = body.decode()
-        found = json.loads(text, parse_constant=_no_number, parse_int=_whole)
+        value = json.loads(text, parse_constant=_no_number, parse_int=_whole)
         if _HALF.search(text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise BadJson(_("A text contains half a character (a lone surrogate).")) from None
     except BadJson:
@@ -36,7 +36,7 @@ def read_plain_json(body: bytes) -> Any:
         raise BadJson(_("This is not JSON.")) from None
     if _depth(text) > DEEPEST:
         raise BadJson(_("This is nested too deeply."))
-    return found
+    return value
 
 
 def _whole(digits: str) -> int:

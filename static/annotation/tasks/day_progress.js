@@ -3,8 +3,8 @@
 
 import { currencyDigits } from "../currency.js";
 
-const KEY = "phrasebox:pace:";
-// Fewer answers tell no pace.
+const KEY = "phrasebox:day:";
+// Fewer answers give no median.
 const ENOUGH = 5;
 const MOST = 1000;
 const MICROS = 1_000_000;
@@ -25,27 +25,27 @@ const sum = (micros, currency) => {
   return `${amount.format(Math.round(micros) / MICROS)} ${currency}`;
 };
 
-export class Pace {
-  // `said` is what a desk says of today, null in a test; `kept` are the entries that it does not count yet.
-  constructor(storage, where, said, kept) {
-    Object.assign(this, { storage, key: KEY + where, said: null });
-    const { day, seconds } = storage.get(this.key, { day: "", seconds: [] });
-    this.seconds = day === today() ? seconds : [];
-    this.know(said);
-    this.addAll(kept);
+export class DayProgress {
+  // `day` is the count of today on a task, null in a test; `pending` are the entries that it does not have yet.
+  constructor(storage, where, day, pending) {
+    Object.assign(this, { storage, key: KEY + where, day: null });
+    const stored = storage.get(this.key, { day: "", seconds: [] });
+    this.seconds = stored.day === today() ? stored.seconds : [];
+    this.start(day);
+    this.addAll(pending);
   }
 
-  // The first word of the server's is where the count begins: `count`, `earned` (millionths) and `worked` (seconds)
+  // The first count of the server is where ours begins: `count`, `earned` (millionths) and `worked` (seconds)
   // until then, `each` for an answer, `hour` for an hour.
-  know(said) {
-    if (!this.said && said) Object.assign(this, said, { said });
+  start(day) {
+    if (!this.day && day) Object.assign(this, day, { day });
   }
 
-  add({ act, seconds }, one) {
-    if (act === "return" || !this.said) return;
-    this.count += one;
-    this.earned += one * (this.each + (this.hour * seconds) / 3600);
-    this.worked += one * seconds;
+  add({ act, seconds }, sign) {
+    if (act === "return" || !this.day) return;
+    this.count += sign;
+    this.earned += sign * (this.each + (this.hour * seconds) / 3600);
+    this.worked += sign * seconds;
   }
 
   addAll(entries) {
@@ -65,11 +65,11 @@ export class Pace {
   }
 
   // An answer had arrived before, and nobody here can know whether before the count began: the server's count
-  // of now, which has it, and what is `kept`, which it has not.
-  recount({ answers, pay, seconds }, kept) {
-    if (!this.said) return;
+  // of now, which has it, and the `pending` entries, which it has not.
+  recount({ answers, pay, seconds }, pending) {
+    if (!this.day) return;
     Object.assign(this, { count: answers, earned: Math.round(pay * MICROS), worked: seconds });
-    this.addAll(kept);
+    this.addAll(pending);
   }
 
   note(seconds) {
@@ -77,29 +77,29 @@ export class Pace {
     this.storage.put(this.key, { day: today(), seconds });
   }
 
-  show(desk) {
-    const line = desk.querySelector("[data-today]");
+  show(task) {
+    const line = task.querySelector("[data-today]");
     if (!line) return;
-    this.know(dayOf(desk));
+    this.start(dayOf(task));
     line.querySelector("[data-count]").textContent = this.count;
-    const pay = desk.querySelector("[data-pay]");
+    const pay = task.querySelector("[data-pay]");
     pay.hidden = this.earned < 1;
     pay.textContent = sum(this.earned, line.dataset.currency);
-    const time = desk.querySelector("[data-time]");
+    const time = task.querySelector("[data-time]");
     time.hidden = this.worked < 60;
     time.querySelector("[data-minutes]").textContent = Math.floor(this.worked / 60);
-    const pace = desk.querySelector("[data-pace]");
+    const answerTime = task.querySelector("[data-answer-time]");
     const all = this.seconds.reduce((a, b) => a + b, 0);
-    pace.hidden = this.seconds.length < ENOUGH || !all;
-    if (pace.hidden) return;
-    pace.querySelector("[data-median]").textContent = Math.max(1, Math.round(median(this.seconds)));
-    pace.querySelector("[data-hourly]").textContent = Math.round((3600 * this.seconds.length) / all);
+    answerTime.hidden = this.seconds.length < ENOUGH || !all;
+    if (answerTime.hidden) return;
+    answerTime.querySelector("[data-median]").textContent = Math.max(1, Math.round(median(this.seconds)));
+    answerTime.querySelector("[data-hourly]").textContent = Math.round((3600 * this.seconds.length) / all);
   }
 }
 
-// What a desk says of today; null in a test, which says nothing of it.
-export const dayOf = (desk) => {
-  const line = desk.querySelector("[data-today]");
+// The count of today on a task; null in a test, which has none.
+export const dayOf = (task) => {
+  const line = task.querySelector("[data-today]");
   if (!line) return null;
   const { today: count, earned, worked, each, hour } = line.dataset;
   return { count: Number(count), earned: Number(earned), worked: Number(worked), each: Number(each), hour: Number(hour) };

@@ -11,7 +11,7 @@ from annotation.selectors.campaign.ledger import UNSETTLED, LedgerSums, is_to_co
 from annotation.selectors.campaign.sums import EARNED
 
 
-def keep_sums(campaign: Campaign) -> None:
+def store_sums(campaign: Campaign) -> None:
     """Keep the sums of what has ended for certain.
 
     What ended since they were kept is added to them. Once a day, after the campaign's revision rose, and
@@ -19,10 +19,10 @@ def keep_sums(campaign: Campaign) -> None:
     a day: few answers come after the close.
     """
     for way in (EARNED, HOURS):
-        _keep(campaign, way)
+        _save_sums(campaign, way)
 
 
-def _keep(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
+def _save_sums(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
     now = timezone.now()
     until, counted_at = now - UNSETTLED, now
     row = CampaignSums.objects.filter(campaign=campaign, what=way.what, revision=campaign.revision).first()
@@ -40,7 +40,7 @@ def _keep(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
         "revision": campaign.revision,
         "until": until,
         "counted_at": counted_at,
-        "sums": [way.plain(*each) for each in sorted(sums.items())],
+        "sums": [way.plain(*key_and_sum) for key_and_sum in sorted(sums.items())],
     }
     with database.writing():
         CampaignSums.objects.update_or_create(campaign=campaign, what=way.what, defaults=values)

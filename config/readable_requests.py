@@ -42,7 +42,7 @@ LARGEST_FROM_ANYBODY = 256 * 2**10
 HEARD_OUT_SECONDS = 5.0
 
 
-class PlainText:
+class Utf8Only:
     """A WSGI application that is asked nothing in any charset but UTF-8."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
@@ -51,11 +51,11 @@ class PlainText:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if in_utf_8(environ.get("CONTENT_TYPE", "")):
             return self.application(environ, start_response)
-        said = b"This server reads UTF-8 alone: leave the charset out.\n"
+        message = b"This server reads UTF-8 alone: leave the charset out.\n"
         start_response(
-            "400 Bad Request", [("Content-Type", "text/plain"), ("Content-Length", str(len(said)))]
+            "400 Bad Request", [("Content-Type", "text/plain"), ("Content-Length", str(len(message)))]
         )
-        return [said]
+        return [message]
 
 
 def in_utf_8(content_type: str) -> bool:
@@ -83,7 +83,7 @@ class ReadableForms:
         read: Any = request
         most = most_bytes(request)
         try:
-            if said_length(request) > most:
+            if declared_length(request) > most:
                 raise TooLarge(most)
             if _holds_nulls(request.POST):
                 read._post = _without_nulls(request.POST)
@@ -119,7 +119,7 @@ def most_bytes(request: HttpRequest) -> int:
     return LARGEST_BODY if known else LARGEST_FROM_ANYBODY
 
 
-def said_length(request: HttpRequest) -> int:
+def declared_length(request: HttpRequest) -> int:
     """How long the body is, as its sender says; 0 where that is no number, as Django takes it."""
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
@@ -163,14 +163,14 @@ def _hear_out(connection: Any) -> None:
         connection.shutdown(socket.SHUT_RD)
 
 
-def _holds_nulls(given: QueryDict) -> bool:
-    return any("\0" in name or any("\0" in value for value in values) for name, values in given.lists())
+def _holds_nulls(query: QueryDict) -> bool:
+    return any("\0" in name or any("\0" in value for value in values) for name, values in query.lists())
 
 
-def _without_nulls(given: QueryDict) -> QueryDict:
-    found = QueryDict(mutable=True)
-    for name, values in given.lists():
+def _without_nulls(query: QueryDict) -> QueryDict:
+    cleaned = QueryDict(mutable=True)
+    for name, values in query.lists():
         for value in values:
-            found.appendlist(name.replace("\0", ""), value.replace("\0", ""))
-    found._mutable = False
-    return found
+            cleaned.appendlist(name.replace("\0", ""), value.replace("\0", ""))
+    cleaned._mutable = False
+    return cleaned
