@@ -30,7 +30,7 @@ _PATH = "campaigns/<slug:campaign>/machines"
 
 def _machines_text(listing: Listing) -> str:
     """Each machine, and its boxes by category."""
-    return "\n".join(map(_machine_text, savings.rows)) or "none"
+    return "\n".join(map(_machine_text, listing.rows)) or "none"
 
 
 def _machine_text(report: MachineReport) -> str:
