@@ -58,8 +58,8 @@ def test_a_file_keeps_its_mode_and_time_and_nothing_else_of_what_it_was(tmp_path
     with archive.write_backup(tmp_path / "b.tar", {}) as writer:
         writer.add("pictures/ab/a.jpg", source)
     unpacked(tmp_path / "b.tar", tmp_path / "out")
-    found = (tmp_path / "out" / "pictures/ab/a.jpg").stat()
-    assert stat.S_IMODE(found.st_mode) == 0o444 and found.st_mtime == int(source.stat().st_mtime)
+    result = (tmp_path / "out" / "pictures/ab/a.jpg").stat()
+    assert stat.S_IMODE(result.st_mode) == 0o444 and result.st_mtime == int(source.stat().st_mtime)
 
 
 def test_a_byte_that_changed_anywhere_is_refused_in_one_line_or_changes_nothing(backup: Path, tmp_path: Path):
@@ -67,7 +67,7 @@ def test_a_byte_that_changed_anywhere_is_refused_in_one_line_or_changes_nothing(
     with tarfile.open(backup) as tar:
         members = tar.getmembers()
     used = [range(m.offset, m.offset_data + m.size) for m in members]
-    refused = 0
+    error_count = 0
     for at in range(0, members[-1].offset_data + members[-1].size, 47):
         backup.write_bytes(whole[:at] + bytes([whole[at] ^ 0x21]) + whole[at + 1 :])
         try:
@@ -75,8 +75,8 @@ def test_a_byte_that_changed_anywhere_is_refused_in_one_line_or_changes_nothing(
             assert unpacked(backup, tmp_path / "out") == FILES and not any(at in part for part in used), at
         except BackupRefused as error:
             assert str(error).startswith(f"{backup}: ") and "\n" not in str(error)
-            refused += 1
-    assert refused > 50
+            error_count += 1
+    assert error_count > 50
 
 
 def test_a_backup_that_was_cut_short_is_refused_wherever_that_was(backup: Path, tmp_path: Path):

@@ -21,27 +21,27 @@ CODE = [path for room in ("annotation", "config", "evaluation") for path in (REP
 
 def test_every_folder_of_the_data_is_taken_or_left_out_for_a_reason():
     named = re.compile(r'DATA_DIR\)? / "([^"]+)"')
-    found = {name.split("/")[0] for path in CODE for name in named.findall(path.read_text())}
-    assert {"pictures", "systems", "reports", "sources", "exports", "work", "static"} <= found
+    parts = {name.split("/")[0] for path in CODE for name in named.findall(path.read_text())}
+    assert {"pictures", "systems", "reports", "sources", "exports", "work", "static"} <= parts
     known = {*contents.FOLDERS_BACKED_UP, *contents.FOLDERS_LEFT_OUT}
     files = {"phrasebox.sqlite3"}
-    assert found - known - files == set(), "annotation/backups/contents.py must take these, or say why not"
+    assert parts - known - files == set(), "annotation/backups/contents.py must take these, or say why not"
 
 
 def test_every_signature_is_named_among_what_a_new_key_breaks():
     salted = re.compile(r'(?:Signer\(\s*salt=f?|salted_hmac\(\s*|_SALT\s*=\s*)"([\w.]+)')
-    found = {salt.rstrip(".") for path in CODE for salt in salted.findall(path.read_text())}
+    result = {salt.rstrip(".") for path in CODE for salt in salted.findall(path.read_text())}
     signers = [path for path in CODE if re.search(r"Signer\(|salted_hmac\(|signing\.dumps", path.read_text())]
-    assert len(found) >= len(signers) > 3
-    assert found - set(keys.BROKEN) == set(), "annotation/backups/keys.py must say what becomes of these"
+    assert len(result) >= len(signers) > 3
+    assert result - set(keys.BROKEN) == set(), "annotation/backups/keys.py must say what becomes of these"
 
 
 def test_a_fingerprint_knows_its_key_and_tells_nothing_of_it(settings):
     settings.SECRET_KEY = "the first key"
-    told = keys.fingerprint()
-    assert keys.in_use(told) and keys.fingerprint() != told and "the first key" not in str(told)
+    reported = keys.fingerprint()
+    assert keys.in_use(reported) and keys.fingerprint() != reported and "the first key" not in str(reported)
     settings.SECRET_KEY = "the second key"
-    assert not keys.in_use(told)
+    assert not keys.in_use(reported)
 
 
 def test_the_image_has_the_programs_of_the_servers_version():
@@ -86,10 +86,10 @@ def test_the_password_of_the_database_is_no_argument():
 def test_nothing_starts_after_a_restore_that_was_cut_short(tmp_path: Path, data_dir: Path):
     (data_dir / RESTORING / BEFORE).mkdir(parents=True)
     done = manage(tmp_path, "serve")
-    said = (
+    message = (
         f"a restore into {data_dir} was cut short; restore the backup again, and let it replace what is there"
     )
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"CommandError: {said}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"CommandError: {message}")
     with pytest.raises(SystemExit, match="was cut short; restore the backup again"):
         celery.refuse_while_restoring()
 
@@ -108,11 +108,11 @@ def test_beside_a_server_a_backup_is_made_and_none_restored(tmp_path: Path):
     migrated(tmp_path)
     file = tmp_path / "b.tar"
     with serving(tmp_path, REDIS_URL="redis://127.0.0.1:1/0"):
-        made = manage(tmp_path, "backup", str(file))
-        assert (made.returncode, made.stderr) == (0, "")
-        assert made.stdout.startswith(f"{file}: ") and "keep SECRET_KEY apart" in made.stdout
-        refused = manage(tmp_path, "restore", str(file), "--replace")
-    assert (refused.returncode, refused.stderr.splitlines()) == (
+        completed = manage(tmp_path, "backup", str(file))
+        assert (completed.returncode, completed.stderr) == (0, "")
+        assert completed.stdout.startswith(f"{file}: ") and "keep SECRET_KEY apart" in completed.stdout
+        error = manage(tmp_path, "restore", str(file), "--replace")
+    assert (error.returncode, error.stderr.splitlines()) == (
         1,
         [f"CommandError: something is using {tmp_path / 'data'}; stop the server and its workers first"],
     )
@@ -126,6 +126,6 @@ def test_a_backup_is_restored_where_there_was_nothing(tmp_path: Path):
     done = manage(tmp_path / "new", "restore", str(file), SECRET_KEY="another")
     assert (done.returncode, done.stderr) == (0, "")
     assert "is in place, with 0 files" in done.stdout and "- invitation links: " in done.stdout
-    with contextlib.closing(sqlite3.connect(tmp_path / "new" / "data" / "phrasebox.sqlite3")) as found:
-        assert found.execute("SELECT count(*) FROM django_migrations").fetchone() > (3,)
-        assert found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    with contextlib.closing(sqlite3.connect(tmp_path / "new" / "data" / "phrasebox.sqlite3")) as result:
+        assert result.execute("SELECT count(*) FROM django_migrations").fetchone() > (3,)
+        assert result.execute("PRAGMA journal_mode").fetchone() == ("wal",)

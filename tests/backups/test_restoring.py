@@ -44,13 +44,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     """A campaign with answers, and pictures; a system, a report and a source lie beside them."""
-    shown = [
+    displayed = [
         replace(record, picture=a_picture(tmp_path / "shown" / f"{record.id}.png", colour, (500, 375)))
         for record, colour in zip(some_images(3), ("navy", "olive", "red"), strict=True)
     ]
-    made = World(shown)
+    created = World(displayed)
     for number in range(2):
-        made.submit(number, made.held(number), then=False)
+        created.submit(number, created.held(number), then=False)
     for name in (
         "systems/s/weights.bin",
         "reports/r/index.html",
@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> World:
         "what",
     ):
         write(name)
-    return made
+    return created
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def taken() -> dict[str, bytes]:
 
 def rows() -> dict[str, Any]:
     """Every row of the product and of Django's own, but for what a backup and a restore add to the record."""
-    left_out = (AuditEntry, LastTurn)
-    models = [model for model in apps.get_models(include_auto_created=True) if model not in left_out]
+    excluded = (AuditEntry, LastTurn)
+    models = [model for model in apps.get_models(include_auto_created=True) if model not in excluded]
     return {model._meta.label: sorted(map(repr, model._default_manager.values())) for model in models}
 
 
@@ -122,7 +122,7 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
     Client().force_login(ben[0])
     pseudonyms.erase_worker(worker=anna[1])
-    before, files, said = exports(tmp_path / "out"), taken(), rows()
+    before, files, message = exports(tmp_path / "out"), taken(), rows()
     # What somebody was writing when they were killed.
     for name in ("pictures/ab/.a.jpg.part", "systems/.s.new/weights.bin"):
         write(name)
@@ -131,9 +131,9 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
     # Erased after the backup was made: the list was kept, the rest is lost.
     pseudonyms.erase_worker(worker=ben[1])
-    kept = pseudonyms.erasures_file().read_bytes()
+    content = pseudonyms.erasures_file().read_bytes()
     wipe()
-    write("erasures.txt").write_bytes(kept.splitlines(keepends=True)[1])
+    write("erasures.txt").write_bytes(content.splitlines(keepends=True)[1])
 
     restored = restoring.restore_backup(tmp_path / "b.tar")
 
@@ -143,10 +143,10 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert exports(tmp_path / "out") == before
     assert list(Account.objects.values_list("username", flat=True)) == ["cleo"]
     assert not Session.objects.exists() and not Identity.objects.filter(worker=ben[1]).exists()
-    assert sorted(pseudonyms.erasures_file().read_bytes().splitlines()) == sorted(kept.splitlines())
+    assert sorted(pseudonyms.erasures_file().read_bytes().splitlines()) == sorted(content.splitlines())
     assert pseudonyms.erasures_file().stat().st_mode & 0o077 == 0
-    found = rows()
-    changed = {label for label in said if said[label] != found[label]}
+    result = rows()
+    changed = {label for label in message if message[label] != result[label]}
     assert changed == {"annotation.Account", "annotation.Identity", "annotation.Worker", "sessions.Session"}
     assert AuditEntry.objects.filter(act="restore").count() == 1
     assert not (root() / RESTORING).exists() and not (root() / "work").exists()
@@ -227,10 +227,10 @@ def test_pictures_that_were_withdrawn_after_the_backup_go_again_and_both_lists_b
     making.backup(tmp_path / "b.tar")
     listed = withdrawn.withdrawn_file().read_bytes()
     withdraw_picture(image=second)
-    kept = withdrawn.withdrawn_file().read_bytes()
+    content = withdrawn.withdrawn_file().read_bytes()
     wipe()
     # The list was kept, and names the second alone: the backup's names the first.
-    write("withdrawn.txt").write_bytes(kept.removeprefix(listed))
+    write("withdrawn.txt").write_bytes(content.removeprefix(listed))
     restored = restoring.restore_backup(tmp_path / "b.tar")
     assert (restored.withdrawn, restored.missing) == (1, 0)
     assert withdrawn.withdrawn_pictures() == {first.picture, second.picture}
@@ -357,7 +357,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
     pseudonyms.erase_worker(worker=ben)
     with monkeypatch.context() as patch:
 
-        def fails(**told: Any) -> None:
+        def fails(**reported: Any) -> None:
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
@@ -389,7 +389,7 @@ restoring.restore_backup(Path(sys.argv[1]), replace=True)
 
 @pytest.mark.parametrize("renames", [5, 8])
 def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_path: Path, renames: int):
-    files, said = taken(), rows()
+    files, message = taken(), rows()
     write("systems/s/weights.bin", "newer")
     write("sources/added.txt")
     Corpus.objects.update(source="newer")
@@ -410,7 +410,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     with pytest.raises(BackupRefused, match="not empty: "):
         restoring.restore_backup(backup)
     restoring.restore_backup(backup, replace=True)
-    assert taken() == files and rows() == said and not (root() / RESTORING).exists()
+    assert taken() == files and rows() == message and not (root() / RESTORING).exists()
 
 
 def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
@@ -497,22 +497,22 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
 
 @pytest.mark.only_on("postgresql")
 def test_nothing_is_restored_under_somebody_who_is_connected_from_elsewhere(backup: Path):
-    told, open_, close = threading.Event(), threading.Event(), threading.Event()
+    event, open_, close = threading.Event(), threading.Event(), threading.Event()
 
     def connected() -> None:
         connection.ensure_connection()
         open_.set()
         close.wait(60)
         connection.close()
-        told.set()
+        event.set()
 
-    other = threading.Thread(target=connected)
-    other.start()
+    other_thread = threading.Thread(target=connected)
+    other_thread.start()
     open_.wait(60)
     with pytest.raises(BackupRefused, match="the database has 1 other connections; stop the server"):
         restoring.restore_backup(backup, replace=True)
     close.set()
-    other.join(60)
+    other_thread.join(60)
 
 
 def test_links_in_the_data_folder(world: World, tmp_path: Path):

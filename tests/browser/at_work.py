@@ -101,8 +101,8 @@ def moved_on(page: Page, held: int) -> None:
 
 def stored(kind: str) -> list[str]:
     """ann's answers to questions of `kind`."""
-    own = Judgment.objects.filter(worker__pseudonym="w-ann", kind=kind).order_by("pk")
-    return list(own.values_list("answer", flat=True))
+    judgments = Judgment.objects.filter(worker__pseudonym="w-ann", kind=kind).order_by("pk")
+    return list(judgments.values_list("answer", flat=True))
 
 
 def let_go(page: Page) -> None:

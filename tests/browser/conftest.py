@@ -78,10 +78,10 @@ def pages_of(
             return
         # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what
         # such a page loads still counts.
-        place = message.location["url"]
-        of_page = message.page is not None and place == message.page.url
-        told = "status of 4" if of_page else "status of 410" if place.endswith("/heartbeat") else None
-        if told is None or f"the server responded with a {told}" not in message.text:
+        url = message.location["url"]
+        of_page = message.page is not None and url == message.page.url
+        reported = "status of 4" if of_page else "status of 410" if url.endswith("/heartbeat") else None
+        if reported is None or f"the server responded with a {reported}" not in message.text:
             complaints.append(f"{message.type}: {message.text}")
 
     def failed(request: Request, faults: bool) -> None:

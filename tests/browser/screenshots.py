@@ -56,8 +56,8 @@ RUNS = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=REPOSITORY / "var" / "screenshots")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     executable = prepare.find("chromium")
     if executable is None:
         raise SystemExit("Chromium is not installed; `python -m tests.prepare` says how to get it")
@@ -76,7 +76,7 @@ def main() -> None:
                     for name, go in walk(page, password):
                         go()
                         page.wait_for_load_state("networkidle")
-                        page.screenshot(path=given.out / f"{name}-{width}-{scheme}.png")
+                        page.screenshot(path=options.out / f"{name}-{width}-{scheme}.png")
                         print(f"{name}-{width}-{scheme}.png", flush=True)
                     page.goto("about:blank")
                     context.close()
@@ -90,9 +90,9 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     for name in ("DATABASE_URL", "REDIS_URL"):
         environment.pop(name, None)
     manage = [sys.executable, str(REPOSITORY / "manage.py")]
-    made = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
-    password = re.search(r"password[:\s]+(\S+)", made.stdout)
-    assert password is not None, made.stdout
+    completed = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
+    password = re.search(r"password[:\s]+(\S+)", completed.stdout)
+    assert password is not None, completed.stdout
     untested = folder / "untested.toml"
     untested.write_text("[trust]\nqualification = false\n")
     for tasks in COUNTED:

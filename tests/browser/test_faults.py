@@ -156,10 +156,10 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
     broken = True
     first = in_hand(page)
 
-    def submit(**given: Any) -> Any:
-        if broken and given["assignment"] == first:
+    def submit(**provided: Any) -> Any:
+        if broken and provided["assignment"] == first:
             raise RuntimeError("made by a test")
-        return real(**given)
+        return real(**provided)
 
     monkeypatch.setattr(submission, "submit", submit)
     moved_on(page, answer_next(page))
@@ -274,9 +274,9 @@ def test_whoever_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
     first = answer_next(page)
     let_go(page)
     says(page, "You have been signed out")
-    other = page.context.new_page()
-    sign_in_by_form(other, "ann")
-    other.close()
+    other_tab = page.context.new_page()
+    sign_in_by_form(other_tab, "ann")
+    other_tab.close()
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
     arrive(page, first)
@@ -289,15 +289,15 @@ def test_nobody_sends_the_answers_of_somebody_else(page: Page):
     first = answer_next(page)
     let_go(page)
     says(page, "You have been signed out")
-    sign_in_by_form(other := page.context.new_page(), "bob", then="/tasks/")
+    sign_in_by_form(other_tab := page.context.new_page(), "bob", then="/tasks/")
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
     says(page, "Somebody else has signed in with this browser. Your answers kept here: 1")
     assert_accessible(page)
     assert stored(q.COREF_LINK) == [] and kept(page) == 1
     Session.objects.all().delete()
-    sign_in_by_form(other, "ann", then="/tasks/")
-    arrive(other, first)
+    sign_in_by_form(other_tab, "ann", then="/tasks/")
+    arrive(other_tab, first)
 
 
 def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
@@ -305,48 +305,48 @@ def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
     first = answer_next(page)
     moved_on(page, first)
     second = in_hand(page)
-    other = page.context.new_page()
-    other.goto(LINK)
-    told = "You are working on this task in another tab"
-    expect(other.get_by_text(told)).to_be_visible()
-    assert_accessible(other)
-    other.keyboard.press("1")
+    other_tab = page.context.new_page()
+    other_tab.goto(LINK)
+    reported = "You are working on this task in another tab"
+    expect(other_tab.get_by_text(reported)).to_be_visible()
+    assert_accessible(other_tab)
+    other_tab.keyboard.press("1")
     assert kept(page) == 1
-    other.get_by_role("button", name="Continue here").click()
-    expect(page.get_by_text(told)).to_be_visible()
-    expect(other.get_by_text(told)).to_be_hidden()
-    shown(other)
-    read(other)
-    assert in_hand(other) == second
-    answer_next(other, "The same")
-    let_go(other)
-    arrive(other, first, second)
+    other_tab.get_by_role("button", name="Continue here").click()
+    expect(page.get_by_text(reported)).to_be_visible()
+    expect(other_tab.get_by_text(reported)).to_be_hidden()
+    shown(other_tab)
+    read(other_tab)
+    assert in_hand(other_tab) == second
+    answer_next(other_tab, "The same")
+    let_go(other_tab)
+    arrive(other_tab, first, second)
 
 
 def test_a_tab_that_is_closed_leaves_its_place_to_the_other(page: Page):
     first = answer_next(page)
-    other = page.context.new_page()
-    other.goto(LINK)
-    expect(other.get_by_text("in another tab")).to_be_visible()
+    other_tab = page.context.new_page()
+    other_tab.goto(LINK)
+    expect(other_tab.get_by_text("in another tab")).to_be_visible()
     page.close()
-    expect(other.get_by_text("in another tab")).to_be_hidden()
-    arrive(other, first)
-    shown(other)
-    assert in_hand(other) != first
+    expect(other_tab.get_by_text("in another tab")).to_be_hidden()
+    arrive(other_tab, first)
+    shown(other_tab)
+    assert in_hand(other_tab) != first
 
 
 def test_the_list_of_tasks_frees_the_place_for_which_it_has_sent(page: Page):
     first = answer_next(page)
     page.goto("/tasks/")
     arrive(page, first)
-    other = page.context.new_page()
-    other.goto(LINK)
-    shown(other)
-    other.wait_for_timeout(1_000)
-    expect(other.get_by_text("in another tab")).to_be_hidden()
-    second = answer_next(other)
-    let_go(other)
-    arrive(other, first, second)
+    other_tab = page.context.new_page()
+    other_tab.goto(LINK)
+    shown(other_tab)
+    other_tab.wait_for_timeout(1_000)
+    expect(other_tab.get_by_text("in another tab")).to_be_hidden()
+    second = answer_next(other_tab)
+    let_go(other_tab)
+    arrive(other_tab, first, second)
 
 
 def test_what_is_taken_back_is_given_again_under_a_token_of_its_own(page: Page):
@@ -409,7 +409,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     work: World, tmp_path: Path, open_page: Open
 ):
     port = free_port()
-    given: dict[str, Any] = {
+    provided: dict[str, Any] = {
         "DATABASE_URL": database_address(),
         "DATA_DIR": str(settings.DATA_DIR),
         "SECRET_KEY": settings.SECRET_KEY,
@@ -418,7 +418,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     page = open_page(faults=True, base_url=address)
     session = desk.at_work(work).cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": address}])
-    with serving(tmp_path, port=port, **given):
+    with serving(tmp_path, port=port, **provided):
         page.goto(LINK)
         shown(page)
         both_in_hand(page)
@@ -427,7 +427,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     second = answer_next(page)
     says(page, "The server does not answer right now")
     assert_accessible(page)
-    with serving(tmp_path, port=port, **given):
+    with serving(tmp_path, port=port, **provided):
         moved_on(page, second)
         arrive(page, first, second)
         page.goto("about:blank")
@@ -435,7 +435,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
 
 def database_address() -> str:
     """Where the tests' database is, for another process."""
-    given = connection.settings_dict
+    provided = connection.settings_dict
     if connection.vendor == "sqlite":
-        return f"sqlite:///{given['NAME']}"
-    return "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**given)
+        return f"sqlite:///{provided['NAME']}"
+    return "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**provided)

@@ -152,7 +152,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     assert {*votes.values_list("kind", flat=True)} == {*q.QUESTIONS}
     by_kind = votes.filter(kind__in=(q.BOX_DRAWING, q.BOX_QUALITY)).values_list("kind", "worker").distinct()
     drew, judged = (
-        {worker for kind, worker in by_kind if kind == each} for each in (q.BOX_DRAWING, q.BOX_QUALITY)
+        {worker for kind, worker in by_kind if kind == value} for value in (q.BOX_DRAWING, q.BOX_QUALITY)
     )
     assert drew and judged and not drew & judged
 

@@ -269,13 +269,13 @@ def test_an_answer_that_is_slow_to_arrive_leaves_the_next_one_to_be_taken_back(w
     at(page, q.COREF_LINK)
     shown(page)
     both_in_hand(page)
-    for given in (2, 4):
+    for provided in (2, 4):
         moved_on(page, answer_next(page))
         moved_on(page, answer_next(page))
-        eventually(page, lambda given=given: len(stored(q.COREF_LINK)) == given - 1)  # type: ignore[misc]
+        eventually(page, lambda provided=provided: len(stored(q.COREF_LINK)) == provided - 1)  # type: ignore[misc]
         both_in_hand(page)
         expect(page.get_by_role("button", name=UNDO)).to_be_visible()
-        assert len(stored(q.COREF_LINK)) == given - 1
+        assert len(stored(q.COREF_LINK)) == provided - 1
 
 
 def test_what_was_asked_before_an_answer_says_nothing_about_after_it(

@@ -54,8 +54,8 @@ def test_pace_and_earnings_go_with_the_answers(work: World, open_page: Open):
     at(page, q.COREF_LINK)
     for _ in range(5):
         moved_on(page, answer_next(page))
-    told = r"5 done today\s+0\.125 EUR\s+\d+ min of work\s+[1-9]\d* s each"
-    expect(line(page)).to_contain_text(re.compile(told))
+    reported = r"5 done today\s+0\.125 EUR\s+\d+ min of work\s+[1-9]\d* s each"
+    expect(line(page)).to_contain_text(re.compile(reported))
     page.get_by_role("button", name="Undo last answer").click()
     expect(line(page)).to_contain_text("4 done today 0.10 EUR")
     answer_next(page)
@@ -127,17 +127,17 @@ def test_after_a_test_the_count_is_there_without_a_reload(
     page.get_by_role("button", name="I have read this: begin").click()
     page.evaluate("window.loaded = 'once'")
     for _ in known:
-        asked = Assignment.objects.select_related("control").get(pk=in_hand(page)).control
-        assert asked is not None
-        moved_on(page, answer_next(page, "The same" if asked.stratum == "yes" else "Different"))
+        control = Assignment.objects.select_related("control").get(pk=in_hand(page)).control
+        assert control is not None
+        moved_on(page, answer_next(page, "The same" if control.stratum == "yes" else "Different"))
     expect(line(page)).to_contain_text("2 done today")
     answer_next(page)
     expect(line(page)).to_contain_text("3 done today")
     expect(line(page)).to_contain_text("EUR")
-    said = line(page).locator("[data-pay]").inner_text()
+    text = line(page).locator("[data-pay]").inner_text()
     assert page.evaluate("window.loaded") == "once"
     let_go(page)
     eventually(page, lambda: len(stored(q.COREF_LINK)) == 3)
     page.reload()
     expect(line(page)).to_contain_text("3 done today")
-    assert line(page).locator("[data-pay]").inner_text() == said
+    assert line(page).locator("[data-pay]").inner_text() == text

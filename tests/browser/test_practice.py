@@ -50,15 +50,15 @@ def gold(item: PracticeItem) -> tuple[int, int, int, int]:
 
 def drag(page: Page, item: PracticeItem, corners: tuple[float, float, float, float]) -> None:
     """Drag a box over the picture: left, top, right and bottom, in its own pixels."""
-    shown = page.locator("[data-frame]").bounding_box()
-    assert shown
+    box = page.locator("[data-frame]").bounding_box()
+    assert box
     image = practice_scene(item.scene).image
-    wide, high = shown["width"] / image.width, shown["height"] / image.height
+    wide, high = box["width"] / image.width, box["height"] / image.height
     left, top, right, bottom = corners
-    page.mouse.move(shown["x"] + left * wide, shown["y"] + top * high)
+    page.mouse.move(box["x"] + left * wide, box["y"] + top * high)
     page.mouse.down()
-    page.mouse.move(shown["x"] + (left + right) / 2 * wide, shown["y"] + (top + bottom) / 2 * high)
-    page.mouse.move(shown["x"] + right * wide, shown["y"] + bottom * high)
+    page.mouse.move(box["x"] + (left + right) / 2 * wide, box["y"] + (top + bottom) / 2 * high)
+    page.mouse.move(box["x"] + right * wide, box["y"] + bottom * high)
     page.mouse.up()
 
 

@@ -34,16 +34,16 @@ def answered(campaign: Campaign, pseudonym: str, number: int, seconds: float, ro
             worker=worker,
             kind=q.COREF_LINK,
             control=control,
-            attempt=Assignment.objects.filter(worker=worker).count() + each,
+            attempt=Assignment.objects.filter(worker=worker).count() + index,
             role=role,
             state=Assignment.SUBMITTED,
             leased_at=at,
             expires_at=at,
             ended_at=at,
             seconds=seconds,
-            token=f"{pseudonym}-{role}-{seconds}-{each}",
+            token=f"{pseudonym}-{role}-{seconds}-{index}",
         )
-        for each in range(number)
+        for index in range(number)
     )
 
 
@@ -60,31 +60,31 @@ def campaign(name: str) -> Campaign:
 
 
 def test_without_answers_the_seconds_are_published_ones_and_named():
-    found = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
-    assert (found.seconds, found.least, found.most, found.measured) == (5.75, 2.5, 9.0, False)
-    assert "Papadopoulos" in found.source
+    kind_pace = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
+    assert (kind_pace.seconds, kind_pace.least, kind_pace.most, kind_pace.measured) == (5.75, 2.5, 9.0, False)
+    assert "Papadopoulos" in kind_pace.source
 
 
 def test_answers_of_five_workers_are_a_mean_with_its_interval():
-    made = campaign("quay")
+    created = campaign("quay")
     for name, seconds in zip("abcde", (6.0, 4.0, 5.0, 5.0, 5.0), strict=True):
-        answered(made, f"w-{name}", 20, seconds)
-    found = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
-    assert found.measured and found.seconds == pytest.approx(5.0)
+        answered(created, f"w-{name}", 20, seconds)
+    kind_pace = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
+    assert kind_pace.measured and kind_pace.seconds == pytest.approx(5.0)
     # Residuals of 20 seconds on either side, of two of five workers: over 100 answers, and by Student's
     # distribution with four degrees of freedom.
     error = (2 * 20**2 * 5 / 4) ** 0.5 / 100
-    assert found.most - found.seconds == pytest.approx(2.776 * error, rel=1e-3)
-    assert "100" in found.source
+    assert kind_pace.most - kind_pace.seconds == pytest.approx(2.776 * error, rel=1e-3)
+    assert "100" in kind_pace.source
 
 
 def test_four_workers_are_too_few_in_however_many_campaigns():
-    for made, seconds in ((campaign("quay"), 5.0), (campaign("pier"), 6.0)):
+    for created, seconds in ((campaign("quay"), 5.0), (campaign("pier"), 6.0)):
         for name in "abcd":
-            answered(made, f"w-{name}", 20, seconds)
+            answered(created, f"w-{name}", 20, seconds)
     ada = researcher("ada")
     assert not kind_paces(ada, (q.COREF_LINK,))[q.COREF_LINK].measured
-    answered(made, "w-e", 20, 5.0)
+    answered(created, "w-e", 20, 5.0)
     assert kind_paces(ada, (q.COREF_LINK,))[q.COREF_LINK].measured
 
 
@@ -94,16 +94,18 @@ def test_few_degrees_of_freedom_widen_an_interval(freedom, point):
 
 
 def test_a_simulated_crowd_the_test_and_one_worker_alone_measure_nothing():
-    made = campaign("quay")
+    created = campaign("quay")
     for name in "abcde":
-        answered(made, f"w-simulated-{name}", 20, 0.0)
-        answered(made, f"w-tested-{name}", 20, 5.0, role="qualification")
-    answered(made, "w-alone", 90, 5.0)
+        answered(created, f"w-simulated-{name}", 20, 0.0)
+        answered(created, f"w-tested-{name}", 20, 5.0, role="qualification")
+    answered(created, "w-alone", 90, 5.0)
     assert not kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK].measured
 
 
 def test_campaigns_of_others_say_nothing():
-    made, other = campaign("quay"), campaign("other")
+    created, other_campaign = campaign("quay"), campaign("other")
     for name in "abcdef":
-        answered(made, f"w-{name}", 20, 5.0)
-    assert not kind_paces(researcher("bob", corpus=other.corpus), (q.COREF_LINK,))[q.COREF_LINK].measured
+        answered(created, f"w-{name}", 20, 5.0)
+    assert not kind_paces(researcher("bob", corpus=other_campaign.corpus), (q.COREF_LINK,))[
+        q.COREF_LINK
+    ].measured

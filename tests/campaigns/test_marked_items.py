@@ -31,8 +31,8 @@ def test_a_wrong_box_is_small_where_everything_else_fits_something() -> None:
 
 
 def a_mark(corpus: int, image: str, known: str) -> dict[str, Any]:
-    place = {"kind": "coref_link", "purpose": Control.QUALIFICATION, "image": image}
-    return {**place, "corpus": corpus, "known": known}
+    index = {"kind": "coref_link", "purpose": Control.QUALIFICATION, "image": image}
+    return {**index, "corpus": corpus, "known": known}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -43,6 +43,6 @@ def test_marks_are_kept_in_a_transaction_each_in_the_place_of_an_older_one() -> 
     first, second = a_mark(corpus.pk, "one", "yes"), a_mark(corpus.pk, "two", "yes")
     marks.keep_marks(draft=draft, marks=[first, second])
     changed = a_mark(corpus.pk, "one", "no")
-    found = written(lambda: marks.keep_marks(draft=draft, marks=[changed]))
-    assert found and [statement for held, statement in found if not held] == []
+    result = written(lambda: marks.keep_marks(draft=draft, marks=[changed]))
+    assert result and [statement for held, statement in result if not held] == []
     assert draft.marks == [second, changed] and draft.fields["entry"] == "marked"

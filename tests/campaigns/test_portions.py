@@ -76,11 +76,11 @@ def finish(campaign: Campaign, number: int) -> None:
 
 def turns(campaign: Campaign, finished: Sequence[int]) -> list[int]:
     """How many images are opened, each time that so many were finished."""
-    found = []
+    result = []
     for number in finished:
         finish(campaign, number)
-        found.append(open_next_portion(campaign))
-    return found
+        result.append(open_next_portion(campaign))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -301,13 +301,13 @@ def test_images_to_come_count_among_those_that_are_to_be_done(monkeypatch):
     finish(campaign, 2)
     OpenImage.objects.filter(campaign=campaign).update(version=1)
     OpenImage.objects.filter(campaign=campaign, complete=True).update(answers=50)
-    now, asked = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
+    now, tasks = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
     assert (now.images, now.planned, now.complete) == (4, 6, 2)
-    assert progress.to_come(campaign, now, asked) == 50 * 8
+    assert progress.to_come(campaign, now, tasks) == 50 * 8
     finish(campaign, 2)
     Task.objects.filter(image__campaign=campaign).update(state=Task.SETTLED)
-    now, asked = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
-    assert progress.to_come(campaign, now, asked), "no more answers needed, with six images to come"
+    now, tasks = progress.funnel(campaign, fresh=True), progress.open_tasks_by_kind(campaign, fresh=True)
+    assert progress.to_come(campaign, now, tasks), "no more answers needed, with six images to come"
 
 
 def test_a_layer_is_unfinished_while_images_are_to_come():

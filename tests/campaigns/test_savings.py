@@ -70,7 +70,7 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
     counted = savings.learn_chances
 
     def count_and_save(layers: Iterator[LayerRecord]) -> LinkChances:
-        found = counted(layers)
+        result = counted(layers)
         saved = Campaign.objects.get(pk=world.campaign.pk)
         pay = {"basis": "item", "per_item": {"coref_link": 0.05}}
         saving = {**saved.settings["saving"], "coverage_by_count": True}
@@ -79,13 +79,13 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
             settings={**saved.settings, "pay": {**saved.settings["pay"], **pay}, "saving": saving},
         )
         campaigns.set_stop_rules(campaign=saved, rules={"budget": 5.0})
-        return found
+        return result
 
     with monkeypatch.context() as patch:
         patch.setattr(savings, "learn_chances", count_and_save)
         learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
     settings = settings_of(world.campaign.settings)
-    assert {each.name for each in learnt.change.differences} == {"order", "saving.link_chances"}
+    assert {difference.name for difference in learnt.change.differences} == {"order", "saving.link_chances"}
     assert learnt.change.version == 4 and settings.protocol.order == "learned"
     assert settings.protocol.saving.link_chances and settings.protocol.saving.coverage_by_count
     assert (settings.pay.basis, settings.pay.per_item["coref_link"]) == ("item", 0.05)
@@ -95,9 +95,9 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
 def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> None:
     world = World()
     learn_links(campaign=world.campaign, corpus=world.corpus.name)
-    plain = world.campaign.settings
-    saving = {**plain["saving"], "fullest_caption_first": True, "coverage_by_count": True}
-    campaigns.change_campaign_settings(campaign=world.campaign, settings={**plain, "saving": saving})
+    settings = world.campaign.settings
+    saving = {**settings["saving"], "fullest_caption_first": True, "coverage_by_count": True}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings={**settings, "saving": saving})
     crowd_works(world, ["perfect"] * 4)
     gold = [
         r.layer for r in stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
@@ -114,19 +114,19 @@ def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() ->
     already."""
     saving = {"coverage_by_count": True}
     world = World(settings={"trust": {**TRUSTING["trust"], "double_check_share": 1.0}, "saving": saving})
-    image, asked = world.images()[0].image_id, set()
+    image, requested = world.images()[0].image_id, set()
     for _ in range(60):
         for worker in range(len(world.workers)):
             for kind in q.QUESTIONS:
                 lease = world.take(worker, kind)
                 if isinstance(lease, Lease):
-                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in asked
+                    first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in requested
                     if lease.image == image:
-                        asked.add(lease.key)
+                        requested.add(lease.key)
                     world.submit(worker, lease, world.wrong(lease) if first else None, then=False)
     votes = Counter(Judgment.objects.filter(kind=q.BOX_COVERAGE, role=q.VOTE).values_list("image", "key"))
     checked = set(Task.objects.filter(kind=q.BOX_COVERAGE, role=q.DOUBLE_CHECK).values_list("image", "key"))
-    alone = {place for place, number in votes.items() if number == 1}
+    alone = {index for index, number in votes.items() if number == 1}
     assert checked and checked <= alone and len(alone) < len(votes)
 
 
@@ -144,7 +144,7 @@ def test_images_are_learnt_from_one_after_the_other(monkeypatch: pytest.MonkeyPa
         for number in range(20):
             layer = Watched((Chain(str(number), (Mention(0, 0, 1, ("man",), ("people",)),)),))
             held.append(weakref.ref(layer))
-            most = max(most, sum(one() is not None for one in held))
+            most = max(most, sum(row() is not None for row in held))
             yield layer
 
     monkeypatch.setattr(savings, "_layers", watched)

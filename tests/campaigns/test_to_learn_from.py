@@ -27,7 +27,7 @@ def share_with_boxes(state: ImageState) -> float:
     stages = [chain.stage for chain in state.chains]
     boxed = stages.count("BOXED") + stages.count("COVERAGE")
     going = sum(
-        stages.count(each) for each in ("VERIFICATION", "REQUIREMENT", "DRAWING", "QUALITY", "REVIEW")
+        stages.count(value) for value in ("VERIFICATION", "REQUIREMENT", "DRAWING", "QUALITY", "REVIEW")
     )
     return boxed / (boxed + going + 0.48 * stages.count("LINKING")) if boxed else 0.0
 
@@ -55,7 +55,7 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
         return any(chain.boxes and not has_its_boxes(chain) for chain in chains)
 
     assert to_learn_from.count_to_learn_from(world.campaign) == 0
-    complete, under_way, left_out = [], 0, 0
+    complete, under_way, excluded = [], 0, 0
     moments: list[Callable[[], bool]] = [partial(reached, least) for least in (0.2, 0.4, 0.6, 1.0, 2.0, 99.0)]
     moments.insert(1, some_boxes_of_a_chain)
     for moment in moments:
@@ -68,7 +68,7 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
             taught = {
                 (mention.id, box)
                 for chain, boxes in layer.depicted().items()
-                for mention in next(own.mentions for own in layer.chains if own.id == chain)
+                for mention in next(own_chain.mentions for own_chain in layer.chains if own_chain.id == chain)
                 for box in boxes
             }
             known = {
@@ -81,8 +81,8 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
             # Boxes of one thing are merged where an image is complete.
             assert taught == known or (row.complete and {m for m, _ in taught} == {m for m, _ in known})
             under_way += bool(taught) and not row.complete
-            left_out += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
-    assert complete[0] == 0 and complete[-1] == 3 and under_way and left_out
+            excluded += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
+    assert complete[0] == 0 and complete[-1] == 3 and under_way and excluded
 
 
 def test_images_without_a_box_or_a_picture_count_as_none(tmp_path, settings):
@@ -90,11 +90,11 @@ def test_images_without_a_box_or_a_picture_count_as_none(tmp_path, settings):
     world = World(list(sample_records(3, seed=7, out=tmp_path / "pictures")))
     world.work()
     assert to_learn_from.count_to_learn_from(world.campaign) == 3
-    one, other, _ = OpenImage.objects.filter(campaign=world.campaign)
+    first, second, _ = OpenImage.objects.filter(campaign=world.campaign)
     # As where its captions speak of nothing: it was complete when it was opened.
-    OpenImage.objects.filter(pk=one.pk).update(chain_stages={})
+    OpenImage.objects.filter(pk=first.pk).update(chain_stages={})
     assert to_learn_from.count_to_learn_from(world.campaign) == 2
-    Image.objects.filter(pk=other.image_id).update(picture="")
+    Image.objects.filter(pk=second.image_id).update(picture="")
     assert to_learn_from.count_to_learn_from(world.campaign) == 1
 
 

@@ -79,7 +79,7 @@ def test_consent_comes_before_the_first_task(work: World):
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("", "incomplete"),
         ("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=x&SESSION_ID=y", "incomplete"),
@@ -88,9 +88,9 @@ def test_consent_comes_before_the_first_task(work: World):
         (f"?PROLIFIC_PID={ANN}&STUDY_ID={BOB}&SESSION_ID={FIRST}", "not been added here yet"),
     ],
 )
-def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, told: str):
+def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, message: str):
     answer = Client().get(reverse("prolific", args=["quay"]) + query)
-    assert answer.status_code == 403 and told in words(answer)
+    assert answer.status_code == 403 and message in words(answer)
     assert not Identity.objects.exists() and not Account.objects.exists()
 
 

@@ -28,25 +28,25 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    found = []
+    result = []
     for line in (REPOSITORY / "docs" / "commands.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == 4 and re.fullmatch(r"`\w+`", cells[0]):
             command, page, call = (cell.strip("`") for cell in cells[:3])
-            found.append(Row(command, page, call, cells[3]))
-    return found
+            result.append(Row(command, page, call, cells[3]))
+    return result
 
 
 def test_every_command_stands_in_the_table_once() -> None:
-    declared = {one.name for one in all_operations()}
+    declared = {operation.name for operation in all_operations()}
     ours = {name for name, app in get_commands().items() if str(app).partition(".")[0] in APPS}
     assert [row.command for row in rows()] == sorted(ours - declared)
 
 
 def test_the_table_of_operations_is_made_from_their_declarations() -> None:
     text = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
-    made = table_text(operation_table(OperationsRequest(), OperationContext()))
-    assert text.partition("| operation |")[2] == made.partition("| operation |")[2] + "\n", (
+    created = table_text(operation_table(OperationsRequest(), OperationContext()))
+    assert text.partition("| operation |")[2] == created.partition("| operation |")[2] + "\n", (
         "docs/operations.md: put the output of manage.py operations under its first lines"
     )
 
@@ -54,8 +54,9 @@ def test_the_table_of_operations_is_made_from_their_declarations() -> None:
 def test_every_page_and_call_of_the_table_exists() -> None:
     pages = set(routes(get_resolver()))
     calls = {
-        f"{'' if one.about.method == 'GET' else one.about.method + ' '}{ROUTE_PREFIX}{one.about.route}"
-        for one in served()
+        ("" if operation.about.method == "GET" else operation.about.method + " ")
+        + f"{ROUTE_PREFIX}{operation.about.route}"
+        for operation in served()
     }
     for row in rows():
         assert not row.page or row.page in pages, row

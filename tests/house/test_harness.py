@@ -158,9 +158,9 @@ def test_needs_photographs(): pytest.skip("real data absent: no folder")
 def test_a_test_left_out_fails_a_run_that_may_leave_nothing_out(tmp_path: Path) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS)
     child = pytest_on(tmp_path, "--nothing-left-out")
-    said = child.communicate(timeout=PATIENCE)[0]
+    message = child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 1
-    must_not = said.partition("left out, and must not be")[2]
+    must_not = message.partition("left out, and must not be")[2]
     assert "test_needs_a_server" in must_not and "test_needs_photographs" not in must_not
 
 
@@ -190,8 +190,8 @@ def test_a_thorough_run_takes_what_uses_the_database_in_postgresqls_lane_too(tmp
 
 def collected(folder: Path, *arguments: str) -> list[str]:
     """The names of the tests in `folder` that a run would take, sorted."""
-    said = pytest_on(folder, *arguments, "--collect-only", "-q").communicate(timeout=PATIENCE)[0]
-    return sorted(line.split("::")[1] for line in said.splitlines() if "::" in line)
+    message = pytest_on(folder, *arguments, "--collect-only", "-q").communicate(timeout=PATIENCE)[0]
+    return sorted(line.split("::")[1] for line in message.splitlines() if "::" in line)
 
 
 FAILS = """
@@ -208,17 +208,17 @@ def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_ma
     tmp_path: Path,
 ) -> None:
     (tmp_path / "test_fails.py").write_text(FAILS)
-    told = tmp_path / "told"
-    assert pytest_on(tmp_path, f"--tell={told}").wait(timeout=PATIENCE) == 1
-    failures = told.read_text()
+    reported = tmp_path / "told"
+    assert pytest_on(tmp_path, f"--tell={reported}").wait(timeout=PATIENCE) == 1
+    failures = reported.read_text()
     assert "test_counts (call at" in failures and "assert (1 + 1) == 3" in failures
     assert "test_asks (setup at" in failures and "no such server" in failures
     assert "test_holds" not in failures
     (tmp_path / "test_skips.py").write_text(SKIPS)
-    child = pytest_on(tmp_path, f"--tell={told}", "--nothing-left-out", "-k", "holds or photographs")
+    child = pytest_on(tmp_path, f"--tell={reported}", "--nothing-left-out", "-k", "holds or photographs")
     assert "real data absent" in child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 0
-    assert told.read_text() == ""
+    assert reported.read_text() == ""
 
 
 def pytest_on(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:

@@ -29,15 +29,24 @@ def commands_with_files() -> dict[str, bool]:
         if not str(app).startswith("evaluation"):
             continue
         actions = command_named(name).create_parser("manage.py", name)._actions
-        if any((one.type is Path or one.metavar == "FILE") and not one.option_strings for one in actions):
-            reading[name] = any("--trained-on" in one.option_strings for one in actions)
+        if any(
+            (action.type is Path or action.metavar == "FILE") and not action.option_strings
+            for action in actions
+        ):
+            reading[name] = any("--trained-on" in action.option_strings for action in actions)
     return reading
 
 
 def calls_with_files() -> dict[str, bool]:
     """Calls of evaluation that take a file, by their route, and whether it can be declared."""
-    ours = (one.about for one in served() if one.handler.__module__.startswith("evaluation."))
-    return {one.route: "trained_on" in request_fields(one.declared.request) for one in ours if one.uploads}
+    ours = (
+        operation.about for operation in served() if operation.handler.__module__.startswith("evaluation.")
+    )
+    return {
+        operation.route: "trained_on" in request_fields(operation.declared.request)
+        for operation in ours
+        if operation.uploads
+    }
 
 
 def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -> None:

@@ -27,7 +27,7 @@ def to_loopback(settings, monkeypatch, certificate: Path) -> None:
 
 
 @pytest.fixture
-def turn(monkeypatch) -> Callable[..., None]:
+def advance_clock(monkeypatch) -> Callable[..., None]:
     """Sets the server's clock on."""
     clock = [database.now()]
     monkeypatch.setattr(database, "now", lambda: clock[0])
@@ -53,8 +53,8 @@ class MadeHook(NamedTuple):
 
 
 def hook(account: Account, address: str, **about: str) -> MadeHook:
-    made = people.perform("make_webhook", account, name="tests", address=address, **about)
-    return MadeHook(Webhook.objects.get(pk=made.number), made.secret)
+    created = people.perform("make_webhook", account, name="tests", address=address, **about)
+    return MadeHook(Webhook.objects.get(pk=created.number), created.secret)
 
 
 def seconds(at: datetime) -> int:

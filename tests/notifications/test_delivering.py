@@ -31,9 +31,9 @@ def check_signature(got: Got, secret: str) -> None:
     check = hmac.HMAC(base64.b64decode(secret.removeprefix("whsec_")), hashes.SHA256())
     check.update(headers["webhook-id"].encode() + b"." + headers["webhook-timestamp"].encode() + b".")
     check.update(got.body)
-    version, _comma, sent = headers["webhook-signature"].partition(",")
+    version, _comma, payload = headers["webhook-signature"].partition(",")
     assert version == "v1"
-    check.verify(base64.b64decode(sent))
+    check.verify(base64.b64decode(payload))
 
 
 def tell(about: str = "e") -> None:
@@ -41,7 +41,7 @@ def tell(about: str = "e") -> None:
 
 
 def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
@@ -51,7 +51,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
     begun = database.now()
     for _minute in range(60):
         deliver_webhooks()
-        turn(minutes=1)
+        advance_clock(minutes=1)
     row.refresh_from_db()
     assert row.state == row.WAITING and row.error == f"{NO_ANSWER}: ConnectionRefusedError"
     # The first after none, then 30 seconds, 1, 2, 4, 8, 16 and 32 minutes later, as turns come by the minute.
@@ -59,7 +59,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
     with listening(certificate, port) as receiver:
         for _minute in range(60):
             deliver_webhooks()
-            turn(minutes=1)
+            advance_clock(minutes=1)
     (got,) = receiver.got
     check_signature(got, secret)
     row.refresh_from_db()
@@ -71,36 +71,36 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
 
 
 def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None]
 ) -> None:
     with listening(certificate) as receiver:
         receiver.status = 500
-        made = hook(researcher, receiver.address).webhook
+        webhook = hook(researcher, receiver.address).webhook
         tell()
         row = WebhookDelivery.objects.get()
         for _hour in range(71):
             deliver_webhooks()
-            turn(hours=1)
+            advance_clock(hours=1)
         row.refresh_from_db()
         assert (row.state, row.error, row.status) == (row.WAITING, STATUS, 500)
-        turn(hours=1)
+        advance_clock(hours=1)
         deliver_webhooks()
         row.refresh_from_db()
         assert row.state == row.GIVEN_UP and row.attempts == 72
-        assert undelivered([made]) == {made.pk: 1}
-        turn(days=1)
+        assert undelivered([webhook]) == {webhook.pk: 1}
+        advance_clock(days=1)
         assert not deliver_webhooks()
         receiver.status = 200
         people.perform("send_delivery_again", researcher, webhook=row.webhook_id, delivery=row.pk)
         deliver_webhooks()
     row.refresh_from_db()
-    assert row.state == row.DELIVERED and not undelivered([made])
+    assert row.state == row.DELIVERED and not undelivered([webhook])
     assert {got.headers["webhook-id"] for got in receiver.got} == {row.message}
     assert len({got.headers["webhook-timestamp"] for got in receiver.got}) == 73
 
 
 def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None], monkeypatch
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None], monkeypatch
 ) -> None:
     def die(row: WebhookDelivery, outcome: object) -> None:
         raise KeyboardInterrupt
@@ -112,13 +112,13 @@ def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
             patch.setattr(delivering, "_keep", die)
             deliver_webhooks()
         assert not deliver_webhooks()  # taken, as far as anybody knows
-        turn(minutes=2)
+        advance_clock(minutes=2)
         assert deliver_webhooks() == 1
     assert len({got.headers["webhook-id"] for got in receiver.got}) == 1 and len(receiver.got) == 2
 
 
 def test_a_name_that_leads_to_this_machine_is_refused_at_the_attempt(
-    researcher: Account, certificate: Path, monkeypatch, turn: Callable[..., None]
+    researcher: Account, certificate: Path, monkeypatch, advance_clock: Callable[..., None]
 ) -> None:
     real = socket.getaddrinfo
 
@@ -140,7 +140,7 @@ def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
     end: str, researcher: Account, to_loopback: None, certificate: Path
 ) -> None:
     with listening(certificate) as receiver:
-        made = hook(researcher, receiver.address).webhook
+        webhook = hook(researcher, receiver.address).webhook
         tell()
         if end == "role":
             RoleGrant.objects.all().delete()
@@ -152,15 +152,15 @@ def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
             Webhook.objects.update(active=False)
         deliver_webhooks()
         assert not receiver.got and not announce(hooks.JOB_ENDED, data={})
-    row = WebhookDelivery.objects.get(webhook=made)
+    row = WebhookDelivery.objects.get(webhook=webhook)
     assert (row.state, row.error) == (row.GIVEN_UP, delivering.OFF)
 
 
 def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch) -> None:
-    sent: list[str] = []
+    payload: list[str] = []
 
     def send(address: str, *rest: object) -> SendOutcome:
-        sent.append(address)
+        payload.append(address)
         return SendOutcome(204)
 
     monkeypatch.setattr(delivering, "send", send)
@@ -171,7 +171,9 @@ def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch)
     WebhookDelivery.objects.bulk_create(_again(row, f"again-{number}") for number in range(1_000))
     people.perform("test_webhook", webhook=hook(researcher, "https://other.example.org/").webhook.pk)
     deliver_webhooks()
-    assert sent.count("https://slow.example.org/") == 4 and sent.count("https://other.example.org/") == 1
+    assert (
+        payload.count("https://slow.example.org/") == 4 and payload.count("https://other.example.org/") == 1
+    )
 
 
 def _again(row: WebhookDelivery, message: str) -> WebhookDelivery:
@@ -182,15 +184,15 @@ def _again(row: WebhookDelivery, message: str) -> WebhookDelivery:
 
 
 def test_the_log_forgets_after_a_month(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None]
 ) -> None:
     with listening(certificate) as receiver:
         people.perform("test_webhook", webhook=hook(researcher, receiver.address).webhook.pk)
         deliver_webhooks()
-    turn(days=29)
+    advance_clock(days=29)
     prune_webhook_log()
     assert WebhookDelivery.objects.count() == 1
-    turn(days=2)
+    advance_clock(days=2)
     prune_webhook_log()
     assert not WebhookDelivery.objects.exists()
 
@@ -203,6 +205,6 @@ def test_a_job_that_ended_is_told_with_its_number_and_an_email_is_not(researcher
     assert jobs.run_queued_job(mail.pk) == "done"
     failing = jobs.enqueue(kind="open_images")
     assert jobs.run_queued_job(failing.pk) == "failed"
-    told = [json.loads(row.body)["data"] for row in WebhookDelivery.objects.order_by("pk")]
-    assert [(each["job"], each["state"]) for each in told] == [(job.pk, "cancelled"), (failing.pk, "failed")]
-    assert set(told[0]) == {"corpus", "campaign", "job", "kind", "state"}
+    datas = [json.loads(row.body)["data"] for row in WebhookDelivery.objects.order_by("pk")]
+    assert [(item["job"], item["state"]) for item in datas] == [(job.pk, "cancelled"), (failing.pk, "failed")]
+    assert set(datas[0]) == {"corpus", "campaign", "job", "kind", "state"}

@@ -44,7 +44,7 @@ def told(event: str) -> list[dict]:
 
 def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Account) -> None:
     first, second = World(some_images(1), name="first"), World(some_images(1), name="second")
-    own = {
+    values = {
         "server": hook(researcher, ADDRESS),
         "corpus": hook(researcher, ADDRESS, corpus=first.corpus.name),
         "campaign": hook(researcher, ADDRESS, campaign=first.campaign.name),
@@ -52,7 +52,7 @@ def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Accoun
         "other campaign": hook(researcher, ADDRESS, campaign=second.campaign.name),
     }
     campaigns.close_campaign(campaign=first.campaign, reason="enough")
-    names = {made.webhook.pk: name for name, made in own.items()}
+    names = {created.webhook.pk: name for name, created in values.items()}
     rows = WebhookDelivery.objects.filter(event=CAMPAIGN_FINISHED)
     assert {names[row.webhook_id] for row in rows} == {"server", "corpus", "campaign"}
     assert told(CAMPAIGN_FINISHED)[0] == {
@@ -80,12 +80,12 @@ def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Accoun
     for _turn in range(2):
         cache.clear()
         assert schedule.do("look_after_campaigns")
-    assert [each["why"] for each in told(CAMPAIGN_FINISHED)] == ["complete"]
-    assert "complete" not in {each["code"] for each in told(ALARM_RAISED)}
+    assert [item["why"] for item in told(CAMPAIGN_FINISHED)] == ["complete"]
+    assert "complete" not in {item["code"] for item in told(ALARM_RAISED)}
 
 
 def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
-    researcher: Account, turn: Callable[..., None]
+    researcher: Account, advance_clock: Callable[..., None]
 ) -> None:
     campaign = World(some_images(1)).campaign
     hook(researcher, ADDRESS)
@@ -93,12 +93,12 @@ def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
     for minute in range(120):
         # It comes and goes, as alarms near their limit do.
         note_alarms([low] if minute % 2 else [], campaign=campaign)
-        turn(minutes=1)
-    assert [each["code"] for each in told(ALARM_RAISED)] == ["controls_low"]
+        advance_clock(minutes=1)
+    assert [item["code"] for item in told(ALARM_RAISED)] == ["controls_low"]
     assert told(ALARM_RAISED)[0]["text"] == "few are left"
     for _minute in range(70):
         note_alarms([], campaign=campaign)
-        turn(minutes=1)
+        advance_clock(minutes=1)
     note_alarms([low], campaign=campaign)
     assert len(told(ALARM_RAISED)) == 2
 
@@ -108,22 +108,24 @@ def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> 
     hook(researcher, ADDRESS, corpus=world.corpus.name)
     world.work()
     assert schedule.do("look_after_campaigns")
-    assert "stopped" in {each["code"] for each in told(ALARM_RAISED)}
+    assert "stopped" in {item["code"] for item in told(ALARM_RAISED)}
 
 
 def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
-    other = World(some_images(1), name="other").campaign
+    other_campaign = World(some_images(1), name="other").campaign
     with translation.override("de"):
         people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
         people.perform("subscribe_to_alarms", researcher, corpus=campaign.corpus.name)
-    assert not emails.request_alarm_mails(note_alarms([FoundAlarm("x", "", "y")], campaign=other))
+    assert not emails.request_alarm_mails(note_alarms([FoundAlarm("x", "", "y")], campaign=other_campaign))
     raised = note_alarms([FoundAlarm("x", "", "something"), FoundAlarm("z", "", "else")], campaign=campaign)
     assert emails.request_alarm_mails(raised) == 1
     _work()
-    (sent,) = mail.outbox
-    assert sent.to == ["ada@example.org"] and campaign.name in sent.subject
-    assert "- something\n- else" in sent.body and f"https://here/campaigns/{campaign.name}/" in sent.body
+    (payload,) = mail.outbox
+    assert payload.to == ["ada@example.org"] and campaign.name in payload.subject
+    assert (
+        "- something\n- else" in payload.body and f"https://here/campaigns/{campaign.name}/" in payload.body
+    )
     assert emails.request_alarm_mails(raised) == 1
     RoleGrant.objects.all().delete()
     _work()
@@ -133,15 +135,15 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
 def test_an_email_about_alarms_asks_for_the_roles_of_its_reader_alone(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
     for name in ("bob", "eve"):
-        other = Account.objects.create_user(name, email=f"{name}@example.org", password="p")
-        RoleGrant.objects.create(account=other, role="researcher")
-        people.perform("subscribe_to_alarms", other, campaign=campaign.name)
+        another = Account.objects.create_user(name, email=f"{name}@example.org", password="p")
+        RoleGrant.objects.create(account=another, role="researcher")
+        people.perform("subscribe_to_alarms", another, campaign=campaign.name)
     mine = people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
     raised = note_alarms([FoundAlarm("x", "", "something")], campaign=campaign)
     assert len(alarms.subscribers(raised[0])) == 3
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert emails.send_alarms(subscription=mine.number, alarms=[raised[0].pk], named=lambda campaign: [])
-    assert sum("annotation_rolegrant" in query["sql"] for query in asked) == 1
+    assert sum("annotation_rolegrant" in query["sql"] for query in queries) == 1
 
 
 def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) -> None:
@@ -158,8 +160,8 @@ def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) 
     )
     assert schedule.do("look_after_server")
     _work()
-    (sent,) = mail.outbox
-    assert "nobody has made a backup for 9 days" in sent.body and "disk" not in sent.body
+    (payload,) = mail.outbox
+    assert "nobody has made a backup for 9 days" in payload.body and "disk" not in payload.body
 
 
 def _work() -> None:

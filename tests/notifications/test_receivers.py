@@ -26,7 +26,7 @@ PUBLIC = "93.184.215.14"
 def resolver(monkeypatch) -> Callable[..., list[str]]:
     """`resolver("a", "b")`: every name has these numbers, one answer a question, the last for good; what was
     asked. Numbers are read as ever."""
-    real, asked = socket.getaddrinfo, list[str]()
+    real, requested = socket.getaddrinfo, list[str]()
     answers: list[list[str]] = []
 
     def ask(host, port, *rest, **about):
@@ -35,15 +35,15 @@ def resolver(monkeypatch) -> Callable[..., list[str]]:
         except OSError:
             if about.get("flags", 0) & socket.AI_NUMERICHOST:
                 raise
-        asked.append(host)
+        requested.append(host)
         now = answers.pop(0) if len(answers) > 1 else answers[0]
-        return [found for number in now for found in real(number, port, type=socket.SOCK_STREAM)]
+        return [result for number in now for result in real(number, port, type=socket.SOCK_STREAM)]
 
     monkeypatch.setattr(socket, "getaddrinfo", ask)
 
     def says(*numbers: str | list[str]) -> list[str]:
-        answers[:] = [[each] if isinstance(each, str) else each for each in numbers]
-        return asked
+        answers[:] = [[item] if isinstance(item, str) else item for item in numbers]
+        return requested
 
     return says
 
@@ -105,9 +105,9 @@ def test_an_address_that_is_not_plainly_https_is_refused(address: str) -> None:
 
 
 def test_a_public_address_is_taken_apart() -> None:
-    found = receiver_of("https://hooks.example.org:8443/a/b?c=d")
-    assert (found.host, found.port, found.target) == ("hooks.example.org", 8443, "/a/b?c=d")
-    assert found.authority == "hooks.example.org:8443"
+    receiver = receiver_of("https://hooks.example.org:8443/a/b?c=d")
+    assert (receiver.host, receiver.port, receiver.target) == ("hooks.example.org", 8443, "/a/b?c=d")
+    assert receiver.authority == "hooks.example.org:8443"
     assert receiver_of(f"https://{PUBLIC}").target == "/"
     assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c") and is_public("64:ff9b::5db8:d70e")
 
@@ -129,17 +129,17 @@ def test_a_name_that_changes_its_number_leads_nowhere_else_than_where_it_was_che
     resolver, monkeypatch, certificate: Path
 ) -> None:
     with listening(certificate) as receiver:
-        asked = resolver(PUBLIC, "127.0.0.1")
+        requested = resolver(PUBLIC, "127.0.0.1")
         tried = []
 
-        def connect(place, timeout):
-            tried.append(place)
+        def connect(index, timeout):
+            tried.append(index)
             raise ConnectionRefusedError
 
         monkeypatch.setattr(socket, "create_connection", connect)
         address = f"https://hooks.example.org:{receiver.port}/"
         assert send(address, {}, b"{}") == (None, NO_ANSWER, "ConnectionRefusedError")
-        assert tried == [(PUBLIC, receiver.port)] and asked == ["hooks.example.org"]
+        assert tried == [(PUBLIC, receiver.port)] and requested == ["hooks.example.org"]
         # The next attempt asks anew, hears this machine's number, and connects to nothing.
         outcome = send(address, {}, b"{}")
         assert outcome.why == ADDRESS and "127.0.0.1" in outcome.detail
@@ -162,10 +162,10 @@ def test_the_setting_opens_no_other_private_address(to_loopback) -> None:
 
 
 def test_redirects_are_not_followed(to_loopback, certificate: Path) -> None:
-    with listening(certificate) as receiver, listening(certificate) as other:
-        receiver.status, receiver.location = 302, other.address
+    with listening(certificate) as receiver, listening(certificate) as another:
+        receiver.status, receiver.location = 302, another.address
         assert send(receiver.address, {}, b"{}") == (302, REDIRECT, "")
-    assert len(receiver.got) == 1 and not other.got
+    assert len(receiver.got) == 1 and not another.got
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(

@@ -71,9 +71,9 @@ def the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play):
 
 def votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play):
     mentions, settings, simulated, _ = play
-    moot = set(simulated.state.moot)
-    assert moot <= {j.id for j in simulated.judgments}
-    used = [j for j in simulated.judgments if j.id not in moot]
+    superseded = set(simulated.state.moot)
+    assert superseded <= {j.id for j in simulated.judgments}
+    used = [j for j in simulated.judgments if j.id not in superseded]
     state = Fold(mentions, settings, simulated.rulings)(used)
     strip = replace(simulated.state, moot=(), questions=())
     assert replace(state, moot=(), questions=()) == strip
@@ -110,9 +110,9 @@ def test_any_legal_answers_whatsoever_fold_to_a_legal_state(mentions, settings, 
             judgments.append(Judgment(str(number), question.key, name, flag="offensive"))
             continue
         answers = ANSWERS[question.kind]
-        said = answers[answer % len(answers)]
-        box = Box(1 + answer, 1 + worker, 20 + answer, 30) if said == "drawn" else None
-        judgments.append(Judgment(str(number), question.key, name, said, box))
+        message = answers[answer % len(answers)]
+        box = Box(1 + answer, 1 + worker, 20 + answer, 30) if message == "drawn" else None
+        judgments.append(Judgment(str(number), question.key, name, message, box))
     state = fold(judgments)
     assert {c.stage for c in state.chains} <= {LINKING, VERIFICATION, *loop.BOX_STAGES}
     assert sorted(m.id for c in state.chains for m in c.mentions) == sorted(m.id for m in mentions)

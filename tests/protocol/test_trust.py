@@ -38,7 +38,7 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
 
 
 @pytest.mark.parametrize(
-    ("standing", "event", "words"),
+    ("trust_state", "event", "words"),
     [
         (WorkerTrust("coref_link"), ItemDone(), "nobody works before they are admitted"),
         (WorkerTrust("coref_link"), ControlGraded(True), "nobody works before they are admitted"),
@@ -48,10 +48,10 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
         (on_probation("caption_writing"), ControlGraded(True), "measured on nothing"),
     ],
 )
-def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(standing, event, words):
+def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(trust_state, event, words):
     with pytest.raises(OutOfTurn, match=words) as raised:
-        trust_after(standing, event, SETTINGS)
-    for name in (standing.kind, standing.state, type(event).__name__):
+        trust_after(trust_state, event, SETTINGS)
+    for name in (trust_state.kind, trust_state.state, type(event).__name__):
         assert name in str(raised.value)
 
 
@@ -62,16 +62,16 @@ def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(standing, ev
 def test_suspended_exactly_when_of_the_last_twenty_known_answers_too_many_are_wrong_for_the_bar(work):
     known: list[bool] = []
     fell = False
-    standing = on_probation()
+    trust = on_probation()
     for event in work:
-        standing = trust_after(standing, event, SETTINGS)
+        trust = trust_after(trust, event, SETTINGS)
         if isinstance(event, ControlGraded):
             known.append(event.right)
             # Five wrong of twenty are below 0.8, and of fewer too many for it whatever comes.
             fell = fell or (len(known) >= 12 and known[-20:].count(False) > 4)
-        assert (standing.state == SUSPENDED) == fell
-        assert (standing.state == TRUSTED) <= (standing.items >= 30 and standing.known >= 12)
-    assert (standing.items, standing.known, standing.right) == (len(work), len(known), sum(known))
+        assert (trust.state == SUSPENDED) == fell
+        assert (trust.state == TRUSTED) <= (trust.items >= 30 and trust.known >= 12)
+    assert (trust.items, trust.known, trust.right) == (len(work), len(known), sum(known))
 
 
 @given(WORK, st.randoms(use_true_random=False))
@@ -79,16 +79,18 @@ def test_where_ordinary_items_fall_among_the_known_ones_suspends_nobody(work, ra
     known = [event for event in work if isinstance(event, ControlGraded)]
     places = sorted(random.sample(range(len(work)), len(known)))
     moved: list[ItemDone | ControlGraded] = [ItemDone()] * len(work)
-    for place, event in zip(places, known, strict=True):
-        moved[place] = event
+    for index, event in zip(places, known, strict=True):
+        moved[index] = event
     assert replay("coref_link", [*ADMITTED, *moved], SETTINGS) == replay(
         "coref_link", [*ADMITTED, *work], SETTINGS
     )
 
 
 def test_there_is_no_verdict_on_eleven_known_answers_however_wrong_and_however_many_items():
-    standing = replay("coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[ItemDone()] * 500], SETTINGS)
-    assert standing.state == PROBATION
+    trust_state = replay(
+        "coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[ItemDone()] * 500], SETTINGS
+    )
+    assert trust_state.state == PROBATION
 
 
 @pytest.mark.parametrize(
@@ -114,16 +116,16 @@ def test_three_wrong_of_the_first_twelve_prolong_the_probation_until_it_is_clear
 
 
 def test_nobody_is_below_the_bar_without_verdict_once_the_window_is_full():
-    for wrong in range(21):
-        answers = [ControlGraded(answer) for answer in [True] * (20 - wrong) + [False] * wrong]
-        standing = replay("coref_link", [*ADMITTED, *answers, *[ItemDone()] * 10], SETTINGS)
-        assert standing.state == (TRUSTED if wrong <= 4 else SUSPENDED)
+    for index in range(21):
+        answers = [ControlGraded(answer) for answer in [True] * (20 - index) + [False] * index]
+        trust_state = replay("coref_link", [*ADMITTED, *answers, *[ItemDone()] * 10], SETTINGS)
+        assert trust_state.state == (TRUSTED if index <= 4 else SUSPENDED)
 
 
 def test_nothing_leads_out_of_suspension_though_late_answers_count():
-    standing = answered("coref_link", [False] * 12 + [True] * 40)
-    assert standing.state == SUSPENDED
-    assert (standing.known, standing.right, standing.accuracy) == (52, 40, 1.0)
+    response = answered("coref_link", [False] * 12 + [True] * 40)
+    assert response.state == SUSPENDED
+    assert (response.known, response.right, response.accuracy) == (52, 40, 1.0)
 
 
 def test_only_the_last_twenty_known_answers_are_judged():
@@ -162,16 +164,16 @@ def test_the_simulated_chances_equal_a_sum_over_every_course_of_answers():
             weight = 1 / len(rounds) ** len(orders)
             for chance, answer in zip(chances, answers, strict=True):
                 weight *= chance if answer else 1 - chance
-            standing = replay("coref_link", ADMITTED, settings)
+            trust_state = replay("coref_link", ADMITTED, settings)
             for number, answer in enumerate(answers, 1):
-                standing = trust_after(standing, ControlGraded(answer), settings)
+                trust_state = trust_after(trust_state, ControlGraded(answer), settings)
                 if number in suspended:
-                    suspended[number] += weight * (standing.state == SUSPENDED)
+                    suspended[number] += weight * (trust_state.state == SUSPENDED)
                 if number == 3:
-                    trusted += weight * (standing.state == TRUSTED)
-    found = fate(rights, kind="coref_link", settings=settings, horizons=(3, 6), workers=100_000)
-    assert found.trusted == pytest.approx(trusted, abs=0.006)
-    assert found.suspended == pytest.approx(tuple(suspended.values()), abs=0.006)
+                    trusted += weight * (trust_state.state == TRUSTED)
+    result = fate(rights, kind="coref_link", settings=settings, horizons=(3, 6), workers=100_000)
+    assert result.trusted == pytest.approx(trusted, abs=0.006)
+    assert result.suspended == pytest.approx(tuple(suspended.values()), abs=0.006)
     assert 0.01 < suspended[3] < suspended[6] < 0.99
 
 
@@ -182,22 +184,22 @@ def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
     coins = Random(4)
     for number in range(workers):
         for habit in out:
-            worker, standing = f"{habit} {number}", on_probation()
+            worker, trust = f"{habit} {number}", on_probation()
             seen: set[str] = set()
             for item in range(1, 61):
-                if standing.state == SUSPENDED:
+                if trust.state == SUSPENDED:
                     break
                 if not is_control_due(
-                    SETTINGS, seed="s", worker=worker, kind="coref_link", state=standing.state, number=item
+                    SETTINGS, seed="s", worker=worker, kind="coref_link", state=trust.state, number=item
                 ):
-                    standing = trust_after(standing, ItemDone(), SETTINGS)
+                    trust = trust_after(trust, ItemDone(), SETTINGS)
                     continue
                 control = choose_control(pool, seed="s", worker=worker, kind="coref_link", seen=seen).control
                 assert control is not None
                 seen.add(control.id)
                 answer = "yes" if habit == "always yes" else coins.choice(["yes", "no"])
-                standing = trust_after(standing, ControlGraded(answer == control.stratum), SETTINGS)
-            out[habit] += standing.state == SUSPENDED
+                trust = trust_after(trust, ControlGraded(answer == control.stratum), SETTINGS)
+            out[habit] += trust.state == SUSPENDED
     chance = fate((0.5, 0.5), kind="coref_link", settings=SETTINGS, horizons=(60,)).suspended[0]
     assert abs(out["random"] / workers - chance) < 4 * sqrt(chance * (1 - chance) / workers)
     assert out["always yes"] == workers
@@ -221,6 +223,6 @@ def test_the_table_of_workers_of_the_results_begins_as_the_benchmark_prints():
     assert len(short) == 20
     for row in short:
         assert f"| {' | '.join(row)} |" in page
-    found = fate((0.8, 0.8), kind="coref_link", settings=TrustSettings(), horizons=(60, 1000))
-    shares = " | ".join(f"{share:.4f}" for share in (found.trusted, *found.suspended))
+    result = fate((0.8, 0.8), kind="coref_link", settings=TrustSettings(), horizons=(60, 1000))
+    shares = " | ".join(f"{share:.4f}" for share in (result.trusted, *result.suspended))
     assert f"| yes or no | sloppy | 0.800 | {shares} |" in page

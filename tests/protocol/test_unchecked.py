@@ -37,8 +37,8 @@ def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
 
 def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
     rules = in_force(SETTINGS, GoldCoverage(False, True))
-    standing = replay(COREF_LINK, [Entered()], rules)
-    assert standing.state == PROBATION and why_not(standing, rules) is None
+    trust_state = replay(COREF_LINK, [Entered()], rules)
+    assert trust_state.state == PROBATION and why_not(trust_state, rules) is None
     assert practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(False, True))
     assert not practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(True, False))
     assert not practice_is_entry(COREF_LINK, TrustSettings(qualification=False), NOTHING_KNOWN)
@@ -46,17 +46,17 @@ def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
 
 
 def test_reputation_is_asked_for_all_the_same():
-    refused = why_not(replay(COREF_LINK, [Entered(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
-    assert refused is not None and refused.code == "too_few_tasks"
+    error = why_not(replay(COREF_LINK, [Entered(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
+    assert error is not None and error.code == "too_few_tasks"
 
 
 @pytest.mark.parametrize("kind", [COREF_LINK, BOX_DRAWING])
 def test_a_probation_that_nothing_can_end_reads_unchecked_and_is_one_again_with_known_items(kind):
     rules = in_force(SETTINGS, NOTHING_KNOWN)
-    standing = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
-    assert standing.items == 500
-    assert trust_reading(kind, standing.state, NOTHING_KNOWN, examined=False) == UNCHECKED
-    assert trust_reading(kind, standing.state, ALL_KNOWN, examined=False) == PROBATION
+    trust_state = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
+    assert trust_state.items == 500
+    assert trust_reading(kind, trust_state.state, NOTHING_KNOWN, examined=False) == UNCHECKED
+    assert trust_reading(kind, trust_state.state, ALL_KNOWN, examined=False) == PROBATION
 
 
 def test_what_was_earned_is_read_whatever_became_of_the_items():
@@ -70,12 +70,12 @@ def test_writers_are_trusted_by_their_test_and_unchecked_without_one(examined, r
 
 
 @pytest.mark.parametrize(
-    ("given", "share"),
+    ("provided", "share"),
     [({}, 0.2), ({"double_check_share": 0.5}, 0.5), ({"double_check_share": 0.0}, 0.0)],
     ids=str,
 )
-def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(given, share):
-    settings = TrustSettings(**given)
+def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(provided, share):
+    settings = TrustSettings(**provided)
     assert in_force(settings, GoldCoverage(True, False)).double_check_share == share
     assert in_force(settings, GoldCoverage(False, True)).double_check_share == settings.double_check_share
 

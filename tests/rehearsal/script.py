@@ -32,12 +32,12 @@ class Script:
 
     def reply(self, question: Question, truth: Truth, ordinal: int) -> tuple[str, Box | None, str]:
         """Answer, box and flag of vote number `ordinal` (from 0) on a question."""
-        shown = json.dumps(question_content(question))
-        if self.flagged and Dice(self.seed, "flag", question.kind, shown).below(self.flagged) == 0:
+        text = json.dumps(question_content(question))
+        if self.flagged and Dice(self.seed, "flag", question.kind, text).below(self.flagged) == 0:
             if ordinal < 2:
                 return "", None, FLAGS[ordinal]
         voter = SimulatedWorker(f"vote {ordinal}", ERRING, self.seed)
-        answer, box = voter.answer(replace(question, key=f"{question.kind} {shown}"), truth)
+        answer, box = voter.answer(replace(question, key=f"{question.kind} {text}"), truth)
         return answer, box, ""
 
 
@@ -72,14 +72,14 @@ class Speaker(SimulatedWorker):
 
 def pictured(number: int) -> ImageRecord:
     """A made-up image of three captions and about six mentions, with gold."""
-    dice = Dice("pictured", number)
+    rng = Dice("pictured", number)
     mentions: list[Mention] = []
     captions = []
     for caption in range(3):
         words: list[str] = []
-        for _ in range(1 + dice.below(3)):
-            category = dice.choice(sorted(_HEADS))
-            phrase = ("a", dice.choice(_HEADS[category]))
+        for _ in range(1 + rng.below(3)):
+            category = rng.choice(sorted(_HEADS))
+            phrase = ("a", rng.choice(_HEADS[category]))
             mentions.append(Mention(caption, len(words), len(words) + 2, phrase, (category,)))
             words += [*phrase, "and"]
         captions.append(CaptionRecord(" ".join(words)))

@@ -46,19 +46,19 @@ def test_the_instructions_name_the_answers_that_can_be_given():
 @pytest.mark.parametrize("kind", q.QUESTIONS)
 def test_a_campaign_shows_the_built_in_text_in_each_language_with_its_pictures(kind):
     campaign = a_campaign()
-    shown = instructions.current_text(campaign=campaign, kind=kind)
-    german = instructions.text_in_language(shown, "de")
-    assert german.version == shown.version == 1 and german.text != shown.text
-    assert [part.sort for part in german.paragraphs] == [part.sort for part in shown.paragraphs]
-    for text in (shown, german):
+    displayed = instructions.current_text(campaign=campaign, kind=kind)
+    german = instructions.text_in_language(displayed, "de")
+    assert german.version == displayed.version == 1 and german.text != displayed.text
+    assert [part.sort for part in german.paragraphs] == [part.sort for part in displayed.paragraphs]
+    for text in (displayed, german):
         assert instructions.is_built_in_text(text, "de")
     assert not instructions.is_built_in_text(german, None)
     with override("de"):
-        assert "<img" in examples(shown) or "<svg" in examples(shown)
-    other = instructions.publish_text(campaign=campaign, kind=kind, text=shown.text + " And more.")
-    assert instructions.text_in_language(other, "de") == other and not instructions.is_built_in_text(
-        other, "de"
-    )
+        assert "<img" in examples(displayed) or "<svg" in examples(displayed)
+    other_text = instructions.publish_text(campaign=campaign, kind=kind, text=displayed.text + " And more.")
+    assert instructions.text_in_language(
+        other_text, "de"
+    ) == other_text and not instructions.is_built_in_text(other_text, "de")
 
 
 def test_the_consent_text_says_what_is_kept_and_how_to_be_forgotten():
@@ -128,10 +128,10 @@ def test_everybody_agrees_once_to_each_version():
 
 def test_nobody_agrees_to_a_text_that_they_did_not_see():
     campaign, anna = a_campaign(), a_worker()
-    shown = instructions.current_text(campaign=campaign, kind=CONSENT).version
+    version = instructions.current_text(campaign=campaign, kind=CONSENT).version
     instructions.publish_text(campaign=campaign, kind=CONSENT, text="Something else.")
     with pytest.raises(StaleText, match="read it again"):
-        instructions.record_consent(worker=anna, campaign=campaign, version=shown)
+        instructions.record_consent(worker=anna, campaign=campaign, version=version)
     assert instructions.needs_consent(worker=anna, campaign=campaign)
 
 

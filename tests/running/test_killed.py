@@ -20,8 +20,8 @@ OPENING = ("open_campaign", "c", "--corpus", "photos", "--tasks", "entities", "-
 
 
 def done(folder: Path, *arguments: str) -> None:
-    found = manage(folder, *arguments)
-    assert found.returncode == 0, found.stderr
+    completed = manage(folder, *arguments)
+    assert completed.returncode == 0, completed.stderr
 
 
 def rows(folder: Path, query: str) -> list[tuple]:

@@ -48,9 +48,9 @@ def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
     world = World(some_images(6))
     for worker in range(4):
         for kind in q.QUESTIONS:
-            found = world.take(worker, kind)
-            if isinstance(found, Lease):
-                world.submit(worker, found, then=False)
+            result = world.take(worker, kind)
+            if isinstance(result, Lease):
+                world.submit(worker, result, then=False)
     stages = Counter(chain.stage for row in world.images() for chain in image_state.state_of(row).chains)
     funnel = figures.funnel(world.campaign)
     assert {stage: n for stage, n in funnel.chains.items() if n} == stages and len(stages) > 3
@@ -110,11 +110,11 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
     world.campaign.opened_at = clock.at - timedelta(hours=10)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
-    asked = figures.open_tasks_by_kind(world.campaign)
-    one = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
-    assert figures.pace(world.campaign, at=clock.at, counts=(one, asked)).to_come is None
-    two = replace(one, complete=2, finished=2, answers_finished=60)
-    now = figures.pace(world.campaign, at=clock.at, counts=(two, asked))
+    tasks = figures.open_tasks_by_kind(world.campaign)
+    item = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
+    assert figures.pace(world.campaign, at=clock.at, counts=(item, tasks)).to_come is None
+    two = replace(item, complete=2, finished=2, answers_finished=60)
+    now = figures.pace(world.campaign, at=clock.at, counts=(two, tasks))
     assert now.to_come == 30 * 8 - 27
     assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
 
@@ -125,9 +125,9 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
     while figures.complete_images(world.campaign) < 2:
         for worker in range(4):
             for kind in q.QUESTIONS:
-                found = world.take(worker, kind)
-                if isinstance(found, Lease):
-                    world.submit(worker, found, then=False)
+                result = world.take(worker, kind)
+                if isinstance(result, Lease):
+                    world.submit(worker, result, then=False)
     before = figures.forecast(world.campaign, pay_of(world.campaign))
     assert before.answers and before.pay
     worker = world.workers[0]
@@ -135,10 +135,10 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
         discard_worker(campaign=world.campaign, worker=worker)
         restore_worker(campaign=world.campaign, worker=worker)
     row = world.images()[-1]
-    first, *_, last = (mention_from(plain).id for plain in row.mentions)
+    first, *_, last = (mention_from(mention).id for mention in row.mentions)
     for _ in range(3):
-        made = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
-        rulings.withdraw_ruling(campaign=world.campaign, ruling=made.ruling.pk)
+        created = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
+        rulings.withdraw_ruling(campaign=world.campaign, ruling=created.ruling.pk)
     assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
 
 
@@ -172,9 +172,9 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     while figures.complete_images(world.campaign) < 2:
         for worker in range(4):
             for kind in q.QUESTIONS:
-                found = world.take(worker, kind)
-                if isinstance(found, Lease):
-                    world.submit(worker, found, seconds=0.0, then=False)
+                result = world.take(worker, kind)
+                if isinstance(result, Lease):
+                    world.submit(worker, result, seconds=0.0, then=False)
     world.held(0, q.BOX_DRAWING) if figures.open_tasks_by_kind(world.campaign)[
         q.BOX_DRAWING
     ].wanting else None
@@ -202,7 +202,7 @@ def test_agreement_is_that_of_the_first_two_people():
     agreement = figures.agreement(world.campaign)[q.COREF_LINK]
     assert agreement.equal is not None and agreement.overlap is None
     assert (agreement.pairs, agreement.waiting, agreement.equal.value) == (4, 0, 0.75)
-    shares = [(one.answer, one.share.value) for one in agreement.answers]
+    shares = [(item.answer, item.share.value) for item in agreement.answers]
     assert shares == [("yes", 0.875), ("no", 0.125)]
 
 
@@ -233,11 +233,11 @@ def test_drawings_agree_by_the_overlap_of_their_boxes():
 
 def test_the_worker_table_says_what_a_plain_count_says():
     world = World(some_images(5), settings=PAID)
-    for turn in range(8):
+    for index in range(8):
         for kind in (q.COREF_LINK, q.BOX_DRAWING, q.BOX_REQUIREMENT):
-            found = world.take(turn % 4, kind)
-            if isinstance(found, Lease):
-                world.submit(turn % 4, found, seconds=0.0, then=False)
+            result = world.take(index % 4, kind)
+            if isinstance(result, Lease):
+                world.submit(index % 4, result, seconds=0.0, then=False)
     for n, line in enumerate(Assignment.objects.order_by("pk")):
         Assignment.objects.filter(pk=line.pk).update(seconds=float((n + 1) ** 2))
     rows = figures.workers(world.campaign)
@@ -256,9 +256,9 @@ def test_the_worker_table_says_what_a_plain_count_says():
 def test_accuracy_is_over_the_newest_known_answers():
     world = World()
     world.take(0)
-    standing = world.campaign.standings.get()
-    standing.known, standing.right, standing.last = 30, 20, "10110"
-    standing.save()
+    trust_state = world.campaign.standings.get()
+    trust_state.known, trust_state.right, trust_state.last = 30, 20, "10110"
+    trust_state.save()
     (kind,) = figures.workers(world.campaign)[0].kinds
     assert (kind.known, kind.right, kind.accuracy) == (30, 20, 0.6)
 
@@ -328,23 +328,23 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
     at = clock.at
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
-    def plain() -> Counter[tuple[int, str, str]]:
+    def plain_value() -> Counter[tuple[int, str, str]]:
         done = Assignment.objects.filter(state=Assignment.SUBMITTED)
         return Counter(done.values_list("worker", "kind", "role"))
 
-    for turn in range(8):
-        worker, kind = turn % 3, (q.COREF_LINK, q.BOX_DRAWING)[turn % 2]
+    for index in range(8):
+        worker, kind = index % 3, (q.COREF_LINK, q.BOX_DRAWING)[index % 2]
         world.submit(worker, world.held(worker, kind), seconds=0.0, then=False)
         clock.turn(minutes=4)
         if in_the_database:
             cache.clear()
-            if turn % 2:
+            if index % 2:
                 summing.keep_sums(world.campaign)
         lines = figures.earned(world.campaign)
-        assert {(line.worker, line.kind, line.role): line.answers for line in lines} == plain()
+        assert {(line.worker, line.kind, line.role): line.answers for line in lines} == plain_value()
         assert all(line.pay == 10_000 * line.answers for line in lines)
         hours = answer_hours(world.campaign)
-        assert sum(hour.answers for hour in hours.values()) == plain().total()
+        assert sum(hour.answers for hour in hours.values()) == plain_value().total()
         assert sum(hour.pay for hour in hours.values()) == sum(line.pay for line in lines)
     assert clock.at - at > 3 * ledger.UNSETTLED
     assert CampaignSums.objects.count() == (2 if in_the_database else 0)
@@ -411,7 +411,7 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
     world = World(some_images(6), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
-    def kept() -> int:
+    def stored() -> int:
         if in_the_database:
             summing.keep_sums(world.campaign)
             cache.clear()
@@ -422,10 +422,10 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(hours=2)  # too fast
     world.submit(1, world.held(1), seconds=0.0, then=False)
-    assert kept() == 2
+    assert stored() == 2
     clock.turn(hours=-2)
     world.submit(2, world.held(2), seconds=0.0, then=False)
-    assert kept() == 3
+    assert stored() == 3
 
 
 def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkeypatch, clock):

@@ -101,8 +101,8 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     layer_rows.refresh_layer_rows(world.campaign)
     address = "/campaigns/open-still/jobs/"
     # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
-    refused = press(ada, address, "Export", format="jsonl")
-    assert "unfinished" in words(refused) and not Job.objects.exists()
+    response = press(ada, address, "Export", format="jsonl")
+    assert "unfinished" in words(response) and not Job.objects.exists()
     press(ada, address, "Export", format="jsonl", unfinished="include")
     name = Layer.objects.filter(name="open-still")
     name.update(name="gone")
@@ -114,7 +114,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("requested", "why"),
     [
         ({"format": "jsonl", "pictures": "on"}, "has no pictures"),
         ({"format": "csv"}, "has no caption, and csv cannot store that"),
@@ -122,22 +122,22 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     ],
     ids=str,
 )
-def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, asked, why):
+def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, requested, why):
     first, second = world.corpus.images.order_by("position")
-    if asked["format"] == "csv":
+    if requested["format"] == "csv":
         first.captions.all().delete()
-    elif asked["format"] == "entities":
+    elif requested["format"] == "entities":
         Image.objects.filter(pk=second.pk).update(split="dev")
-    page = press(ada, JOBS, "Export", **asked)
+    page = press(ada, JOBS, "Export", **requested)
     assert why in words(page) and not Job.objects.exists()
 
 
 def test_jobs_and_what_an_export_lacks_are_told_in_the_language_of_the_page(world, ada):
     jobs.enqueue(kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign)
     OpenImage.objects.update(complete=False)
-    asked = {"campaign": "quay", "format": "jsonl"}
+    requested = {"campaign": "quay", "format": "jsonl"}
     german = {"Accept-Language": "de"}
-    page = ada.post(reverse("operation", args=["export_campaign"]), asked, headers=german)
+    page = ada.post(reverse("operation", args=["export_campaign"]), requested, headers=german)
     assert "Ebene „quay“ ist unfertig" in words(page)
     assert "Ebene einer Kampagne aktualisieren" in words(ada.get(JOBS, headers=german))
 
@@ -219,8 +219,8 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []}, open_to_all=False)
     plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
     settings = as_toml(settings_of(world.campaign.settings))
-    sent = {**plan, "campaign_settings": settings, "unpaid": "on"}
-    page = ada.post(reverse("operation", args=["open_campaign"]), sent)
+    payload = {**plan, "campaign_settings": settings, "unpaid": "on"}
+    page = ada.post(reverse("operation", args=["open_campaign"]), payload)
     assert page.status_code == 409 and "is a pilot: continue with all its images" in words(page)
     body = {**plan, "campaign_settings": world.campaign.settings, "unpaid": True}
     answer = ada.post("/api/v1/campaigns", body, content_type="application/json")
@@ -249,8 +249,8 @@ def test_a_text_is_published_as_a_new_version_by_page(world, ada):
 
 
 def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
-    wrong = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
-    assert wrong.status_code == 409 and "are empty" in words(wrong)
+    response = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
+    assert response.status_code == 409 and "are empty" in words(response)
     page = press(ada, reverse("texts", args=["quay"]), "Publish as a new version", text="")
     assert said(page) == ["Published: workers now read version 1."]
     assert "0 workers agreed to the newest one" in words(page)

@@ -27,8 +27,8 @@ class Caller:
     """A program that calls under a token."""
 
     def __init__(self, account: Account, *, writes: bool = True, **limit: Any) -> None:
-        made = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
-        self.token, self.secret = made
+        api_token = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
+        self.token, self.secret = api_token
         self.client = Client(headers={"Authorization": f"Bearer {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str, **query: Any) -> Any:
@@ -41,18 +41,18 @@ class Caller:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.send("POST", path, body, **headers)
 
-    def perform(self, one: Served, call: ValidCall, **headers: str) -> Any:
+    def perform(self, item: Served, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
-        address = reverse(f"v1_{one.about.route}", kwargs=call.place)
-        if call.query and not one.about.reads:
+        address = reverse(f"v1_{item.about.route}", kwargs=call.place)
+        if call.query and not item.about.reads:
             address = f"{address}?{urlencode(call.query)}"
-        if one.about.reads:
+        if item.about.reads:
             return self.client.get(address, call.query, headers=headers)
         if call.files:
             files = {name: SimpleUploadedFile(called, held) for name, (called, held) in call.files.items()}
             return self.client.post(address, {**(call.body or {}), **files}, headers=headers)
         body = "" if call.body is None else json.dumps(call.body)
-        return self.client.generic(one.about.method, address, body, "application/json", headers=headers)
+        return self.client.generic(item.about.method, address, body, "application/json", headers=headers)
 
 
 @pytest.fixture
@@ -81,9 +81,10 @@ def admin(everything: None) -> Caller:
 def names_for_admins() -> set[str]:
     """The operations that only admins of the whole server may call."""
     return {
-        one.name
-        for one in served()
-        if one.about.declared.permission.server and one.about.declared.permission.roles == (ADMIN,)
+        served_operation.name
+        for served_operation in served()
+        if served_operation.about.declared.permission.server
+        and served_operation.about.declared.permission.roles == (ADMIN,)
     }
 
 
@@ -93,4 +94,4 @@ def researcher(everything: None) -> Caller:
 
 
 def operation(name: str) -> Served:
-    return next(one for one in served() if one.name == name)
+    return next(served_operation for served_operation in served() if served_operation.name == name)

@@ -39,7 +39,11 @@ def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) ->
 
 def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: Caller) -> None:
     """Dearer than a test may be: one world, and some calls of each operation in it."""
-    document, handlers, taken = openapi(), {one.name: one for one in served()}, []
+    document, handlers, taken = (
+        openapi(),
+        {served_operation.name: served_operation for served_operation in served()},
+        [],
+    )
     worker = Program(Account.objects.get(username="annotator"))
     for path, _method, operation in operations(document):
         name = operation["operationId"]
@@ -56,12 +60,14 @@ def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: 
                 if name in handlers:
                     caller = admin if name in names_for_admins() else researcher
                     answer = caller.perform(handlers[name], replace(call, body=body, files={}))
-                    status, said = answer.status_code, answer.content
+                    status, message = answer.status_code, answer.content
                 else:
-                    status, told = worker.post(path.format(**call.place), body)
-                    said = json.dumps(told).encode()
-                named = status == 400 and {one["field"] for one in json.loads(said)["errors"]}
+                    status, response_body = worker.post(path.format(**call.place), body)
+                    message = json.dumps(response_body).encode()
+                named = status == 400 and {
+                    served_operation["field"] for served_operation in json.loads(message)["errors"]
+                }
                 if not named or field not in named:
-                    taken.append((name, field, body.get(field), status, said[:200]))
+                    taken.append((name, field, body.get(field), status, message[:200]))
             transaction.set_rollback(True)
     assert taken == []

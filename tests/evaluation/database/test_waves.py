@@ -136,8 +136,8 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
-    def not_stable(found: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
-        chosen = choose(found, whole, candidates, asked_pairs=asked_pairs, **about)
+    def not_stable(result: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
+        chosen = choose(result, whole, candidates, asked_pairs=asked_pairs, **about)
         return replace(chosen, pairs=np.setdiff1d(candidates, asked_pairs)[:3], stable=False)
 
     with monkeypatch.context() as patched:
@@ -175,10 +175,10 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     assert Judgment.objects.count() > before and batch_state("first").complete
     # Withdrawn answers of the first wave open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
-    given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
+    count = Judgment.objects.filter(worker=worker, image__isnull=False).count()
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    assert batch_state("first").answers_to_come == given
-    with pytest.raises(BatchRefused, match=f"{given} answers"):
+    assert batch_state("first").answers_to_come == count
+    with pytest.raises(BatchRefused, match=f"{count} answers"):
         ask_next_round("first")
 
 
@@ -209,10 +209,10 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     batch = opened(pooled_runs)
     assert do("ask_next_waves") and not Job.objects.exists()
     answer(batch, 1)
-    standing = Standing.objects.filter(items__gt=0).order_by("id")[0]
-    Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
+    trust_state = Standing.objects.filter(items__gt=0).order_by("id")[0]
+    Standing.objects.filter(pk=trust_state.pk).update(known=10, right=6)
     assert do("ask_next_waves") and not Job.objects.exists(), "its judge is to be discarded first"
-    Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
+    Standing.objects.filter(pk=trust_state.pk).update(known=10, right=7)
     pause_campaign(campaign=batch.campaign, reason="noon")
     assert do("ask_next_waves") and not Job.objects.exists()
     resume_campaign(campaign=batch.campaign)

@@ -13,8 +13,8 @@ from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY, GRADES
 
 
 def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
-    dice = Dice(worker.seed, worker.name, CAPTION_FLUENCY, image, content["caption"])
-    return Answer(GRADES[0] if worker.errs(CAPTION_FLUENCY, dice) else GRADES[-1])
+    rng = Dice(worker.seed, worker.name, CAPTION_FLUENCY, image, content["caption"])
+    return Answer(GRADES[0] if worker.errs(CAPTION_FLUENCY, rng) else GRADES[-1])
 
 
 SIMULATED.register(
