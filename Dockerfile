@@ -22,7 +22,7 @@ ARG PIP_EXTRA_INDEX_URL=""
 RUN pip install --no-cache-dir -r requirements.txt -c constraints.txt
 COPY . .
 # Static files get their names here; the secret lives no longer than this line.
-RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64)" ALLOWED_HOSTS=build python manage.py collectstatic --no-input
+RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64)" SITE_URL=https://build python manage.py collectstatic --no-input
 
 USER phrasebox
 VOLUME /data

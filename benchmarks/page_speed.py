@@ -32,9 +32,8 @@ from tests.services import free_port
 NAME, USER, PASSWORD = "pages", "ann", "known to this benchmark alone"
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
-    "HTTPS": "0",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
-    "ALLOWED_HOSTS": "127.0.0.1",
+    "SITE_URL": "http://127.0.0.1",
 }
 SETTINGS = "[trust]\nqualification = false\ncontrol_share = 0.0\n"
 

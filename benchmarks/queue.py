@@ -44,9 +44,8 @@ TICK = os.sysconf("SC_CLK_TCK")
 PROCESSES = {"postgresql": 3, "sqlite": 2}
 ENVIRONMENT = {
     "PHRASEBOX_ENV": "production",
-    "HTTPS": "0",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
-    "ALLOWED_HOSTS": "127.0.0.1",
+    "SITE_URL": "http://127.0.0.1",
 }
 #: Where no Redis is: the server then leaves the jobs to a worker, which nobody starts.
 NO_JOBS = {"REDIS_URL": "redis://127.0.0.1:1/0"}

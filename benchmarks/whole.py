@@ -90,7 +90,7 @@ def through(world: World, captions: Path, url: str, options: argparse.Namespace)
     answered = sum(visits["answered"].values())
     rows += [
         ["answers", f"{answered}, {answered / done['seconds']:.0f}/s"],
-        ["late, counted and surplus", f"{visits['late_counted']}, {visits['late_surplus']}"],
+        ["late, counted and extra", f"{visits['late_counted']}, {visits['late_extra']}"],
         ["sent twice, refused, returned", _three(visits, "repeated", "refused_twice", "returned")],
         ["images left unfinished", done["cost"]["unfinished"]],
         ["open tasks, leases left", f"{done['left']['open_tasks']}, {done['left']['leased']}"],

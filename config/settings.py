@@ -50,13 +50,29 @@ DEFAULT_SECRET = "insecure-key-for-development-only"
 SHORTEST_SECRET = 50
 SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
 DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
-ALLOWED_HOSTS = [
-    host.strip()
-    for host in (os.environ.get("ALLOWED_HOSTS") or "127.0.0.1,localhost,[::1]").split(",")
-    if host.strip()
-]
+
+
+def _site_url() -> str:
+    """How every address of this server begins that it writes into e-mails, webhooks and invitations."""
+    value = os.environ.get("SITE_URL", "").strip().rstrip("/") or "http://127.0.0.1:8000"
+    host = urlsplit(value).netloc.rpartition("@")[2]
+    if not host or value not in (f"http://{host}", f"https://{host}"):
+        raise ImproperlyConfigured(
+            f"SITE_URL={value!r} is not the address of a server; use one such as https://example.org"
+        )
+    return value
+
+
+#: In development, `manage.py serve` puts here where it listens.
+SITE_URL = _site_url()
 #: Whether browsers reach us by TLS. A proxy ends it and says so in X-Forwarded-Proto.
-HTTPS = _one_of("HTTPS", ("1", "0") if PRODUCTION else ("0", "1")) == "1"
+HTTPS = SITE_URL.startswith("https://")
+#: The host of SITE_URL and others; requests that name none of them are refused.
+ALLOWED_HOSTS = [
+    re.sub(r":\d+$", "", urlsplit(SITE_URL).netloc),
+    *filter(None, map(str.strip, os.environ.get("ALLOWED_HOSTS", "").split(","))),
+    *(() if PRODUCTION else ("127.0.0.1", "localhost", "[::1]")),
+]
 #: Whether webhooks may lead to this machine: for trials alone.
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
@@ -72,9 +88,9 @@ def _refusals() -> list[str]:
         found.append("DEBUG=1 shows internals to visitors; unset it")
     if WEBHOOKS_TO_LOOPBACK:
         found.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
-    if not os.environ.get("ALLOWED_HOSTS"):
-        found.append("ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas")
-    elif "*" in ALLOWED_HOSTS:
+    if not os.environ.get("SITE_URL"):
+        found.append("SITE_URL is not set; name the address that browsers use, as in https://example.org")
+    if "*" in ALLOWED_HOSTS:
         found.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
     return found
 

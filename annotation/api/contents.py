@@ -86,8 +86,8 @@ def offer(each: AvailableTask) -> WorkerOffer:
         "campaign": each.campaign.name,
         "kind": each.kind,
         "title": str(TASK_TYPES.get(each.kind).title),
-        "standing": each.reads,
-        "items": each.standing.items,
+        "trust": each.reads,
+        "items": each.trust.items,
         "test": {"asked": each.test.asked, "answered": each.test.answered} if each.test else None,
         "in_hand": each.in_hand,
         "pay": {

@@ -3,7 +3,6 @@
 import json
 import re
 from functools import lru_cache
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -14,8 +13,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
-from annotation.api.problems import Problem
-from annotation.api.rest.operations import declared_schemas, served
+from annotation.api.problems import missing
+from annotation.api.rest.endpoints import endpoints
+from annotation.api.rest.openapi import declared_schemas
 from annotation.api.worker_calls import paths_of_workers, schemas_of_workers
 from annotation.common.operations.fields import NAME_PATTERN
 
@@ -38,7 +38,7 @@ def api_pages(request: HttpRequest) -> HttpResponse:
 @login_not_required
 def no_such_call(request: HttpRequest) -> HttpResponse:
     """What any other address of the API is told."""
-    return Problem(HTTPStatus.NOT_FOUND, "unknown", _("The API has no such address.")).response()
+    return missing(_("The API has no such address.")).response()
 
 
 def complete_document(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
     calls of workers, which are answered by views of their own, for their speed."""
     found = result
     names = {
-        "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", one.about.path): re.findall(
-            r"<slug:(\w+)>", one.about.path
+        "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", one.rest.path): re.findall(
+            r"<slug:(\w+)>", one.rest.path
         )
-        for one in served()
+        for one in endpoints()
     }
     for address, methods in found["paths"].items():
         for operation in methods.values():

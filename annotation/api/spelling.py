@@ -1,11 +1,8 @@
 """Which words look misspelt: asked by the page on which captions are written, before one is sent."""
 
-from http import HTTPStatus
-
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 
-from annotation.api.problems import Problem
+from annotation.api.problems import too_often
 from annotation.api.requests import worker_call
 from annotation.api.worker_shapes import TextAsked, UnknownWords
 from annotation.models import Campaign
@@ -30,9 +27,7 @@ def look_up_words(request: HttpRequest, worker: int, asked: TextAsked) -> Unknow
     A campaign that this worker may not work on counts as none: nobody asks here what its captions say.
     """
     if seconds := attempt(Try(LOOKS, str(worker))):
-        detail = _("Too many requests. Try again in %(seconds)d s.") % {"seconds": seconds}
-        headers = {"Retry-After": str(seconds)}
-        raise Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers=headers)
+        raise too_often(seconds)
     begun = campaigns_to_work_on(worker).exclude(state=Campaign.DRAFT)
     corpus = begun.filter(name=asked.campaign).values_list("corpus", flat=True).first()
     found = spelling.misspelt_words(asked.text, corpus=corpus)

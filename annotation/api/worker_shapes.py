@@ -89,7 +89,7 @@ class WorkerOffer(TypedDict):
     campaign: str
     kind: str
     title: str
-    standing: str
+    trust: str
     items: int
     test: WorkerTest | None
     in_hand: int

@@ -28,7 +28,7 @@ from annotation.models import (
     Machine,
     MachineProposals,
     OpenImage,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding
@@ -79,7 +79,7 @@ _IMAGES_TOGETHER = 200
 
 
 def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
-    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its standings.
+    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its trust states.
 
     Raises CampaignError for a campaign in which no machine has anything to do, and Invalid for a name that is
     taken.
@@ -171,13 +171,11 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
             of_file = proposals.filter(version=row.version).values("image")
             proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
         proposals.filter(version__lt=row.version).delete()
-        for standing in Standing.objects.filter(
+        for trust in TrustState.objects.filter(
             campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
         ):
             # Its verdicts were on what it knew before. A researcher's word stays.
-            discarding.reinstate_worker(
-                campaign=machine.campaign, worker=machine.worker_id, kind=standing.kind
-            )
+            discarding.reinstate_worker(campaign=machine.campaign, worker=machine.worker_id, kind=trust.kind)
     machine.refresh_from_db()
     return machine.version
 

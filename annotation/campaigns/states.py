@@ -23,7 +23,7 @@ from annotation.campaigns import portions
 from annotation.campaigns.changing import change_some_settings
 from annotation.common import database
 from annotation.common.operations import Help, OperationContext
-from annotation.models import Account, Assignment, Campaign, Identity, Standing, Worker
+from annotation.models import Account, Assignment, Campaign, Identity, TrustState, Worker
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import CAMPAIGN_FINISHED
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -292,7 +292,7 @@ def _short(reason: str) -> str:
 
 def _has_people(campaign: Campaign) -> bool:
     """Whether anybody answered who is neither simulated nor a machine, or was paid."""
-    theirs = Standing.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
+    theirs = TrustState.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
         worker__identity__provider=Identity.SIMULATED
     )
     answered = Assignment.objects.filter(

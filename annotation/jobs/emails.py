@@ -10,14 +10,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils import translation
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.encoding import force_bytes
@@ -28,6 +26,7 @@ from pydantic import Field
 
 from annotation import audit, jobs
 from annotation.common import database
+from annotation.common.addresses import full_address, site_host
 from annotation.common.operations import Help, OperationContext
 from annotation.models import (
     Account,
@@ -62,22 +61,17 @@ class NotSent(RuntimeError):
     """The mail server took no e-mail; one line that names no address."""
 
 
-def request_email(*, address: str, domain: str, secure: bool, language: str) -> None:
-    """Have an e-mail sent to `address` by a job, if an account has it; the same work whether one has or not.
-
-    `domain` is what its link leads to, by TLS where `secure`; `language` is that of the e-mail.
-    """
-    arguments = {"digest": digest(address), "domain": domain, "secure": secure, "language": language}
-    jobs.enqueue(kind=EMAIL_JOB_KIND, arguments=arguments)
+def request_email(*, address: str, language: str) -> None:
+    """Have a job send an e-mail to `address`, if an account has it; the work is the same if none has."""
+    jobs.enqueue(kind=EMAIL_JOB_KIND, arguments={"digest": digest(address), "language": language})
 
 
-def send_emails(*, digest: str, domain: str, secure: bool, language: str) -> int:
+def send_emails(*, digest: str, language: str) -> int:
     """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
     found = list(_having(digest))
     for account in found:
         about = {
-            "domain": domain,
-            "protocol": "https" if secure else "http",
+            "domain": site_host(),
             "user": account,
             "uid": urlsafe_base64_encode(force_bytes(account.pk)),
             "token": default_token_generator.make_token(account),
@@ -103,7 +97,7 @@ def send_password_link(request: SendPasswordLinkRequest, context: OperationConte
         raise AccountRefused(_("This account has no e-mail address: make a link and hand it over yourself."))
     with database.writing():
         audit.record(actor=context.actor, act="send_password_link", account=request.account)
-    request_email(address=account.email, **_from(context.site))
+    request_email(address=account.email, language=_language())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,31 +116,22 @@ def invite_by_mail(request: inviting.InviteStaffRequest, context: OperationConte
         email=request.email, role=request.role, corpus=corpus, campaign=campaign, actor=context.actor
     )
     if settings.SENDS_MAIL:
-        jobs.enqueue(kind=INVITATION, arguments={"invitation": row.pk, **_from(context.site)})
-    link = context.site + reverse("staff_invite", args=[inviting.staff_invitation_token(row)])
+        jobs.enqueue(kind=INVITATION, arguments={"invitation": row.pk, "language": _language()})
+    link = full_address("staff_invite", [inviting.staff_invitation_token(row)])
     return InvitedStaff(invitation=row.pk, link=link, mailed=settings.SENDS_MAIL)
 
 
-def _from(site: str) -> dict[str, Any]:
-    """Whence an e-mail comes, and its language, as jobs have it."""
-    scheme, _colon, domain = site.partition("://")
-    return {
-        "domain": domain,
-        "secure": scheme == "https",
-        "language": get_language() or settings.LANGUAGE_CODE,
-    }
+def _language() -> str:
+    """The language of an e-mail that the reader of this page asks for."""
+    return get_language() or settings.LANGUAGE_CODE
 
 
-def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
+def send_invitation(*, invitation: int, language: str) -> bool:
     """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
     found = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
     if found is None or inviting.staff_invitation_over(found):
         return False
-    about = {
-        "domain": domain,
-        "protocol": "https" if secure else "http",
-        "token": inviting.staff_invitation_token(found),
-    }
+    about = {"domain": site_host(), "token": inviting.staff_invitation_token(found)}
     _send("staff_invite", found.email, language, about)
     return True
 
@@ -171,43 +156,32 @@ class MessagedWorkers:
 def message_workers(request: MessageWorkersRequest, context: OperationContext) -> MessagedWorkers:
     """Send workers a message. Raises MessageError."""
     campaign = request.row()
-    workers, site = list(chosen_workers(request, campaign).values()), urlsplit(context.site)
+    workers = list(chosen_workers(request, campaign).values())
     # All or none: a message that is stored is never left without its e-mail.
     with database.writing():
         sent = messages.send_messages(
             campaign=campaign, workers=workers, text=request.text, actor=context.actor
         )
-        mailed = ask_for_messages(
-            messages=sent,
-            domain=site.netloc,
-            secure=site.scheme == "https",
-            language=translation.get_language() or settings.LANGUAGE_CODE,
-        )
+        mailed = ask_for_messages(messages=sent, language=_language())
     return MessagedWorkers(sent=len(sent), mailed=mailed)
 
 
-def ask_for_messages(*, messages: Sequence[WorkerMessage], domain: str, secure: bool, language: str) -> int:
+def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int:
     """Have messages sent by a job to those workers who keep an address for them; to how many."""
     if not settings.SENDS_MAIL:
         return 0
     wanted = [each.pk for each in _mailable([message.pk for message in messages])]
     if wanted:
-        arguments = {"messages": wanted, "domain": domain, "secure": secure, "language": language}
-        jobs.enqueue(kind=MESSAGES, arguments=arguments)
+        jobs.enqueue(kind=MESSAGES, arguments={"messages": wanted, "language": language})
     return len(wanted)
 
 
-def mail_messages(*, messages: Sequence[int], domain: str, secure: bool, language: str) -> int:
+def mail_messages(*, messages: Sequence[int], language: str) -> int:
     """Send these messages, each once, to workers who still keep an address for them; how many that were.
     Raises NotSent, and may be called again."""
     sent = 0
     for message in _mailable(messages):
-        about = {
-            "domain": domain,
-            "protocol": "https" if secure else "http",
-            "text": message.text,
-            "campaign": message.campaign.name,
-        }
+        about = {"text": message.text, "campaign": message.campaign.name}
         identity = message.worker.identity
         assert identity.account is not None
         _send("message", identity.account.email, language, about)
@@ -262,7 +236,6 @@ def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -
     about = {
         "campaign": campaign.name if campaign is not None else "",
         "texts": [texts.get((each.code, each.kind), each.text) for each in raised],
-        "origin": row.origin,
     }
     _send("alarms", row.account.email, row.language, about)
     return True
@@ -305,7 +278,8 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
     """Send the e-mail that two templates make, its subject and its text. Raises NotSent."""
     with translation.override(language):
         subject, text = (
-            render_to_string(f"annotation/entry/{name}_{part}.txt", about) for part in ("subject", "mail")
+            render_to_string(f"annotation/entry/{name}_{part}.txt", {**about, "site": settings.SITE_URL})
+            for part in ("subject", "mail")
         )
     try:
         send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])

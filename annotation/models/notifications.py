@@ -106,7 +106,7 @@ class RaisedAlarm(models.Model):
 class AlarmSubscription(models.Model):
     """Somebody who gets alarms by e-mail: of a campaign, of a corpus's campaigns, or of the whole server.
 
-    `origin` is the address of this server as they reached it, for links; `language` that of the e-mail.
+    `language` is that of the e-mail.
     """
 
     account = models.ForeignKey(
@@ -115,7 +115,6 @@ class AlarmSubscription(models.Model):
     corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     language = models.CharField(max_length=10)
-    origin = models.CharField(max_length=300)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

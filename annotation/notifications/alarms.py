@@ -155,7 +155,7 @@ def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscript
             account_id=account.pk,
             corpus=about.corpus,
             campaign=about.campaign,
-            defaults={"language": get_language() or "en", "origin": context.site},
+            defaults={"language": get_language() or "en"},
         )
         if made:
             _note(row, account, "subscribe_to_alarms")

@@ -65,8 +65,6 @@ class PasswordReset(views.PasswordResetView):
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
         emails.request_email(
             address=form.cleaned_data["email"],
-            domain=self.request.get_host(),
-            secure=self.request.is_secure(),
             language=get_language() or settings.LANGUAGE_CODE,
         )
         return redirect("reset_sent")

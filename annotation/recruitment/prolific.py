@@ -23,6 +23,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.common import database, plain_json
+from annotation.common.addresses import site_host
 from annotation.recruitment import arrival
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
@@ -81,7 +82,7 @@ def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool
     if not token:
         return None, False
     try:
-        link = prolific_api.read_link(token, host=request.get_host())
+        link = prolific_api.read_link(token, host=site_host())
         if (link.participant, link.study, link.submission) == ids:
             return link, False
         _log.warning("a signed link came with other ids in its address")

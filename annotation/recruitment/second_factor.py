@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.common.addresses import site_host
 from annotation.web.common import limits
 from annotation.web.common.access import for_setting_up
 from annotation.web.common.confirm import confirmed
@@ -83,7 +84,7 @@ def second_factor_remove(request: HttpRequest) -> HttpResponse:
 
 
 def _about(request: HttpRequest, secret: str) -> dict[str, Any]:
-    address = second_factor.address_for_app(account_of(request), secret, server=request.get_host())
+    address = second_factor.address_for_app(account_of(request), secret, server=site_host())
     drawn = segno.make(address, error="m", micro=False)
     return {
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),

@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db.models import F
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import Field
@@ -22,6 +21,7 @@ from pydantic import Field
 from annotation import instructions
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.addresses import full_address
 from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
 from annotation.models import Account, Campaign, Invitation
 from annotation.selectors.stored_kinds import CampaignRequest
@@ -124,7 +124,7 @@ def _link(row: Invitation, context: OperationContext) -> InvitationLink:
         number=row.pk,
         campaign=row.campaign.name,
         label=row.label,
-        address=context.site + reverse("invite", args=[invitation_token(row)]),
+        address=full_address("invite", [invitation_token(row)]),
         uses=row.uses,
         used=row.used,
         expires_at=row.expires_at,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from annotation.common.operations import ResultTable
 from annotation.common.plain_text import plain_table
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Table
@@ -104,6 +105,12 @@ def _agreement_table(agreement: Agreement) -> Table:
         ],
         basis=basis,
     )
+
+
+def agreement_page_table(found: Agreement) -> ResultTable:
+    """The same table for a page."""
+    table = _agreement_table(found)
+    return ResultTable(table.head, [table.rounded(row) for row in table.rows], table.remarks)
 
 
 def _as(layout: str) -> Callable[[Agreement], str]:

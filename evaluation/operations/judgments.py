@@ -75,4 +75,5 @@ register(
         example={"judgments": "harbour:grades", "resamples": 100},
     ),
     command=CommandLine(positional=("file",), text=texts.agreement_text, layouts=texts.AGREEMENT_LAYOUTS),
+    page=FormPage(table=texts.agreement_page_table),
 )

@@ -25,7 +25,7 @@ _OF_BOTH = ("name", "corpus", "split", "images", "fold_seed")
 _FORMS = {
     "protocol": ("protocol", "caption", *_OF_BOTH),
     "judgments": (
-        *("judgments", "rule", "relevant_from", "summary", "gains", "scale", "queries", "originals"),
+        *("judgments", "rule", "relevant_from", "summary", "gains", "queries", "originals"),
         *_OF_BOTH,
     ),
 }

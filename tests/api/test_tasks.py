@@ -336,7 +336,7 @@ def test_the_list_tells_what_there_is_and_why_not(work: World, ann: Program):
     by_kind = {task["kind"]: task for task in body["tasks"]}
     assert status == 200 and list(by_kind) == list(q.QUESTIONS)
     link = by_kind["coref_link"]
-    assert (link["nothing"], link["today"]["answers"], link["standing"]) == (None, 1, "unchecked")
+    assert (link["nothing"], link["today"]["answers"], link["trust"]) == (None, 1, "unchecked")
     assert by_kind["box_quality"]["nothing"] == "none_open"
 
 

@@ -405,6 +405,7 @@ def test_what_is_kept_is_sent_from_the_list_of_tasks_too(unhurried: Page):
     expect(page.locator("[data-tell]")).to_be_empty()
 
 
+@pytest.mark.slow  # by default the network is lost, beside this, and a server starts in `house/test_serve`
 def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     work: World, tmp_path: Path, open_page: Open
 ):

@@ -1,7 +1,7 @@
 """The README followed to the letter: what it says to type, to choose, to press.
 
-The slow run does so on a clean checkout, in the demonstration that `make demo` makes there. By default the
-demonstration is the same command's, of fewer images, and the tests' own server shows it.
+The slow run does so on a clean checkout, in the demonstration that `make demo` makes there, and in a smaller
+one that the tests' own server shows. By default the names to choose are looked for in the product.
 """
 
 from __future__ import annotations
@@ -207,6 +207,16 @@ def test_a_newcomer_finishes_a_chain_and_compares_systems_by_the_readme_alone(
     page.context.close()
 
 
+def test_what_the_readme_says_to_choose_is_called_so_in_the_product() -> None:
+    parts = [steps(f"As {who}") for who in ("a manager", "an annotator", "a researcher")]
+    names = {name for step in ([section("First clicks")], *parts) for text in step for name in chosen(text)}
+    folders = ("templates", "annotation", "evaluation", "config")
+    files = [file for folder in folders for file in (REPOSITORY / folder).rglob("*.*")]
+    words = "\n".join(file.read_text() for file in files if file.suffix in (".html", ".py"))
+    assert len(names) > 10 and {name for name in names if name not in words} == set()
+
+
+@pytest.mark.slow  # by default its names are looked for; `tests/demonstration` makes what they lead to
 def test_what_the_readme_says_to_choose_and_to_press_leads_through_a_small_demonstration(
     small: Demonstration, open_page: Open
 ) -> None:

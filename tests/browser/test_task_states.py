@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotation import instructions
-from annotation.models import Assignment, Campaign, Control, Flag, Judgment, Standing, Worker
+from annotation.models import Assignment, Campaign, Control, Flag, Judgment, TrustState, Worker
 from annotation.protocol import questions as q
 from annotation.quality import controls
 from annotation.quality.controls import ControlItem
@@ -118,7 +118,7 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     work.take(1, q.BOX_QUALITY)
     work.submit(0, work.held(0, q.BOX_DRAWING), then=False)
-    mine = Standing.objects.filter(worker=ann)
+    mine = TrustState.objects.filter(worker=ann)
     mine.filter(kind=q.COREF_LINK).update(state="suspended", known=12, right=2, last="0" * 10 + "11")
     mine.filter(kind=q.CHAIN_VERIFICATION).update(blocked=True, reason="please write to us")
     page = open_page()

@@ -24,9 +24,8 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.standin import stand_in
 from annotation.simulation_driver import mix_of, simulate_campaign
 from tests.simulation.build import photograph
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)

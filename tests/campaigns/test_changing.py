@@ -25,8 +25,8 @@ from annotation.models import (
     Layer,
     OpenImage,
     SettingsVersion,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import control_items, trust_replay
@@ -237,7 +237,7 @@ def _minutes(until: Any) -> int:
 
 def test_answers_count_for_trust_under_the_rules_of_their_leases():
     trust = {**TRUSTING["trust"], "verdict_known": 2, "window": 4, "bar": 0.9}
-    trust |= {"probation_known": 30, "probation_items": 30}
+    trust |= {"warm_up_known": 30, "warm_up_items": 30}
     world = scenes(5, settings={"trust": trust}, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     world.campaign.refresh_from_db()
@@ -251,7 +251,7 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
     fail(1)
     change(world.campaign, trust={**trust, "bar": 0.0})
     fail(2)
-    row = Standing.objects.get(kind=q.COREF_LINK)
+    row = TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state != SUSPENDED and trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     change(world.campaign, trust=trust)
     fail(1)

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.campaigns.drafts.paces import kind_paces, student95
-from annotation.models import Account, Assignment, Campaign, Control, Standing, Worker
+from annotation.models import Account, Assignment, Campaign, Control, TrustState, Worker
 from annotation.protocol import questions as q
 from annotation.workers.accounts import granting
 from tests.factories import a_corpus, some_images
@@ -25,7 +25,7 @@ def answered(campaign: Campaign, pseudonym: str, number: int, seconds: float, ro
         image=campaign.corpus.images.all()[0],
         defaults={"content": {}, "known": "yes", "stratum": "yes", "source": "page"},
     )
-    Standing.objects.get_or_create(
+    TrustState.objects.get_or_create(
         campaign=campaign, worker=worker, kind=q.COREF_LINK, defaults={"changed_at": at}
     )
     Assignment.objects.bulk_create(

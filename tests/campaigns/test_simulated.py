@@ -21,11 +21,10 @@ from annotation.workers.payments import PaymentError
 from annotation.workers.pseudonyms import worker_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import press, words
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 PAID = {**TRUSTING, "pay": {"basis": "item"}}
 
@@ -94,7 +93,7 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
 
 
 def test_nobody_is_paid_for_simulated_answers(simulated):
-    worker = Worker.objects.filter(standings__campaign=simulated.campaign)[0]
+    worker = Worker.objects.filter(trust_states__campaign=simulated.campaign)[0]
     for pay in (
         lambda: payments.pay_all_due(campaign=simulated.campaign, reference="march"),
         lambda: payments.pay(worker=worker.pk, campaign=simulated.campaign, amount=1),

@@ -57,6 +57,13 @@ def ask(address: str = "ada@example.org", **headers: Any) -> Any:
     return answer
 
 
+def test_a_request_has_no_say_in_where_links_lead(ada: Account, settings: Any):
+    settings.ALLOWED_HOSTS = ["*"]
+    ask(HTTP_HOST="evil.example", HTTP_X_FORWARDED_HOST="evil.example")
+    (letter,) = mail.outbox
+    assert link(letter) and "evil.example" not in f"{letter.subject} {letter.body}"
+
+
 # A forgotten password
 
 

@@ -27,8 +27,8 @@ from annotation.models import (
     Identity,
     Judgment,
     PlatformReport,
-    Standing,
     Study,
+    TrustState,
     Visit,
     Worker,
 )
@@ -39,11 +39,10 @@ from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, tell, visit
 from tests.factories import some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 INVENTED = "61c0ffee00000000deadbeef"
 NOTHING, WEBHOOK, API, LINKS = "nothing", "webhook", "api", "links"
 #: For what only webhooks show.
@@ -143,16 +142,16 @@ def test_an_invented_submission_changes_and_erases_nothing(ann: tuple[World, Cli
 def test_an_invented_submission_has_nothing_of_the_participants_history(ann: tuple[World, Client], way: str):
     world = ann[0]
     theirs = Worker.objects.get(identity__external_id=ANN)
-    before = list(Standing.objects.filter(worker=theirs).order_by("pk").values())
+    before = list(TrustState.objects.filter(worker=theirs).order_by("pk").values())
     client = attack(way)
     if client is None:
         return
     answers(world, INVENTED)
     worker = visit(INVENTED).identity.worker
     assert worker != theirs and visit(INVENTED).identity.external_id == ""
-    assert list(Standing.objects.filter(worker=theirs).order_by("pk").values()) == before
-    own_standing = Standing.objects.get(worker=worker, kind=q.COREF_LINK)
-    assert own_standing.items == 2 and own_standing.entered_tasks is None
+    assert list(TrustState.objects.filter(worker=theirs).order_by("pk").values()) == before
+    trust_state = TrustState.objects.get(worker=worker, kind=q.COREF_LINK)
+    assert trust_state.items == 2 and trust_state.entered_tasks is None
 
 
 def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str):

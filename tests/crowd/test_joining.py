@@ -19,8 +19,8 @@ from annotation.models import (
     Instructions,
     Judgment,
     Payout,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding, trust_replay
@@ -36,10 +36,9 @@ from tests.factories import some_images
 from tests.queue.test_leases import known_link
 from tests.queue.test_same_question import met
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.trust.test_qualification import examining, take_test
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 KNOWN, PROVISIONAL = 0, 1
 #: Every question is asked of several, so that both often answer the same.
 SEVERAL: dict[str, Any] = {
@@ -49,8 +48,8 @@ SEVERAL: dict[str, Any] = {
         "qualification": False,
         "control_share": 0.0,
         "double_check_share": 0.3,
-        "probation_known": 1,
-        "probation_items": 1000,
+        "warm_up_known": 1,
+        "warm_up_items": 1000,
     },
 }
 
@@ -147,7 +146,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         image.refresh_from_db()
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
-    for trust_state in Standing.objects.filter(campaign=world.campaign):
+    for trust_state in TrustState.objects.filter(campaign=world.campaign):
         assert worker_trust.trust_from_row(trust_state) == trust_replay.replay_row(trust_state)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
@@ -259,7 +258,7 @@ def test_tests_of_both_count():
     for number in (KNOWN, PROVISIONAL):
         take_test(world, right=0, worker=number)
     join(known, provisional)
-    row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
+    row = TrustState.objects.get(worker=known.worker, kind=q.COREF_LINK)
     assert row.attempt == 2 and qualification.count_tests_taken(row) == 2
 
 
@@ -269,8 +268,8 @@ def test_a_test_passed_before_one_was_known_admits():
     take_test(world, right=0, worker=KNOWN)
     take_test(world, right=12, worker=PROVISIONAL)
     join(known, provisional)
-    row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
-    assert row.state == "probation" and row.attempt == 2
+    row = TrustState.objects.get(worker=known.worker, kind=q.COREF_LINK)
+    assert row.state == "warm_up" and row.attempt == 2
 
 
 @pytest.mark.parametrize("number", [KNOWN, PROVISIONAL])
@@ -283,7 +282,7 @@ def test_a_suspension_of_either_is_one_of_the_person(number: int):
         campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots"
     )
     join(known, provisional)
-    row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
+    row = TrustState.objects.get(worker=known.worker, kind=q.COREF_LINK)
     assert row.blocked and row.reason == "bots"
 
 

@@ -9,7 +9,17 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import instructions
-from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Consent,
+    Identity,
+    Study,
+    TrustState,
+    Visit,
+    Worker,
+)
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -232,7 +242,7 @@ def suspend(kinds: Any = q.QUESTIONS) -> None:
         worker_trust.join_campaign(
             worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust
         )
-    Standing.objects.filter(kind__in=kinds).update(state="suspended")
+    TrustState.objects.filter(kind__in=kinds).update(state="suspended")
 
 
 def test_who_is_suspended_goes_back_screened_out(work: World):

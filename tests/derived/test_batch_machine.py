@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from annotation import campaigns
 from annotation.common.operations import OperationContext
-from annotation.models import Control, PageControl, Standing
+from annotation.models import Control, PageControl, TrustState
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
@@ -52,7 +52,7 @@ from tests.transactions import may_write
 pytestmark = pytest.mark.django_db
 
 #: A run is 30 steps; the recount after each is slow.
-STEPS, RUNS = 30, sized(5, 300)
+STEPS, RUNS = 30, sized(2, 300)
 PEOPLE = world.PEOPLE
 #: Who is mostly wrong, by their number.
 CARELESS = 3
@@ -158,7 +158,7 @@ class Managed:
     def restore(self, number: int, step: int) -> None:
         """Whose answers were withdrawn comes first."""
         campaign = self.batch(step).campaign
-        gone = Standing.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
+        gone = TrustState.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
         done = discarding.restore_worker(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
@@ -170,7 +170,7 @@ class Managed:
     def reinstate(self, number: int, step: int) -> None:
         """Whom the rules suspended comes first."""
         campaign = self.batch(step).campaign
-        out = Standing.objects.filter(campaign=campaign, state="suspended").order_by("worker")
+        out = TrustState.objects.filter(campaign=campaign, state="suspended").order_by("worker")
         people = list(out.values_list("worker", flat=True))
         by_rules = bool(people)
         people = people or self.judges
@@ -210,7 +210,7 @@ class Managed:
         if met := list(page_controls.order_by("right", "pk").values_list("control", flat=True)):
             changed = discarding.disown_control_item(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
-            self.met["standings told again"] += bool(changed)
+            self.met["trust states told again"] += bool(changed)
 
     def pay(self, number: int, step: int) -> None:
         paid = payments.pay_all_due(
@@ -599,7 +599,7 @@ def test_runs_meet_all_that_can_happen() -> None:
         "topped up",
         "control items added",
         "disowned",
-        "standings told again",
+        "trust states told again",
         "paid",
     }
     expected |= {"closed", "complete", "lacking", "collected", "collected and behind", "kept for a while"}

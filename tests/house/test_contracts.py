@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+#: By default `make check` has the code as it stands linted.
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core", "scenes")
 Linted = dict[tuple[str, ...], tuple[int, str]]

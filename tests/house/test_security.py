@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
-from config.api_addresses import urlpatterns as operation_urls
-from tests.house.product import PRODUCTION, manage, migrated, serving
+from config.urls import V1_PATTERNS as operation_urls
+from tests.house.product import PRODUCTION, REPOSITORY, manage, migrated, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
@@ -93,3 +93,10 @@ def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(collected: P
         assert {"Secure", "HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
         assert server.get("/healthz", Host="phrasebox.example").status == 200
         assert server.get(sign_in, Host="elsewhere.example", X_Forwarded_Proto="https").status == 400
+
+
+def test_no_code_makes_an_address_of_the_host_that_a_request_names() -> None:
+    """Full addresses begin with SITE_URL (annotation/common/addresses.py)."""
+    for app in ("annotation", "evaluation", "config"):
+        for file in REPOSITORY.glob(f"{app}/**/*.py"):
+            assert "build_absolute_uri" not in file.read_text(encoding="utf-8"), file

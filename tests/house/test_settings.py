@@ -24,8 +24,8 @@ from tests.house.product import PRODUCTION, manage, migrated_database
             "ALLOWED_HOSTS=* accepts any host; name the hosts of this server",
         ),
         (
-            {"ALLOWED_HOSTS": ""},
-            "ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas",
+            {"SITE_URL": ""},
+            "SITE_URL is not set; name the address that browsers use, as in https://example.org",
         ),
     ],
 )
@@ -41,7 +41,7 @@ def test_production_names_everything_left_open_at_once(tmp_path: Path) -> None:
     assert [line.split()[3] for line in done.stderr.splitlines()] == [
         "SECRET_KEY",
         "DEBUG=1",
-        "ALLOWED_HOSTS",
+        "SITE_URL",
     ]
 
 
@@ -65,6 +65,10 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder() -> N
             "PHRASEBOX_ENV='staging' is unknown; use one of: development, production",
         ),
         ({"DEBUG": "yes"}, "DEBUG='yes' is unknown; use one of: 0, 1"),
+        (
+            {"SITE_URL": "example.org/path"},
+            "SITE_URL='example.org/path' is not the address of a server; use one such as https://example.org",
+        ),
         (
             {"DISK_RESERVE": "2 GB"},
             "DISK_RESERVE='2 GB' is not a number; use digits only, as in DISK_RESERVE=100",

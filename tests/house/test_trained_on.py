@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.management import get_commands
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.common.operations import request_fields
 from tests.house.product import command_named
 
@@ -39,13 +39,11 @@ def commands_with_files() -> dict[str, bool]:
 
 def calls_with_files() -> dict[str, bool]:
     """Calls of evaluation that take a file, by their route, and whether it can be declared."""
-    ours = (
-        operation.about for operation in served() if operation.handler.__module__.startswith("evaluation.")
-    )
+    ours = (endpoint for endpoint in endpoints() if endpoint.operation.app == "evaluation")
     return {
-        operation.route: "trained_on" in request_fields(operation.declared.request)
-        for operation in ours
-        if operation.uploads
+        endpoint.route: "trained_on" in request_fields(endpoint.operation.request)
+        for endpoint in ours
+        if endpoint.uploads
     }
 
 

@@ -53,6 +53,8 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     return campaign
 
 
+# By default the same by requests, in `queue/test_machine_turns` and `systems/test_teaching_machines`.
+@pytest.mark.slow
 @pytest.mark.only_on("postgresql")
 def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
     work: World, open_page: Open, installation: Delivery

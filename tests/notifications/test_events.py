@@ -124,7 +124,8 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
     (payload,) = mail.outbox
     assert payload.to == ["ada@example.org"] and campaign.name in payload.subject
     assert (
-        "- something\n- else" in payload.body and f"https://here/campaigns/{campaign.name}/" in payload.body
+        "- something\n- else" in payload.body
+        and f"http://testserver/campaigns/{campaign.name}/" in payload.body
     )
     assert emails.request_alarm_mails(raised) == 1
     RoleGrant.objects.all().delete()

@@ -15,9 +15,7 @@ from django.urls import clear_url_caches, include, path
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation import jobs
-from annotation.api.rest import operations as rest_operations
-from annotation.api.rest.declared import serve_operations
-from annotation.api.rest.operations import operation_patterns
+from annotation.api.rest.endpoints import endpoints, operation_patterns
 from annotation.api.rest.views import operation_view
 from annotation.common.operations import OPERATION_FOLDERS, operation
 from annotation.common.roles import RESEARCHER
@@ -40,13 +38,12 @@ def site(db: None) -> Iterator[None]:
         from config import urls
 
         module: Any = types.ModuleType("urls_with_operation")
-        added = operation_patterns(operation_view, serve_operations())
+        added = operation_patterns(operation_view, [one for one in endpoints() if one.name not in before])
         module.urlpatterns = [path("api/v1/", include(added)), *urls.urlpatterns]
         with override_settings(ROOT_URLCONF=module, OPERATION_PACKAGES=[HERE]):
             clear_url_caches()
             yield
     clear_url_caches()
-    rest_operations._SERVED.pop(NAME)
     JOB_KINDS._entries.pop(NAME, None)
     operation._OPERATIONS._entries = before
 

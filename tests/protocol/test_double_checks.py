@@ -137,7 +137,7 @@ def test_machines_withdrawn_and_surplus_answers_are_neither_first_nor_second() -
     provided = [
         Judgment("1", key, "m", "none", machine=True),
         Judgment("2", key, "ann", "none", void=True),
-        Judgment("3", key, "bob", "none", role=q.SURPLUS),
+        Judgment("3", key, "bob", "none", role=q.EXTRA),
         Judgment("4", key, "cid", flag="offensive"),
     ]
     assert [row.id for row in answers_of_people(provided)[key]] == ["4"]

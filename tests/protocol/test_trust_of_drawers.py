@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.trust import (
-    PROBATION,
     SUSPENDED,
     TRUSTED,
+    WARM_UP,
     BoxJudged,
     Event,
     ItemDone,
@@ -18,19 +18,19 @@ from annotation.protocol.trust import (
     trust_after,
 )
 from annotation.protocol.trust_settings import TrustSettings
-from tests.protocol.standings import ADMITTED, SETTINGS, answered, on_probation
+from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 
 
 def test_drawers_are_judged_by_the_boxes_that_pass_quality_whenever_the_verdicts_come():
     drew = replay("box_drawing", [*ADMITTED, *[ItemDone()] * 40], SETTINGS)
-    assert drew.state == PROBATION
+    assert drew.state == WARM_UP
     good, bad = [BoxJudged(True)] * 20, [BoxJudged(False)] * 10
 
     def later(verdicts):
-        trust = drew
+        trust_state = drew
         for verdict in verdicts:
-            trust = trust_after(trust, verdict, SETTINGS)
-        return trust
+            trust_state = trust_after(trust_state, verdict, SETTINGS)
+        return trust_state
 
     assert later([*bad, *good]).state == SUSPENDED
     assert later([*bad[:9], *good, BoxJudged(True)]).state == TRUSTED
@@ -67,18 +67,18 @@ def test_a_drawer_who_cannot_reach_the_bar_by_the_thirtieth_verdict_is_suspended
 
 
 def test_a_drawer_on_probation_stops_at_twelve_boxes_that_nobody_has_looked_at():
-    assert refuse_drawing_ahead(on_probation("box_drawing"), 11, SETTINGS) is None
-    stopped = refuse_drawing_ahead(on_probation("box_drawing"), 12, SETTINGS)
+    assert refuse_drawing_ahead(in_warm_up("box_drawing"), 11, SETTINGS) is None
+    stopped = refuse_drawing_ahead(in_warm_up("box_drawing"), 12, SETTINGS)
     assert stopped is not None and stopped.code == "unjudged"
     assert "12 of your boxes: choose another task" in stopped.text and "60 min at the latest" in stopped.text
 
 
 def test_nobody_but_a_drawer_on_probation_is_stopped_for_boxes():
-    assert refuse_drawing_ahead(on_probation("box_quality"), 100, SETTINGS) is None
+    assert refuse_drawing_ahead(in_warm_up("box_quality"), 100, SETTINGS) is None
     drawn: list[Event] = [ItemDone(), BoxJudged(True)]
     done = [*ADMITTED, *drawn * 30]
     assert refuse_drawing_ahead(replay("box_drawing", done, SETTINGS), 100, SETTINGS) is None
-    assert refuse_drawing_ahead(on_probation("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None
+    assert refuse_drawing_ahead(in_warm_up("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None
 
 
 @given(st.lists(st.booleans(), min_size=30, max_size=30))

@@ -19,8 +19,8 @@ from annotation.models import (
     Judgment,
     MachineProposals,
     OpenImage,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding
@@ -47,11 +47,10 @@ from tests.queue.machines_at_work import (
     work,
 )
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def test_a_machine_draws_and_people_judge() -> None:
@@ -81,7 +80,7 @@ def test_a_machine_draws_and_people_judge() -> None:
         }
         assert {thing.machine for thing in state.layer.objects if thing.box} >= {True}
     assert not Assignment.objects.filter(worker=model_annotator.worker).exclude(pay=0, seconds=0.0).exists()
-    assert set(Standing.objects.filter(worker=model_annotator.worker).values_list("kind", flat=True)) == {
+    assert set(TrustState.objects.filter(worker=model_annotator.worker).values_list("kind", flat=True)) == {
         q.COREF_LINK,
         q.BOX_DRAWING,
     }
@@ -269,7 +268,7 @@ def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> N
     )
     assert isinstance(lease, leases.Lease)
     # As when the answer is on its way while somebody discards the machine.
-    Standing.objects.filter(worker=model_annotator.worker).update(blocked=True, withdrawn_at=timezone.now())
+    TrustState.objects.filter(worker=model_annotator.worker).update(blocked=True, withdrawn_at=timezone.now())
     submission.submit(
         worker=model_annotator.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
     )

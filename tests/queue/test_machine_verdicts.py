@@ -13,8 +13,8 @@ from annotation.models import (
     Judgment,
     Machine,
     MachineProposals,
-    Standing,
     Task,
+    TrustState,
 )
 from annotation.moderation import discarding
 from annotation.moderation.trust_replay import replay_rows
@@ -45,7 +45,7 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     world = World(some_images(8), settings=strict)
     model_annotator = a_machine(world, invalid=True)
     work(world)
-    trust_state = Standing.objects.get(worker=model_annotator.worker, kind=q.BOX_DRAWING)
+    trust_state = TrustState.objects.get(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     count = Judgment.objects.filter(worker=model_annotator.worker).count()
     assert count <= 60
     assert trust_state.state == "suspended"
@@ -54,14 +54,14 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     machines.machine_learnt(model_annotator, images=20, source="more")
     assert machine_reports(world.campaign)[0].works
     trust_state.refresh_from_db()
-    assert (trust_state.state, trust_state.known) == ("probation", 0)
+    assert (trust_state.state, trust_state.known) == ("warm_up", 0)
 
 
 def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -> None:
     world, model_annotator = to_draw(4)
     drawn = turns(world)
-    standings = Standing.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
-    standings.update(state="suspended")
+    trust_state = TrustState.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
+    trust_state.update(state="suspended")
     machines.machine_learnt(model_annotator, images=20, source="more")
     world.work([q.BOX_QUALITY])
     assert (
@@ -69,8 +69,8 @@ def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -
         == Task.objects.filter(kind=q.BOX_QUALITY, barred=model_annotator.worker, state=Task.SETTLED).count()
         > 0
     )
-    (row,) = standings
-    assert (row.state, row.known, row.right) == ("probation", 0, 0)
+    (row,) = trust_state
+    assert (row.state, row.known, row.right) == ("warm_up", 0, 0)
     assert replay_rows([row.pk]) == []
 
 
@@ -133,10 +133,10 @@ def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
     """As the page of machines does: people's verdicts measure it, whether or not answers are known."""
     world, model_annotator = to_draw(1)
     turns(world)
-    (row,) = (worker for worker in workers(world.campaign, state="probation") if worker.machine)
-    assert row.id == model_annotator.worker_id and machine_reports(world.campaign)[0].state == "probation"
-    assert {worker.kind: worker.state for worker in row.kinds}[q.BOX_DRAWING] == "probation"
-    result = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="probation"))
+    (row,) = (worker for worker in workers(world.campaign, state="warm_up") if worker.machine)
+    assert row.id == model_annotator.worker_id and machine_reports(world.campaign)[0].state == "warm_up"
+    assert {worker.kind: worker.state for worker in row.kinds}[q.BOX_DRAWING] == "warm_up"
+    result = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="warm_up"))
     assert list(result.values()) == [model_annotator.worker_id]
 
 
@@ -156,7 +156,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
     world = World(some_images(10), settings=WITH_MACHINE)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    assert not Standing.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
+    assert not TrustState.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
     a_machine(world)
     assert turns(world) == settings_of(world.campaign.settings).trust.drawing_unjudged
 
@@ -189,7 +189,7 @@ def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
 
 def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
     world, model_annotator = to_draw(2)
-    Standing.objects.filter(worker=model_annotator.worker).update(state="suspended")
+    TrustState.objects.filter(worker=model_annotator.worker).update(state="suspended")
     assert turns(world) == 0 and tries == []
 
 

@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from annotation.common import database
-from annotation.models import Assignment, AuditEntry, Campaign, Control, Flag, Judgment, Standing, Task
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Flag, Judgment, Task, TrustState
 from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
 from annotation.moderation.reopening import CannotReopen, change_answer, reopen_answer
 from annotation.moderation.trust_replay import replay_row
@@ -27,11 +27,11 @@ from tests.queue.world import TRUSTING, World
 from tests.rehearsal.play import Play, check_database
 from tests.rehearsal.script import Script, pictured
 from tests.review.world import HAT, MAN, THE_MAN, answer, chain, held, image, report, the_world
-from tests.sizes import sized, usually_on
+from tests.sizes import sized
 from tests.web.staff import words
 from tests.web.world import signed_in
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def change(world: World, lease: Lease, provided: Answer, *, worker: int = 0) -> bool:
@@ -189,14 +189,14 @@ def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_s
     Assignment.objects.filter(pk=lease.id).update(role="qualification")
     stands(world, lease, "not those of a test")
     Assignment.objects.filter(pk=lease.id).update(role="vote")
-    Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
+    TrustState.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
     stands(world, lease, "A researcher has suspended you")
     # Above what the rules say.
-    Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(state=SUSPENDED)
+    TrustState.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(state=SUSPENDED)
     stands(world, lease, "A researcher has suspended you")
-    Standing.objects.filter(worker=world.workers[0]).update(blocked=False)
+    TrustState.objects.filter(worker=world.workers[0]).update(blocked=False)
     stands(world, lease, "Too few of your checked answers were right")
-    Standing.objects.filter(worker=world.workers[0]).update(state=TRUSTED)
+    TrustState.objects.filter(worker=world.workers[0]).update(state=TRUSTED)
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.PAUSED)
     stands(world, lease, "not open")
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.OPEN)
@@ -210,7 +210,7 @@ def test_a_changed_verdict_is_told_to_who_drew_the_box():
     drawn = held(world, 0, q.BOX_DRAWING, mention=HAT)
     world.submit(0, drawn, then=False)
     lease = answer(world, q.BOX_QUALITY, "bad", worker=1, mention=HAT)
-    drawer = Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+    drawer = TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
     bad = worker_trust.trust_from_row(drawer)
     assert change(world, lease, Answer("good"), worker=1)
     drawer.refresh_from_db()
@@ -282,16 +282,16 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
                 continue
             lease, provided, _token = rng.choice(play.past[number][-6:])
             another = rng.choice([row for row in q.ANSWERS[lease.kind] if row != "drawn"])
-            useless = moot(play)
+            useless = superseded(play)
             try:
                 done = change_answer(worker=play.worker(number), assignment=lease.id, answer=Answer(another))
             except CannotReopen:
-                assert moot(play) == useless
+                assert superseded(play) == useless
                 continue
             changed += done
             play.changed |= done
             mine = set(Judgment.objects.filter(assignment=lease.id).values_list("name", flat=True))
-            assert moot(play) - useless <= mine
+            assert superseded(play) - useless <= mine
             play.check_fold()
             check_database()
         assert changed > 2
@@ -300,5 +300,5 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
         assert all(state.complete for state in play.check_fold())
 
 
-def moot(play: Play) -> set[str]:
-    return {name for state in play.check_fold() for name in state.moot}
+def superseded(play: Play) -> set[str]:
+    return {name for state in play.check_fold() for name in state.superseded}

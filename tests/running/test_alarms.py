@@ -11,7 +11,7 @@ from django.core.cache import cache
 from annotation import campaigns
 from annotation.campaigns import monitoring
 from annotation.common import database
-from annotation.models import Campaign, Image, Job, OpenImage, Standing
+from annotation.models import Campaign, Image, Job, OpenImage, TrustState
 from annotation.protocol import questions as q
 from annotation.quality.controls import ControlItem, add_control_items
 from annotation.queue import leases
@@ -19,9 +19,8 @@ from annotation.queue.submission import Answer
 from annotation.task_types.wording import BY_KEY
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def alarms(campaign: Campaign, *codes: str) -> list[monitoring.Alarm]:
@@ -118,9 +117,9 @@ def test_a_kind_that_no_active_worker_is_admitted_to_is_told():
     world = World(some_images(5), workers=4)
     for worker in range(4):
         world.submit(worker, world.held(worker, q.BOX_DRAWING if worker else q.COREF_LINK), then=False)
-    Standing.objects.filter(kind=q.COREF_LINK).update(blocked=True)
+    TrustState.objects.filter(kind=q.COREF_LINK).update(blocked=True)
     for worker in world.workers[1:]:
-        Standing.objects.update_or_create(
+        TrustState.objects.update_or_create(
             campaign=world.campaign,
             worker_id=worker,
             kind=q.COREF_LINK,
@@ -219,7 +218,7 @@ def test_a_kind_without_control_items_is_told_unless_none_are_wanted():
 
 def test_control_items_that_run_out_are_told():
     # On probation, every item is a known one.
-    trust = {"qualification": False, "probation_items": 5, "probation_known": 5}
+    trust = {"qualification": False, "warm_up_items": 5, "warm_up_known": 5}
     world = World(some_images(5), settings={"trust": trust})
     known(world, 5)
     for _ in range(3):

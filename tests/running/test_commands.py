@@ -16,9 +16,8 @@ from annotation.protocol import questions as q
 from annotation.workers import pseudonyms
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 PAID = {**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.5, q.BOX_DRAWING: 0.25}}}
 

@@ -135,7 +135,7 @@ def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_wor
     (item,) = Control.objects.filter(campaign=created)
     assert (item.known, item.explanation, item.active) == ("yes", "one man", True)
     assert controls.gold_coverage(created.pk, q.COREF_LINK, created.revision).accuracy
-    assert not created.images.exists() and not created.standings.exists()
+    assert not created.images.exists() and not created.trust_states.exists()
     assert campaigns.duplicate_campaign(campaign=world.campaign, name="again") == created
     assert Control.objects.filter(campaign=created).count() == 1
     with pytest.raises(CampaignError, match="choose another name"):

@@ -14,9 +14,8 @@ from annotation.task_types.base import TASK_TYPES
 from annotation.web.tags.examples import examples
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def a_campaign() -> Campaign:

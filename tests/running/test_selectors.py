@@ -256,7 +256,7 @@ def test_the_worker_table_says_what_a_plain_count_says():
 def test_accuracy_is_over_the_newest_known_answers():
     world = World()
     world.take(0)
-    trust_state = world.campaign.standings.get()
+    trust_state = world.campaign.trust_states.get()
     trust_state.known, trust_state.right, trust_state.last = 30, 20, "10110"
     trust_state.save()
     (kind,) = figures.workers(world.campaign)[0].kinds
@@ -267,7 +267,7 @@ def test_workers_come_page_by_page_and_by_standing():
     world = World(some_images(3), workers=5)
     for worker in range(5):
         world.take(worker)
-    world.campaign.standings.filter(worker=world.workers[3]).update(state="suspended")
+    world.campaign.trust_states.filter(worker=world.workers[3]).update(state="suspended")
     first = figures.workers(world.campaign, limit=2)
     second = figures.workers(world.campaign, limit=2, after=first[-1].id)
     assert [row.id for row in first + second] == world.workers[:4]
@@ -401,7 +401,7 @@ def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
     with CaptureQueriesContext(connection) as queries:
         assert figures.earned(world.campaign) == before
     (query,) = queries.captured_queries
-    assert "annotation_standing" in query["sql"]
+    assert "annotation_truststate" in query["sql"]
 
 
 @pytest.mark.parametrize("in_the_database", [False, True])

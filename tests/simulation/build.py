@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import cache
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import LayerRecord, Mention
 from annotation.simulation.standin import stand_in
 
@@ -18,7 +18,7 @@ HEADS = {
 
 def photograph(number: int) -> list[Mention]:
     """A made-up image with about sixteen mentions."""
-    rng = Dice("photograph", number)
+    rng = SeededRng("photograph", number)
     result = []
     for caption in range(5):
         start = 0

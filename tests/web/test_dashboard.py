@@ -23,11 +23,10 @@ from annotation.workers.bonuses import give_bonus, withdraw_bonus
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 PAY = {"basis": "item", "currency": "EUR", "per_item": {q.COREF_LINK: 0.02, q.BOX_DRAWING: 0.05}}
 

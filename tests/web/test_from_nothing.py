@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.campaigns import monitoring
-from annotation.models import Campaign, Corpus, Job, Judgment, Standing, Task
+from annotation.models import Campaign, Corpus, Job, Judgment, Task, TrustState
 from annotation.protocol import questions as q
 from annotation.task_types.practice import PRACTICE
 from annotation.web.annotator.task_texts import READ
@@ -130,7 +130,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     votes = Judgment.objects.filter(role=q.VOTE)
     assert set(votes.values_list("kind", flat=True)) == set(q.QUESTIONS)
     assert votes.values("worker").distinct().count() == 2
-    assert set(Standing.objects.values_list("state", flat=True)) == {"probation"}
+    assert set(TrustState.objects.values_list("state", flat=True)) == {"warm_up"}
 
     # Two are too few to finish: "complete" takes two who did not draw the box.
     left = Task.objects.filter(state=Task.OPEN, role=q.VOTE)

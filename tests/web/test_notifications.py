@@ -152,7 +152,7 @@ def test_alarms_by_email_are_begun_and_ended_by_page(ada: Client) -> None:
     campaign = World(some_images(1)).campaign
     act(ada, "subscribe_to_alarms", campaign=campaign.name)
     row = AlarmSubscription.objects.get()
-    assert row.campaign == campaign and row.origin == "http://testserver"
+    assert row.campaign == campaign
     act(signed_in("eve", "researcher"), "unsubscribe_from_alarms", subscription=row.pk)
     assert AlarmSubscription.objects.exists()
     act(ada, "unsubscribe_from_alarms", subscription=row.pk)

@@ -22,8 +22,8 @@ from annotation.models import (
     Job,
     Judgment,
     Payout,
-    Standing,
     Study,
+    TrustState,
     Visit,
     Worker,
     WorkerMessage,
@@ -237,7 +237,7 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
 def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, ada):
     page = press(ada, WORKERS, "Suspend", workers=["quay-w0", "quay-w1"], reason="at random")
     assert said(page) == ["Suspended: 2 workers."]
-    blocked = Standing.objects.filter(blocked=True, reason="at random").values_list("worker", flat=True)
+    blocked = TrustState.objects.filter(blocked=True, reason="at random").values_list("worker", flat=True)
     assert set(blocked) == set(world.workers[:2])
     page = press(ada, WORKERS + "?find=quay-w0", "Suspend", workers=["quay-w0"])
     assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
@@ -252,7 +252,7 @@ def test_all_of_a_filtered_list_are_meant_whatever_page_shows_them(world, ada):
     payload = {**acting(ada.get(WORKERS, {"find": "w1"})).fields, "everyone": "true"}
     address = reverse("operation", args=["suspend_workers"])
     assert said(ada.post(address, payload, follow=True)) == ["Suspended: 1 worker."]
-    assert set(Standing.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
+    assert set(TrustState.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
 
 
 def test_the_chosen_workers_are_a_table_for_a_spreadsheet(world, ada):

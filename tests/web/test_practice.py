@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from annotation import instructions
-from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, Standing
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, TrustState
 from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
@@ -96,7 +96,7 @@ def edges(corners: tuple[int, int, int, int]) -> dict[str, int]:
 
 def stored() -> list[int]:
     """How much there is of all that practice must not touch."""
-    return [value.objects.count() for value in (Assignment, Judgment, Standing, Control, AuditEntry)]
+    return [value.objects.count() for value in (Assignment, Judgment, TrustState, Control, AuditEntry)]
 
 
 def text_of(page: Any) -> str:

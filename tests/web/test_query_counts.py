@@ -37,8 +37,8 @@ from annotation.models import (
     Item,
     Job,
     OpenImage,
-    Standing,
     Task,
+    TrustState,
     Webhook,
     WebhookDelivery,
     Worker,
@@ -226,7 +226,7 @@ def things(first: int, last: int) -> None:
                 purpose=purpose,
             )
         for item in campaign.kinds[::2]:
-            Standing.objects.create(campaign=campaign, worker=worker, kind=item, attempt=1, changed_at=now)
+            TrustState.objects.create(campaign=campaign, worker=worker, kind=item, attempt=1, changed_at=now)
         AuditEntry.objects.create(act="campaign_open", campaign=campaign)
         hook = Webhook.objects.create(
             name=name, address="https://x.org/", events=[], salt=name, campaign=campaign, owner=owner
@@ -235,7 +235,7 @@ def things(first: int, last: int) -> None:
             WebhookDelivery.objects.create(
                 webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
             )
-        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en", origin="x")
+        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en")
         for created, about in MADE.items():
             Job.objects.create(
                 kind=created, corpus=corpus, state="done", arguments={about: name}, result={about: name}
@@ -253,7 +253,7 @@ def things(first: int, last: int) -> None:
             items=np.array([image.pk], "<i8").tobytes(),
             scores=np.array([1.0], "<f4").tobytes(),
         )
-        Standing.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
+        TrustState.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
 
 
 #: What a batch came to when it was launched.

@@ -22,11 +22,10 @@ from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
 from annotation.workers.accounts import granting, inviting, sealed, second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import press, said, words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 class Clock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, Standing
+from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, TrustState
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -145,7 +145,7 @@ def state_of_everything():
         list(Campaign.objects.values("state", "settings", "revision")),
         list(Flag.objects.values("resolved_at")),
         list(Ruling.objects.values("pk", "withdrawn_at")),
-        list(Standing.objects.values("blocked", "withdrawn_at")),
+        list(TrustState.objects.values("blocked", "withdrawn_at")),
         list(Invitation.objects.values("pk", "revoked_at")),
         Control.objects.count(),
         Job.objects.count(),

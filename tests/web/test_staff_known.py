@@ -170,7 +170,7 @@ def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
 
 def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
     world = the_world(
-        trust={**TRUSTING["trust"], "control_share": 0.02, "probation_known": 30, "probation_items": 30}
+        trust={**TRUSTING["trust"], "control_share": 0.02, "warm_up_known": 30, "warm_up_items": 30}
     )
     upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,no,\n")
     lease = world.held(0)

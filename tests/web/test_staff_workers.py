@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from annotation import jobs
-from annotation.models import Account, AuditEntry, Identity, Job, Judgment, Standing, Worker
+from annotation.models import Account, AuditEntry, Identity, Job, Judgment, TrustState, Worker
 from annotation.protocol import questions as q
 from annotation.queue import image_state
 from annotation.queue.leases import Lease
@@ -45,7 +45,7 @@ def names(page):
 
 
 def stand(worker, **values):
-    Standing.objects.filter(worker__pseudonym=f"quay-w{worker}").update(**values)
+    TrustState.objects.filter(worker__pseudonym=f"quay-w{worker}").update(**values)
     cache.clear()
 
 
@@ -65,15 +65,15 @@ def test_the_table_sorts_by_every_column_and_says_how(world, ada):
 
 
 def test_those_of_whom_nothing_is_known_come_last_whichever_way_one_sorts(world, ada):
-    Standing.objects.update(known=0, right=0, last="")
+    TrustState.objects.update(known=0, right=0, last="")
     stand(2, known=10, right=5)
     for way in ("up", ""):
         assert names(ada.get(TABLE, {"sort": "accuracy", "way": way}))[0] == "quay-w2"
 
 
 def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
-    Standing.objects.filter(worker__pseudonym="quay-w1", kind=q.BOX_DRAWING).update(state="suspended")
-    Standing.objects.filter(worker__pseudonym="quay-w2", kind=q.COREF_LINK).update(blocked=True)
+    TrustState.objects.filter(worker__pseudonym="quay-w1", kind=q.BOX_DRAWING).update(state="suspended")
+    TrustState.objects.filter(worker__pseudonym="quay-w2", kind=q.COREF_LINK).update(blocked=True)
     assert names(ada.get(TABLE, {"state": "suspended"})) == ["quay-w1"]
     assert names(ada.get(TABLE, {"state": "suspended", "kind": q.COREF_LINK})) == []
     assert names(ada.get(TABLE, {"state": "blocked"})) == ["quay-w2"]
@@ -107,12 +107,12 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
     page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
     assert said(page) == ["Suspended: 1 worker."]
     assert "drawing suspended by a researcher boxes far too large" in words(page)
-    blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
+    blocked = TrustState.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
     page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)
     assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
     assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: 1 worker."]
-    assert not Standing.objects.filter(blocked=True).exists()
+    assert not TrustState.objects.filter(blocked=True).exists()
     assert [str(e.actor) for e in AuditEntry.objects.filter(act__endswith="_worker")] == ["ada", "ada"]
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 
 from annotation import instructions
 from annotation.common import database
-from annotation.models import Assignment, Campaign, Control, Identity, Standing
+from annotation.models import Assignment, Campaign, Control, Identity, TrustState
 from annotation.protocol import questions as q
 from annotation.quality import controls, qualification
 from annotation.quality.controls import ControlItem
@@ -25,7 +25,7 @@ from tests.web import desk, world
 from tests.web.desk import form_of, text_of
 
 TESTED: dict[str, Any] = {
-    "trust": {"verdict_known": 2, "double_check_share": 0.0, "control_share": 0.0, "probation_known": 1},
+    "trust": {"verdict_known": 2, "double_check_share": 0.0, "control_share": 0.0, "warm_up_known": 1},
     "pay": {"basis": "item", "currency": "EUR", "per_item": {"coref_link": 0.02}},
 }
 DOGS, COUPLE, WOMAN = ("0:3-5", "1:6-7"), "0:0-2", "1:0-2"
@@ -200,7 +200,7 @@ def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
     ann.get(desk.address(q.BOX_REQUIREMENT))
     ann.get(desk.address())
     Assignment.objects.filter(worker=work.workers[0]).delete()
-    Standing.objects.filter(worker=work.workers[0], kind=q.COREF_LINK).update(
+    TrustState.objects.filter(worker=work.workers[0], kind=q.COREF_LINK).update(
         state="suspended", known=12, right=2, last="0" * 10 + "11"
     )
     assert "suspended for you" in rows(ann)[LINK]
@@ -213,7 +213,7 @@ def test_who_was_taken_off_by_a_researcher_is_told_the_reason(work: World):
     ann = desk.at_work(work)
     ann.get(desk.address())
     Assignment.objects.filter(worker=work.workers[0]).delete()
-    Standing.objects.update(blocked=True, reason="please write to us")
+    TrustState.objects.update(blocked=True, reason="please write to us")
     assert "please write to us" in rows(ann)[LINK]
     assert "please write to us" in text_of(ann.get(desk.address()))
 

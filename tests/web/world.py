@@ -153,7 +153,7 @@ def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
     declared = operation_named(operation)
     request = read_request(declared.request, fields)
     declared.admit(request, actor)
-    return declared.run(request, OperationContext(actor, site="https://here"))
+    return declared.run(request, OperationContext(actor))
 
 
 def account(name: str, *roles: str) -> Account:

@@ -2,7 +2,7 @@
 
 A declaration (`Operation`) says what is asked for (a dataclass, its request), what comes out of it, who may
 ask, and the function that does it. Pages, the API, commands and jobs are made from it: see
-`annotation.web.common.request_forms`, `annotation.api.rest.declared`, `annotation.management.operations` and
+`annotation.web.common.request_forms`, `annotation.api.rest.views`, `annotation.management.operations` and
 `annotation.jobs.registry`. Declarations are in an app's package `operations`, requests beside the services
 that take them.
 """
@@ -21,6 +21,7 @@ from annotation.common.operations.operation import (
     OperationContext,
     Pages,
     Rest,
+    ResultTable,
     all_operations,
     operation_named,
     register,
@@ -53,6 +54,7 @@ __all__ = [
     "Operation",
     "OperationContext",
     "FormPage",
+    "ResultTable",
     "Pages",
     "RequestField",
     "Rest",

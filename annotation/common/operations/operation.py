@@ -34,14 +34,13 @@ class OperationContext:
     """Who has an operation done (None: whoever runs commands), and where it says how far it is.
 
     `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway. `site`: how addresses of this server begin for them, as "https://example.org",
-    and `picture` where they can look at one of `Image.picture`. `out` is where a command has its result put.
+    asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
+    command has its result put.
     """
 
     actor: Any = None
     progress: Any = None
     by_path: bool = False
-    site: str = ""
     picture: Callable[[str], str | None] = lambda name: None
     out: Path | None = None
     listener: Callable[[str, float], object] = lambda phase, share: None
@@ -159,13 +158,22 @@ class CommandLine:
     layouts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
+class ResultTable(NamedTuple):
+    """A result as a page shows it: the columns' names, the cells of each row, and remarks under it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remarks: Sequence[str] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class FormPage:
     """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
 
     `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
     fields of the result, as "%(name)s", or what says it of the result ("": nothing). Then the page is shown
-    whose path `leads` makes of the result. A result with a secret is shown under it, on a page of its own.
+    whose path `leads` makes of the result. A result with a secret is shown under it, on a page of its own;
+    another one as the `table` made of it, where there is one.
     `sure`: the text of a box that must be ticked first, where the operation cannot be undone.
     """
 
@@ -174,6 +182,7 @@ class FormPage:
     done: str | Promise | Callable[[Any], str] = ""
     sure: str | Promise = ""
     leads: Callable[[Any], str] | None = None
+    table: Callable[[Any], ResultTable] | None = None
 
 
 class _AsRunSays:

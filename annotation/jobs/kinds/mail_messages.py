@@ -8,9 +8,6 @@ from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(emails.MESSAGES, title=gettext_lazy("Sending messages"), refusals=(emails.NotSent,))
-def mail_messages_job(
-    progress: JobProgress, *, messages: list[int], domain: str, secure: bool, language: str
-) -> dict[str, Any]:
+def mail_messages_job(progress: JobProgress, *, messages: list[int], language: str) -> dict[str, Any]:
     """Send them, each once, to those who keep an address for them; `sent` is how many that were now."""
-    sent = emails.mail_messages(messages=messages, domain=domain, secure=secure, language=language)
-    return {"sent": sent}
+    return {"sent": emails.mail_messages(messages=messages, language=language)}

@@ -10,9 +10,7 @@ from annotation.jobs import JobProgress, emails, job_kind
 @job_kind(
     emails.EMAIL_JOB_KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,), quiet=True
 )
-def send_letter(
-    progress: JobProgress, *, digest: str, domain: str, secure: bool, language: str
-) -> dict[str, Any]:
+def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[str, Any]:
     """Send it. How many were sent is told to nobody: the row would say who has an account."""
-    emails.send_emails(digest=digest, domain=domain, secure=secure, language=language)
+    emails.send_emails(digest=digest, language=language)
     return {}

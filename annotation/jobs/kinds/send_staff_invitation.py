@@ -10,9 +10,6 @@ from annotation.jobs import JobProgress, emails, job_kind
 @job_kind(
     emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,), quiet=True
 )
-def send_staff_invitation(
-    progress: JobProgress, *, invitation: int, domain: str, secure: bool, language: str
-) -> dict[str, Any]:
+def send_staff_invitation(progress: JobProgress, *, invitation: int, language: str) -> dict[str, Any]:
     """Send it; `sent` is false where the invitation was over by then."""
-    sent = emails.send_invitation(invitation=invitation, domain=domain, secure=secure, language=language)
-    return {"sent": sent}
+    return {"sent": emails.send_invitation(invitation=invitation, language=language)}

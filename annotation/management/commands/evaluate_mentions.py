@@ -92,9 +92,9 @@ class Command(ReportCommand):
 def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) -> list[float]:
     """The percentile bootstrap interval of F1, drawing whole images: captions of one image are alike."""
     counts = np.array([(s.gold, s.found, s.matched) for s in per_image])  # (images, 3)
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     f1 = [
-        span_f1(*counts[dice.integers(len(counts), size=len(counts))].sum(axis=0).tolist())
+        span_f1(*counts[rng.integers(len(counts), size=len(counts))].sum(axis=0).tolist())
         for _ in range(resamples)
     ]
     return [float(q) for q in np.quantile(f1, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]

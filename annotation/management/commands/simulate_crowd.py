@@ -210,7 +210,7 @@ class Command(ReportCommand):
             plain_table(head, rows),
             (
                 f"reviewer's rulings {cost.get('rulings', 0)}, "
-                + (f"moot judgments {cost['moot']}, " if "moot" in cost else "")
+                + (f"superseded judgments {cost['superseded']}, " if "superseded" in cost else "")
                 + f"images left unfinished {cost.get('unfinished', 0)}"
             ),
         ]
@@ -271,7 +271,7 @@ def visits_of(report: Mapping[str, Any]) -> list[str]:
         "clicked twice": "repeated",
         "second answers refused": "refused_twice",
         "late and counted": "late_counted",
-        "late and surplus": "late_surplus",
+        "late and extra": "late_extra",
         "returned": "returned",
         "workers who left": "left",
         "trips made again": "lost",

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from annotation import instructions
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CONSENT, CampaignText
-from annotation.models import Campaign, Judgment, Standing
+from annotation.models import Campaign, Judgment, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls
@@ -99,7 +99,7 @@ def practice_due(request: HttpRequest, place: TaskPlace) -> bool:
     rules, known = settings_of(place.campaign.settings).trust, known_at(place)
     if not practice_is_entry(place.kind, rules, known):
         return False
-    row = Standing.objects.filter(campaign=place.campaign, worker=place.worker, kind=place.kind).first()
+    row = TrustState.objects.filter(campaign=place.campaign, worker=place.worker, kind=place.kind).first()
     if row is not None and (row.items or row.examined_asked):
         return False
     graded = [number for number, item in enumerate(PRACTICE.get(place.kind).items, 1) if item.right]

@@ -1,4 +1,4 @@
-"""A line of the list of tasks: what a worker is told of their standing, of pay, of what waits."""
+"""A line of the list of tasks: what a worker is told of their trust state, of pay, of what waits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
+from annotation.protocol.trust import TRUSTED, UNCHECKED, WARM_UP
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.queue.available_tasks import MOST_LEFT, AvailableTask, about_left
 from annotation.queue.dispatch import NoTask
@@ -26,14 +26,14 @@ class Line:
     offer: AvailableTask
     type: TaskType
     go: str
-    standing: str
+    trust: str
     pay: str
     today: str
 
     @property
     def parts(self) -> list[str]:
         """What there is to say in one line."""
-        return [part for part in (self.standing, self.pay, self.today) if part]
+        return [part for part in (self.trust, self.pay, self.today) if part]
 
     @property
     def why_not(self) -> str:
@@ -53,7 +53,7 @@ def line(offer: AvailableTask) -> Line:
         offer,
         TASK_TYPES.get(offer.kind),
         _go(offer),
-        _standing(offer),
+        _trust_line(offer),
         _pay(offer),
         _today(offer),
     )
@@ -85,7 +85,7 @@ def _go(offer: AvailableTask) -> str:
     if offer.in_hand:
         return _("Continue")
     if offer.nothing is None:
-        return _("Start") if not offer.standing.items else _("Work")
+        return _("Start") if not offer.trust.items else _("Work")
     if not offer.wants_test:
         return ""
     if offer.test:
@@ -93,29 +93,29 @@ def _go(offer: AvailableTask) -> str:
     return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
 
 
-def _standing(offer: AvailableTask) -> str:
-    trust, standing = offer.settings.trust, offer.standing
+def _trust_line(offer: AvailableTask) -> str:
+    settings, trust = offer.settings.trust, offer.trust
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""
     if offer.reads == UNCHECKED:
         return _("Begins with practice") if offer.practice_first else _("Unchecked")
     if offer.reads == TRUSTED:
         return _("Trusted")
-    if offer.reads == PROBATION:
-        if standing.items >= trust.probation_items:
+    if offer.reads == WARM_UP:
+        if trust.items >= settings.warm_up_items:
             return _("Warm-up: answers are being checked")
         return _("Warm-up: %(done)d of %(all)d checked answers") % {
-            "done": standing.items,
-            "all": trust.probation_items,
+            "done": trust.items,
+            "all": settings.warm_up_items,
         }
     if offer.test:
         return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}
     if offer.nothing is not None and offer.nothing.code == "no_test":
-        return _("Begins with a test of at most %(all)d questions") % {"all": trust.verdict_known}
-    if offer.nothing is not None and offer.nothing.code == "test_failed" and standing.examined:
+        return _("Begins with a test of at most %(all)d questions") % {"all": settings.verdict_known}
+    if offer.nothing is not None and offer.nothing.code == "test_failed" and trust.examined:
         return _("Test: %(right)d of %(all)d right, not enough") % {
-            "right": standing.examined.right,
-            "all": standing.examined.asked,
+            "right": trust.examined.right,
+            "all": trust.examined.asked,
         }
     return ""
 

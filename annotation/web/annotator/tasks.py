@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CampaignText
-from annotation.models import Assignment, Campaign, Standing
+from annotation.models import Assignment, Campaign, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
@@ -184,7 +184,7 @@ def _nothing(
     test = instead = None
     text = None
     if found.code in qualification.NEED_A_TEST:
-        row = Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
+        row = TrustState.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
         test = qualification.test_under_way(row)
         text = text_of(campaign=place.campaign, kind=place.kind)
     else:
@@ -221,7 +221,7 @@ def _desk(
     test, ahead = None, 0
     if lease.role == qualification.QUALIFICATION_ROLE:
         test = qualification.test_under_way(
-            Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
+            TrustState.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
         )
         ahead = Assignment.objects.filter(
             pk__in=holding, worker=place.worker, role=lease.role, state=Assignment.LEASED

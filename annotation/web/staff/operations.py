@@ -79,7 +79,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
                 jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
                 return _after(request, operation, str(operation.page.started or _("The job is queued.")))
             if form.is_valid():
-                result = operation.run(form.request, OperationContext(account, site=_site(request)))
+                result = operation.run(form.request, OperationContext(account))
                 status = 200
             if isinstance(result, NewFile):
                 return sent_file(operation, result)
@@ -98,6 +98,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}
+    if status == 200 and operation.page.table is not None:
+        about["table"] = operation.page.table(result)
     return _page(request, operation, form, **about, back=_next(request), wrong=wrong, status=status)
 
 
@@ -118,7 +120,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         raise Http404(_("There is no such file."))
     try:
         asked, _row = sent_request(operation, account, request.GET)
-        return sent_file(operation, operation.run(asked, OperationContext(account, site=_site(request))))
+        return sent_file(operation, operation.run(asked, OperationContext(account)))
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
@@ -153,10 +155,6 @@ def _next(request: HttpRequest) -> str:
     following = request.POST.get("next", "")
     same = url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure())
     return following if same and following.startswith("/") else ""
-
-
-def _site(request: HttpRequest) -> str:
-    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _operation(name: str) -> Operation:

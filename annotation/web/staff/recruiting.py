@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotation.common.addresses import full_address
 from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
@@ -74,7 +74,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             invitations=[
                 ShownInvitation(
                     row,
-                    request.build_absolute_uri(reverse("invite", args=[invitations.invitation_token(row)])),
+                    full_address("invite", [invitations.invitation_token(row)]),
                     str(languages.get(row.language, row.language)),
                     invitations.why_over(row),
                 )
@@ -84,7 +84,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
             waiting=any(one.waiting for one in studies),
-            webhook=request.build_absolute_uri(reverse("prolific_webhook")),
+            webhook=full_address("prolific_webhook"),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             form=RequestForm(operation_named("make_invitation"), account_of(request)),
             study=act_form(request, "save_study", ids="study-%s", platform=PROLIFIC),
@@ -98,7 +98,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
     return ShownStudy(
         row,
         PROVIDERS[row.provider],
-        study_address(row, request.build_absolute_uri("/").rstrip("/")),
+        study_address(row),
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],

@@ -117,7 +117,10 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "
     given = request.POST if wrong else {}
     shown = found.open.image
     seen = build_review_page(
-        found, moot=frozenset(state.moot), size=size_of(shown), lit=query_number(request.GET, "chain")
+        found,
+        superseded=frozenset(state.superseded),
+        size=size_of(shown),
+        lit=query_number(request.GET, "chain"),
     )
     if wrong:
         for chain in seen.chains:

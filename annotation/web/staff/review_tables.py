@@ -171,13 +171,13 @@ class ReviewPage:
 def build_review_page(
     found: ImageUnderReview,
     *,
-    moot: Collection[str],
+    superseded: Collection[str],
     size: tuple[int, int] | None = None,
     lit: int | None = None,
 ) -> ReviewPage:
     """Number the chains, name their boxes, put judgments, steps and rulings into words.
 
-    `moot` are the names of judgments that no question took. `lit` is the chain to bring out; where
+    `superseded` are the names of judgments that no question took. `lit` is the chain to bring out; where
     none is named it is the first in review. `size` is the picture's, where its row does not know it.
     """
     chains = [_chain(found, number, plain) for number, plain in enumerate(found.chains, 1)]
@@ -187,7 +187,9 @@ def build_review_page(
     for chain, plain in zip(chains, found.chains, strict=True):
         chain.lit = chain.number == lit
         own = set(plain["m"])
-        chain.answers = [_answered(one, moot, chains, own) for one in found.said if own & set(one.mentions)]
+        chain.answers = [
+            _answered(one, superseded, chains, own) for one in found.said if own & set(one.mentions)
+        ]
         chain.moves = found.moves.get(" ".join(plain["m"]), [])
         chain.rulings = [_ruling(one, chains) for one in found.rulings if own & one.mentions]
     image = found.open.image
@@ -260,7 +262,7 @@ def marked_captions(
 
 
 def _answered(
-    said: SaidJudgment, moot: Collection[str], chains: Sequence[ReviewedChain], own: Collection[str]
+    said: SaidJudgment, superseded: Collection[str], chains: Sequence[ReviewedChain], own: Collection[str]
 ) -> JudgmentInWords:
     """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
     judgment = said.judgment
@@ -279,7 +281,7 @@ def _answered(
         weight = _("withdrawn")
     elif judgment.role != q.VOTE:
         weight = str(ANSWER_ROLES_IN_WORDS.get(judgment.role, judgment.role))
-    elif judgment.name in moot:
+    elif judgment.name in superseded:
         weight = _("not needed")
     return JudgmentInWords(said, question, answer, weight)
 

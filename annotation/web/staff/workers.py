@@ -26,11 +26,11 @@ from annotation.selectors.workers.reading_speed import (
     reading_paces,
     words_in_a_caption,
 )
-from annotation.selectors.workers.standing import (
-    STATES_IN_WORDS,
+from annotation.selectors.workers.trust_labels import (
+    WORKER_STATE_LABELS,
     is_off,
-    standing_of,
-    standings_together,
+    trust_label,
+    trust_summary,
 )
 from annotation.selectors.workers.worker_table import (
     SORTS,
@@ -74,7 +74,7 @@ class ShownWorker:
     figures: WorkerFigures
     earned: str
     due: str
-    standing: str
+    trust: str
     off: bool
     too_fast: bool
 
@@ -106,7 +106,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
-            states=STATES_IN_WORDS.items(),
+            states=WORKER_STATE_LABELS.items(),
             later=_as_query(replace(asked, after=page.after)) if page.after else "",
             first=_as_query(replace(asked, after=0)) or "?" if asked.after else "",
         ),
@@ -131,7 +131,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             campaign,
             "workers",
             worker=row,
-            kinds=[(kind, kind_in_words(kind.kind), standing_of(kind)) for kind in row.kinds],
+            kinds=[(kind, kind_in_words(kind.kind), trust_label(kind)) for kind in row.kinds],
             earned=cents(row.earned, pay.currency),
             due=cents(row.due, pay.currency),
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
@@ -166,7 +166,7 @@ def _shown(
         figures=figures,
         earned=cents(figures.earned, currency),
         due=cents(figures.due, currency),
-        standing=standings_together(row, kind),
+        trust=trust_summary(row, kind),
         off=any(is_off(each) for each in row.kinds if kind in ("", each.kind)),
         too_fast=pace is not None and pace.flagged,
     )

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from django.contrib.auth.tokens import default_token_generator
-from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.addresses import full_address
 from annotation.common.operations import OperationContext
 from annotation.models import Account
 from annotation.selectors.people.accounts import AccountName
@@ -100,7 +100,7 @@ def make_password_link(request: MakePasswordLinkRequest, context: OperationConte
     with database.writing():
         record(actor=context.actor, act="make_password_link", account=request.account)
     parts = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
-    link = context.site + reverse("password_reset_confirm", args=parts)
+    link = full_address("password_reset_confirm", parts)
     return PasswordLink(account=request.account, link=link)
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
+from annotation.common.addresses import full_address
 from annotation.common.operations import Help, Listing, OperationContext, invalid
 from annotation.models import Study, Visit
 from annotation.selectors.stored_kinds import CampaignRequest
@@ -88,7 +88,7 @@ class StudyVisit:
 def list_studies(request: StudiesRequest, context: OperationContext) -> Listing:
     """The studies of a campaign."""
     rows = Study.objects.filter(campaign=request.row()).select_related("campaign")
-    return Listing(rows, "pk", lambda row: _campaign_study(row, context.site))
+    return Listing(rows, "pk", _campaign_study)
 
 
 def set_up_study(request: SaveStudyRequest, context: OperationContext) -> CampaignStudy:
@@ -102,7 +102,7 @@ def set_up_study(request: SaveStudyRequest, context: OperationContext) -> Campai
         screen_out_code=request.screen_out_code.strip(),
         actor=context.actor,
     )
-    return _campaign_study(row, context.site)
+    return _campaign_study(row)
 
 
 def list_visits(request: VisitsRequest, context: OperationContext) -> Listing:
@@ -125,13 +125,13 @@ def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> St
     return study_visit(claims.select_related("study", "identity__worker").get())
 
 
-def study_address(row: Study, site: str) -> str:
-    """The address that a study's platform is to open; `site` is how addresses of this server begin."""
-    address = site + reverse(row.provider, args=[row.campaign.name])
+def study_address(row: Study) -> str:
+    """The address that a study's platform is to open."""
+    address = full_address(row.provider, [row.campaign.name])
     return address + _PARAMETERS if row.provider == PROLIFIC else address
 
 
-def _campaign_study(row: Study, site: str) -> CampaignStudy:
+def _campaign_study(row: Study) -> CampaignStudy:
     return CampaignStudy(
         campaign=row.campaign.name,
         platform=row.provider,
@@ -139,7 +139,7 @@ def _campaign_study(row: Study, site: str) -> CampaignStudy:
         answers=row.wanted,
         completion_code=row.completion_code,
         screen_out_code=row.screen_out_code,
-        address=study_address(row, site),
+        address=study_address(row),
         confirms=tuple(confirmation.ways_to_confirm(row.provider)),
         came=row.visits.count(),
         created_at=row.created_at,

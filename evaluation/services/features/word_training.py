@@ -18,7 +18,7 @@ from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.selectors import caption_words
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: How a set's origin calls all captions.
@@ -29,7 +29,7 @@ TRAINING_SPLIT, ALL_CAPTIONS = "train", "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordTraining:
+class WordTraining(CheckedRecord):
     """Word vectors to be learned: of which corpus, under which name, from whose captions, and how.
 
     `split` is a split, a fold such as 1/5, a file of images' names, `run:NAME`, or "all"; "" is the split
@@ -45,9 +45,6 @@ class WordTraining:
     epochs: Annotated[int, Field(ge=1, le=1000, description="How often the captions are read")] = 10
     least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31, description="Of all dice")] = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def train_word_vectors(

@@ -39,7 +39,7 @@ from phrasebox.relevance.qrels import RELEVANCE_RULES
 from phrasebox.text_files import text_size
 
 #: Fields that mean something with judgments alone, and these.
-_OF_JUDGMENTS = ("judgments", "rule", "scale", "relevant_from", "gains", "summary", "originals", "queries")
+_OF_JUDGMENTS = ("judgments", "rule", "relevant_from", "gains", "summary", "originals", "queries")
 
 
 def _protocols() -> Mapping[str, Any]:

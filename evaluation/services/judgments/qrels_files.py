@@ -106,6 +106,10 @@ class QrelsImport(ScoredAnswers):
         Annotated[str, OneOf(_rankings, none=_("as in the file"))] | None,
         Help(_("Queries of the rankings that it judges"), _("By default those of the file")),
     ] = None
+    scale: Annotated[
+        Annotated[str, Field(max_length=40)] | None,
+        Help(_("Scale of the answers"), _("Votes, 1-4, or the least and the greatest grade, as 0-5")),
+    ] = None
     level: Annotated[
         int, Field(ge=1, le=GREATEST_GAIN), Help(_("Lowest relevant grade"), _("Of a format of qrels"))
     ] = 1

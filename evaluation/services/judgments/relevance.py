@@ -18,7 +18,6 @@ from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, Releva
 from phrasebox.relevance.scales import (
     ONE_TO_FOUR,
     VOTE_SCALE,
-    Scale,
     number,
     scale_named,
     score_named,
@@ -29,13 +28,12 @@ from phrasebox.relevance.scales import (
 class RelevanceChoice:
     """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
 
-    With `originals` they are relevant, judged or not. `scale` is needed where judgments do not tell theirs.
+    With `originals` they are relevant, judged or not.
     Unless anything is said, votes are frozen by `majority`, grades from 1 to 4 by `mean_grade`, and others
     from the score on that their format names.
     """
 
     rule: str | None = None
-    scale: Scale | None = None
     relevant_from: Fraction | None = None
     gains: str = LINEAR
     summary: str = MEAN
@@ -63,13 +61,6 @@ def _scores() -> Mapping[str, Any]:
 class ScoredAnswers:
     """What a request says of answers on a scale."""
 
-    scale: Annotated[
-        Annotated[str, Field(max_length=40)] | None,
-        Help(
-            _("Scale of the answers"),
-            _("Where the judgments have none: votes, 1-4, or the least and the greatest grade, as 0-5"),
-        ),
-    ] = None
     relevant_from: Annotated[
         Annotated[str, Field(max_length=40)] | None,
         Help(_("Lowest relevant score"), _("For grades: a decimal number")),
@@ -78,10 +69,9 @@ class ScoredAnswers:
     summary: Annotated[str, OneOf(_scores), Help(_("Score of a pair"), _("For grades"))] = MEAN
 
     def relevance(self, rule: str | None = None, *, originals: bool) -> RelevanceChoice:
-        """What makes a pair relevant. Raises BadScale for what is no scale and no score."""
+        """What makes a pair relevant. Raises BadScale for what is no score."""
         return RelevanceChoice(
             rule,
-            scale_named(self.scale) if self.scale is not None else None,
             score_named(self.relevant_from) if self.relevant_from is not None else None,
             gains=self.gains,
             summary=self.summary,
@@ -97,7 +87,7 @@ def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> 
 
 def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: JudgmentSet) -> AnyRule:
     """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
-    scale = _scale_of(relevance, source)
+    scale = scale_named(source.scale)
     try:
         if scale == VOTE_SCALE:
             usual: AnyRule | None = MAJORITY
@@ -147,11 +137,3 @@ def _said_beside(relevance: RelevanceChoice) -> str:
         "the median": relevance.summary != MEAN,
     }
     return ", ".join(what for what, chosen in choices.items() if chosen)
-
-
-def _scale_of(relevance: RelevanceChoice, source: JudgmentSet) -> Scale:
-    """The scale of the answers; raises ImportRefused where another is asked for."""
-    known = scale_named(source.scale)
-    if relevance.scale not in (None, known):
-        raise ImportRefused(f"judgments {source.name!r} are on the scale {known.name}; name no other")
-    return known

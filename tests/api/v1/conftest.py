@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.api.rest.operations import Served, served
+from annotation.api.rest.endpoints import Endpoint, endpoints
 from annotation.common.roles import ADMIN
 from annotation.models import Account
 from annotation.workers import api_tokens
@@ -41,18 +41,18 @@ class Caller:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.send("POST", path, body, **headers)
 
-    def perform(self, item: Served, call: ValidCall, **headers: str) -> Any:
+    def perform(self, endpoint: Endpoint, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
-        address = reverse(f"v1_{item.about.route}", kwargs=call.place)
-        if call.query and not item.about.reads:
+        address = reverse(f"v1_{endpoint.route}", kwargs=call.place)
+        if call.query and not endpoint.reads:
             address = f"{address}?{urlencode(call.query)}"
-        if item.about.reads:
+        if endpoint.reads:
             return self.client.get(address, call.query, headers=headers)
         if call.files:
             files = {name: SimpleUploadedFile(called, held) for name, (called, held) in call.files.items()}
             return self.client.post(address, {**(call.body or {}), **files}, headers=headers)
         body = "" if call.body is None else json.dumps(call.body)
-        return self.client.generic(item.about.method, address, body, "application/json", headers=headers)
+        return self.client.generic(endpoint.rest.method, address, body, "application/json", headers=headers)
 
 
 @pytest.fixture
@@ -81,10 +81,9 @@ def admin(everything: None) -> Caller:
 def names_for_admins() -> set[str]:
     """The operations that only admins of the whole server may call."""
     return {
-        served_operation.name
-        for served_operation in served()
-        if served_operation.about.declared.permission.server
-        and served_operation.about.declared.permission.roles == (ADMIN,)
+        endpoint.name
+        for endpoint in endpoints()
+        if endpoint.operation.permission.server and endpoint.operation.permission.roles == (ADMIN,)
     }
 
 
@@ -93,5 +92,5 @@ def researcher(everything: None) -> Caller:
     return Caller(Account.objects.get(username="researcher"))
 
 
-def operation(name: str) -> Served:
-    return next(served_operation for served_operation in served() if served_operation.name == name)
+def operation(name: str) -> Endpoint:
+    return next(endpoint for endpoint in endpoints() if endpoint.name == name)

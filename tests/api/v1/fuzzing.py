@@ -30,7 +30,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import Account
 from tests.api.v1.conftest import Caller
 from tests.api.v1.valid import VALID
@@ -103,7 +103,7 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, item: int)
     that the document does not tell, or a call that was taken though the document does not allow it.
     """
     result = Fuzzed(role)
-    handlers = {operation.name: operation for operation in served()}
+    handlers = {endpoint.name: endpoint for endpoint in endpoints()}
     works = role == "annotator"
     caller = None if works or role == STRANGER else Caller(Account.objects.get(username=role))
     headers = {"Authorization": f"Bearer {caller.secret}"} if caller else worker_headers(role)
@@ -130,15 +130,15 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, item: int)
 
     # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
     application = WSGIHandler()
-    for operation in drawn:
-        operation.operation.app = application
-        name = operation.operation.definition.raw["operationId"]
+    for endpoint in drawn:
+        endpoint.operation.app = application
+        name = endpoint.operation.definition.raw["operationId"]
         # A third of a role's calls are to succeed, and a part of the operations is not its own.
         ways = [AS_DRAWN, AT_A_PLACE, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
         rng = Random(f"{SEED} {name}")
         chosen = [rng.choice(ways) for _ in range(item)]
         # A valid call of the API needs no case, and drawing one costs more than the call.
-        cases = iter(operation.first(sum(way != VALID_CALL or caller is None for way in chosen)))
+        cases = iter(endpoint.first(sum(way != VALID_CALL or caller is None for way in chosen)))
         for way in chosen:
             case = None if way == VALID_CALL and caller is not None else next(cases)
             with connections_kept(), transaction.atomic():

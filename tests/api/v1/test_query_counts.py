@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import (
     Account,
     AlarmSubscription,
@@ -22,8 +22,8 @@ from annotation.models import (
     Image,
     Job,
     Layer,
-    Standing,
     TagList,
+    TrustState,
     Webhook,
     WebhookDelivery,
     Worker,
@@ -64,8 +64,8 @@ def grow(first: int, end: int) -> None:
         for n in range(first, end)
     )
     workers = Worker.objects.bulk_create(Worker(pseudonym=f"w{n}") for n in range(first, end))
-    Standing.objects.bulk_create(
-        Standing(campaign=busy, worker=corpus, kind=busy.kinds[0], state="trusted", changed_at=now())
+    TrustState.objects.bulk_create(
+        TrustState(campaign=busy, worker=corpus, kind=busy.kinds[0], state="trusted", changed_at=now())
         for corpus in workers
     )
     systems = System.objects.bulk_create(
@@ -119,7 +119,7 @@ def grow(first: int, end: int) -> None:
     people = Account.objects.bulk_create(Account(username=f"person-{n}") for n in range(first, end))
     AuditEntry.objects.bulk_create(AuditEntry(actor=item, act="sign_in", about={}) for item in people)
     AlarmSubscription.objects.bulk_create(
-        AlarmSubscription(account=owner, campaign=corpus, language="en", origin="x") for corpus in campaigns
+        AlarmSubscription(account=owner, campaign=corpus, language="en") for corpus in campaigns
     )
 
     looked_at(item, first, end)
@@ -149,16 +149,16 @@ def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
     """Queries of each list; those of the server's people are an admin's to read."""
     result = {}
     for_admins = names_for_admins()
-    for operation in served():
-        if operation.about.listed:
-            caller = admin if operation.name in for_admins else researcher
-            path = operation.about.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
+    for endpoint in endpoints():
+        if endpoint.operation.listed:
+            caller = admin if endpoint.name in for_admins else researcher
+            path = endpoint.rest.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
             path = re.sub(r"<\w+:\w+>", PLACES.get(path.partition("/")[0], ""), path)
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:
                 answer = caller.get(path, limit=200)
             assert answer.status_code == 200, answer.content
-            result[operation.name] = len(queries)
+            result[endpoint.name] = len(queries)
     return result
 
 

@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from django.db import transaction
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import Account
 from tests.api.conftest import Program
 from tests.api.v1.conftest import Caller, names_for_admins
@@ -39,11 +39,7 @@ def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) ->
 
 def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: Caller) -> None:
     """Dearer than a test may be: one world, and some calls of each operation in it."""
-    document, handlers, taken = (
-        openapi(),
-        {served_operation.name: served_operation for served_operation in served()},
-        [],
-    )
+    document, handlers, taken = openapi(), {endpoint.name: endpoint for endpoint in endpoints()}, []
     worker = Program(Account.objects.get(username="annotator"))
     for path, _method, operation in operations(document):
         name = operation["operationId"]
@@ -64,9 +60,7 @@ def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: 
                 else:
                     status, response_body = worker.post(path.format(**call.place), body)
                     message = json.dumps(response_body).encode()
-                named = status == 400 and {
-                    served_operation["field"] for served_operation in json.loads(message)["errors"]
-                }
+                named = status == 400 and {endpoint["field"] for endpoint in json.loads(message)["errors"]}
                 if not named or field not in named:
                     taken.append((name, field, body.get(field), status, message[:200]))
             transaction.set_rollback(True)

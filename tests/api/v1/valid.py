@@ -127,7 +127,7 @@ def _suspended() -> ValidCall:
 
 
 def _pseudonym() -> str:
-    campaign = Campaign.objects.get(name="quay").standings.order_by("pk").select_related("worker").first()
+    campaign = Campaign.objects.get(name="quay").trust_states.order_by("pk").select_related("worker").first()
     assert campaign is not None
     return str(campaign.worker.pseudonym)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Standing, Task, Worker
+from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Task, TrustState, Worker
 from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
@@ -36,7 +36,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     """Pool, ask, discard, ask again, freeze, score; then one more system: only what is new is asked."""
     first = launch(planned(pooled_runs), "first", known_from="dev").batch
     crowd(first.campaign, {"perfect": 6, "always_yes": 2})
-    suspended = Standing.objects.filter(state=SUSPENDED)
+    suspended = TrustState.objects.filter(state=SUSPENDED)
     assert suspended and all("always_yes" in row.worker.pseudonym for row in suspended)
 
     early = collect("first")
@@ -123,10 +123,10 @@ def test_judges_below_the_bar_are_not_used_though_nobody_suspended_them(pooled_r
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     whole = collect("first")
-    trust_state = Standing.objects.filter(items__gt=0)[0]
-    Standing.objects.filter(pk=trust_state.pk).update(known=10, right=7)
+    trust_state = TrustState.objects.filter(items__gt=0)[0]
+    TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=7)
     assert collect("first").unchanged
-    Standing.objects.filter(pk=trust_state.pk).update(known=10, right=6)
+    TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=6)
     less = collect("first")
     assert less.unused == {trust_state.worker.pseudonym: "6 of 10 control items right"}
     assert less.answers < whole.answers and less.short > 0

@@ -15,7 +15,7 @@ from annotation import jobs
 from annotation.campaigns import close_campaign, pause_campaign, resume_campaign
 from annotation.common import database
 from annotation.jobs.schedule import do
-from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
+from annotation.models import Campaign, Job, Judgment, OpenImage, Task, TrustState
 from annotation.moderation import discarding, reopening
 from annotation.protocol.questions import Answer
 from annotation.selectors.pair_judgments import asked_pairs
@@ -32,9 +32,8 @@ from evaluation.services.batches.stored_answers import BatchRefused
 from phrasebox.pooling.active import NextPairs
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db(transaction=True), *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -209,10 +208,10 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     batch = opened(pooled_runs)
     assert do("ask_next_waves") and not Job.objects.exists()
     answer(batch, 1)
-    trust_state = Standing.objects.filter(items__gt=0).order_by("id")[0]
-    Standing.objects.filter(pk=trust_state.pk).update(known=10, right=6)
+    trust_state = TrustState.objects.filter(items__gt=0).order_by("id")[0]
+    TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=6)
     assert do("ask_next_waves") and not Job.objects.exists(), "its judge is to be discarded first"
-    Standing.objects.filter(pk=trust_state.pk).update(known=10, right=7)
+    TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=7)
     pause_campaign(campaign=batch.campaign, reason="noon")
     assert do("ask_next_waves") and not Job.objects.exists()
     resume_campaign(campaign=batch.campaign)
@@ -256,7 +255,7 @@ def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs:
 def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
-    Standing.objects.filter(items__gt=0).update(known=10, right=6)
+    TrustState.objects.filter(items__gt=0).update(known=10, right=6)
     close_campaign(campaign=batch.campaign)
     with pytest.raises(BatchRefused, match="is closed, so pages cannot be reassigned"):
         reassign_answers("first")

@@ -11,7 +11,7 @@ from django.core.management import CommandError
 
 from annotation import campaigns
 from annotation.common.operations import OperationContext
-from annotation.models import Campaign, Judgment, Standing
+from annotation.models import Campaign, Judgment, TrustState
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
@@ -30,17 +30,17 @@ from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def a_judge(campaign: Campaign) -> Standing:
+def a_judge(campaign: Campaign) -> TrustState:
     """One who answered several pages."""
     worker = Judgment.objects.filter(campaign=campaign, image__isnull=False).values_list("worker", flat=True)[
         0
     ]
-    return Standing.objects.select_related("worker").get(campaign=campaign, worker=worker)
+    return TrustState.objects.select_related("worker").get(campaign=campaign, worker=worker)
 
 
-def suspended_and_reinstated(row: Standing) -> None:
+def suspended_and_reinstated(row: TrustState) -> None:
     """The rules suspend a judge, and a researcher lets them back."""
-    Standing.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
+    TrustState.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
     discarding.reinstate_worker(campaign=row.campaign, worker=row.worker_id)
 
 
@@ -92,7 +92,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert batch_state("first").collected
 
     # What came after counts.
-    Standing.objects.filter(pk=row.pk).update(since=judgments[0])
+    TrustState.objects.filter(pk=row.pk).update(since=judgments[0])
     assert collect("first").before == {judge: 1}
 
 

@@ -222,6 +222,7 @@ def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
 
 
+@pytest.mark.slow  # by default jobs are killed in `jobs/test_deliveries`, and batches go on where they were
 @pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
 def test_each_job_of_a_round_outlives_its_killed_process(
     a_round: Round, data_dir: Path, unpainted: None, request: pytest.FixtureRequest

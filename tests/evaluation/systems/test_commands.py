@@ -318,6 +318,7 @@ def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_d
     assert not (data_dir / "kept").exists()
 
 
+@pytest.mark.slow  # by default the same recipe is trained without a background
 def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, tmp_path):
     text = tmp_path / "sentences.txt"
     text.write_text(

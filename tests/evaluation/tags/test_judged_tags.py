@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
-from annotation.models import Caption, Control, Corpus, Image, Standing, Task
+from annotation.models import Caption, Control, Corpus, Image, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.simulation.judging import CrowdKnowledge
@@ -128,10 +128,10 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
         known=CrowdKnowledge(images_of),
     )
     assert not done.open_tasks
-    standings = Standing.objects.filter(campaign=batch.campaign)
-    assert all(measure.known and measure.right == measure.known for measure in standings), (
-        "control pages were among them"
-    )
+    trust_states = TrustState.objects.filter(campaign=batch.campaign)
+    assert all(
+        trust_state.known and trust_state.right == trust_state.known for trust_state in trust_states
+    ), "control pages were among them"
     said("collect_judgments", "first")
     said("freeze_qrels", "scale", "--corpus", "tagged", "--judgments", "first")
     corpus = Corpus.objects.get(name="tagged")
@@ -142,7 +142,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     figures = {}
     for run in created["runs"]:
         report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,P@5", "--json"))
-        figures[run] = {measure["measure"]: measure["value"] for measure in report["measures"]}
+        figures[run] = {trust_state["measure"]: trust_state["value"] for trust_state in report["measures"]}
     # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
     assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
     assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}

@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 
 from annotation import jobs
 from annotation.campaigns import close_campaign
-from annotation.models import Campaign, Job, Judgment, Standing
+from annotation.models import Campaign, Job, Judgment, TrustState
 from annotation.moderation.discarding import discard_worker, reinstate_worker, restore_worker
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
@@ -193,8 +193,8 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
     collect("first")
     freeze_qrels(name="pooled", corpus="quay", judgments="first")
     assert "Frozen as pooled, version 1" in look(ada, f"{BATCHES}first/")
-    row = Standing.objects.filter(items__gt=0).select_related("worker")[0]
-    Standing.objects.filter(pk=row.pk).update(state="suspended")
+    row = TrustState.objects.filter(items__gt=0).select_related("worker")[0]
+    TrustState.objects.filter(pk=row.pk).update(state="suspended")
     reinstate_worker(campaign=batch.campaign, worker=row.worker_id)
     judge = row.worker.pseudonym
     page = look(ada, f"{BATCHES}first/")

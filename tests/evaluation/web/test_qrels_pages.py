@@ -194,8 +194,6 @@ def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, provided, 
         ({"relevant_from": "3"}, "judgments 'flickr8k-crowd' are votes, which have a rule"),
         ({"relevant_from": "much"}, "'much' is not a score; expected a number such as 3 or 2.66"),
         ({"relevant_from": "1e99999999999"}, "'1e99999999999' is not a score"),
-        ({"scale": "0-5"}, "judgments 'flickr8k-crowd' are on the scale votes"),
-        ({"scale": "wide"}, "'wide' is not a scale; expected votes, 1-4"),
         ({"name": "own"}, "qrels 'own' already exist and are from a protocol, not from judgments"),
         ({"name": "theirs"}, "qrels 'theirs' already exist for another corpus; choose another name"),
     ],
@@ -346,6 +344,16 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
     ]
     assert "sits small A table of judgments" in words(page) and "0-5 3 3 1 Freeze" in words(page)
     assert 'href="/evaluation/freeze/?corpus=small&amp;judgments=sits"' in page.content.decode()
+
+
+def test_a_page_measures_the_agreement_of_a_set_in_the_list(ada):
+    answers = "a.jpg,a.jpg#0,4\na.jpg,a.jpg#0,5\nb.jpg,a.jpg#0,1\nb.jpg,a.jpg#0,0\n"
+    ada.post(IMPORT, {**SITS, "repeats": "1", "file": sent("image,caption,grade\n" + answers, "sits.csv")})
+    assert 'href="/operations/agreement/?judgments=small:sits"' in ada.get(LIST).content.decode()
+    page = ada.post("/operations/agreement/", {"judgments": "small:sits", "resamples": "20"})
+    assert page.status_code == 200
+    assert "Krippendorff's alpha, ordinal" in words(page) and "Fleiss' kappa" in words(page)
+    assert "judged pairs" in words(page).lower()
 
 
 def test_counts_of_keywords_come_with_their_list(ada):

@@ -19,7 +19,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
 from annotation.selectors.machines.reports import machine_reports
 from annotation.selectors.machines.savings import machine_saving
-from annotation.selectors.workers.standing import STATES_IN_WORDS
+from annotation.selectors.workers.trust_labels import WORKER_STATE_LABELS
 from annotation.web.common.access import for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 
@@ -39,7 +39,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             machines=[
-                (report, STATES_IN_WORDS.get(report.state, report.state), source_in_words(report.source))
+                (report, WORKER_STATE_LABELS.get(report.state, report.state), source_in_words(report.source))
                 for report in reports
             ],
             settings=settings,

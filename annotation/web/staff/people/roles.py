@@ -5,11 +5,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotation.common.addresses import full_address
 from annotation.common.operations import operation_named
 from annotation.common.roles import ANNOTATOR, RESEARCHER
 from annotation.jobs import emails
@@ -76,7 +77,7 @@ def role_list(request: HttpRequest) -> HttpResponse:
 
 
 def _address(request: HttpRequest, row: StaffInvitation) -> str:
-    return request.build_absolute_uri(reverse("staff_invite", args=[inviting.staff_invitation_token(row)]))
+    return full_address("staff_invite", [inviting.staff_invitation_token(row)])
 
 
 def _delivery(job: Job | None) -> str:

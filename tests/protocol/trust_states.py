@@ -1,4 +1,4 @@
-"""Standings that tests start from."""
+"""TrustStates that tests start from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SETTINGS = TrustSettings()
 ADMITTED = (Entered(), Examined(10, 10))
 
 
-def on_probation(kind: str = "coref_link") -> WorkerTrust:
+def in_warm_up(kind: str = "coref_link") -> WorkerTrust:
     return replay(kind, ADMITTED, SETTINGS)
 
 

@@ -16,7 +16,7 @@ _NUMBERS = Struct("<8Q")
 _SCALE = 1.0 / 2**64
 
 
-class Dice:
+class SeededRng:
     """A stream of uniform numbers that is a function of `words` alone."""
 
     __slots__ = ("_at", "_block", "_name", "_numbers")

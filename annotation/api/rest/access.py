@@ -1,22 +1,30 @@
-"""Who calls the REST API: an account by a token of its own, or by a session with a CSRF token."""
+"""Who calls the REST API, and whether the call is let in: by an account's token, or a session with a CSRF
+token, and only so often."""
 
+import time
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
+from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from rest_framework.authentication import BaseAuthentication, CSRFCheck
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from annotation.api.problems import Problem
+from annotation.api.problems import Problem, check_csrf, missing, too_often
+from annotation.common.database import LARGEST_ID
 from annotation.models import Account, ApiToken
 from annotation.workers import api_tokens, sessions
+from annotation.workers.rate_limit import Limit, Try, attempt
 
 #: How the header begins that carries a token.
 SCHEME = "Bearer "
 #: Methods that change nothing.
 SAFE_METHODS = ("GET", "HEAD")
+_MINUTE = 60
 
 
 class TokenOrSession(BaseAuthentication):
@@ -52,21 +60,12 @@ class TokenOrSession(BaseAuthentication):
         if sessions.sets_up_first(inner.session):
             raise Problem(HTTPStatus.FORBIDDEN, "second_factor", _("Set up your second factor first."))
         if inner.method not in SAFE_METHODS:
-            _check_csrf(inner)
+            check_csrf(inner)
         return account, None
 
     def authenticate_header(self, request: Request) -> str:
         """What a call without a token is told to send."""
         return SCHEME.strip()
-
-
-def _check_csrf(request: HttpRequest) -> None:
-    check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
-    check.process_request(request)
-    nothing: tuple[Any, ...] = ()
-    reason = check.process_view(request, None, nothing, {})  # type: ignore[arg-type]
-    if reason:
-        raise Problem(HTTPStatus.FORBIDDEN, "csrf", _("CSRF: %(reason)s") % {"reason": reason})
 
 
 def _signed_out(detail: str) -> Problem:
@@ -95,3 +94,40 @@ class TokenScheme(OpenApiAuthenticationExtension):
                 "description": "The cookie of a signed-in account; writes need the header X-CSRFToken too.",
             },
         ]
+
+
+def check_pace(account: int, *, reads: bool) -> None:
+    """Count a call of an account, all its tokens and sessions together; raises Problem (429) where it makes
+    too many in a minute.
+
+    Writes are counted in the database, as whatever else is limited. Reads are counted in the memory of each
+    process: a count in the database would make a write of every read.
+    """
+    if reads:
+        now = int(time.time())
+        key = f"annotation.api.reads.{account}.{now // _MINUTE}"
+        cache.add(key, 0, 2 * _MINUTE)
+        try:
+            calls = cache.incr(key)
+        except ValueError:  # the cache was full, and dropped it this very moment
+            calls = 1
+        wait = _MINUTE - now % _MINUTE if calls > settings.API_READS_A_MINUTE else 0
+    else:
+        wait = attempt(Try(Limit("api.writes", settings.API_WRITES_A_MINUTE, _MINUTE), str(account)))
+    if wait:
+        raise too_often(wait)
+
+
+def check_place(place: Mapping[str, Any]) -> None:
+    """Raise Problem where an address holds what no row can: too large a number, a null character."""
+    for value in place.values():
+        if (isinstance(value, int) and value > LARGEST_ID) or (isinstance(value, str) and "\0" in value):
+            raise missing(_("There is no such thing here."))
+
+
+def check_confirmed(request: Request) -> None:
+    """Raise Problem unless the call came by a token, which was made by a password, or by a session in which
+    the password was given within the last minutes."""
+    if request.auth is None and not sessions.recently_confirmed(request._request.session):
+        detail = _("This asks for your password: give it on a page, or use a token.")
+        raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
