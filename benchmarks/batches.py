@@ -89,7 +89,7 @@ def _database() -> str:
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
     from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     call_command("migrate", verbosity=0)
     lists, space, relevant = generated()
@@ -99,7 +99,7 @@ def _database() -> str:
     ]
     import_records(name="made", records=records, format="jsonl", source="memory")
     for shortlist in lists:
-        provenance = RunFacts(shortlist.name, shortlist.direction, shortlist.of, "trec", "memory", "", 0)
+        provenance = RunMetadata(shortlist.name, shortlist.direction, shortlist.of, "trec", "memory", "", 0)
         store_run(provenance, _named(shortlist), "made")
     rows = []
     taken, planned = seconds(

@@ -125,7 +125,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import BatchRequest, plan
     from evaluation.services.judgments.freezing import freeze_protocol
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     Image.objects.filter(corpus__name=NAME).update(split="train")
     in_order = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
@@ -147,7 +147,7 @@ def _evaluate(options: argparse.Namespace) -> None:
                     best = np.argsort(-scores, kind="stable")[:DEPTH]
                     yield query, [items[index] for index in best], scores[best]
 
-            provenance = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
+            provenance = RunMetadata(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
             store_run(provenance, rankings(), NAME)
     test = subset_named(NAME, "test")
     freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)

@@ -37,9 +37,9 @@ class EvaluationConfig(AppConfig):
         from evaluation.selectors import runs_exist
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
-        from evaluation.services.leftovers import remove_leftovers
         from evaluation.services.machines.schedule import teach_machines
         from evaluation.services.machines.stored_proposers import why_no_proposer
+        from evaluation.services.stale_work import remove_stale_work
         from evaluation.services.unfinished import remove_unfinished_of_corpus
 
         register(check_registries, REGISTRIES)
@@ -74,4 +74,4 @@ class EvaluationConfig(AppConfig):
         )
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))
         schedule.add_schedule_entry(schedule.Periodic("teach_machines", 60, teach_machines))
-        schedule.add_schedule_entry(schedule.Periodic("remove_leftovers", 3600, remove_leftovers))
+        schedule.add_schedule_entry(schedule.Periodic("remove_stale_work", 3600, remove_stale_work))

@@ -153,7 +153,7 @@ def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> 
 
 def _rounds(status: RoundStatus) -> str:
     share = status.asked / status.askable if status.askable else 1.0
-    counts = f"{status.asked} of {status.askable} pairs ({share:.0%}) asked in {status.waves} rounds"
+    counts = f"{status.asked} of {status.askable} pairs ({share:.0%}) asked in {status.rounds} rounds"
     tau = "" if status.tau is None else f", tau with the last rankings at least {status.tau:.3f}"
     if status.outdated:
         return f"{counts}{tau}; it had ended, but answers changed since: the next round is to be chosen again"

@@ -22,8 +22,8 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.formats.box_files import BOX_SUFFIXES
 from evaluation.formats.unpacked import bytes_inside
-from evaluation.services.common import file_as_sent
-from evaluation.services.declared import TrainedOn, declared_training
+from evaluation.services.common import errors_without_folder
+from evaluation.services.declarations import TrainedOn, declared_training
 from evaluation.services.feature_requests import NumberType, SetName, StoredFeatures, set_values
 from evaluation.services.features.extraction import EXTRACTORS, ExtractRequest, extract_set
 from evaluation.services.features.regions import (
@@ -151,7 +151,7 @@ def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> 
     return request
 
 
-def extract_asked_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
+def extract_requested_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set; raises as `extract_set` does."""
     extraction = ExtractRequest(
         corpus=request.corpus,
@@ -167,7 +167,7 @@ def extract_asked_features(request: ExtractFeaturesRequest, context: OperationCo
     return StoredFeatures(**set_values(stored), unchanged=not new, remarks=_without_pictures(absent))
 
 
-def extract_asked_regions(request: ExtractRegionsRequest, context: OperationContext) -> StoredFeatures:
+def extract_requested_regions(request: ExtractRegionsRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set of regions; raises as `extract_regions` does."""
     check_regions(request, context)
     file = request.boxes
@@ -191,7 +191,7 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
     if file is None:
         extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
     else:
-        with file_as_sent(file, context):
+        with errors_without_folder(file, context):
             extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
     without = (f"{extracted.without} images have no region besides the whole",) if extracted.without else ()
     remarks = (*_without_pictures(extracted.excluded), *without, *extracted.remarks)

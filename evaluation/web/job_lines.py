@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.selectors.jobs import Job, newest_of
 from annotation.web.staff.job_lines import ShownJob, job_line
-from evaluation.web import offered
+from evaluation.web import visible
 
 #: Jobs on a page, the newest.
 NEWEST_JOBS = 10
@@ -29,7 +29,7 @@ def job_lines(
     nothing to look at: at once, so that it asks as many queries for any number. With `of_server`, jobs about
     no corpus alone.
     """
-    open_to = offered.offered_jobs(request).filter(kind__in=kinds)
+    open_to = visible.visible_evaluation_jobs(request).filter(kind__in=kinds)
     jobs_of_scope = open_to.filter(corpus=None) if of_server else open_to
     newest = newest_of(jobs_of_scope, limit=limit)
     done = [job for job in newest if job.state == Job.DONE]
@@ -37,7 +37,7 @@ def job_lines(
     return [job_line(job, leads=led.get(job.pk, "")) for job in newest]
 
 
-def pages_of_made(route: str, names: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
+def pages_of_results(route: str, names: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
     """Job -> the page of what it made: of the names that jobs `made`, those that one of `rows` bears. One
     query."""
     there = set(rows.filter(name__in=set(names.values())).values_list("name", flat=True))

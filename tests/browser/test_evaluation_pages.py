@@ -25,9 +25,9 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
-from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.scores import LocalizationScoring, localization_report
 from evaluation.services.localizations.sets import LocalizedMention, write_rows
+from evaluation.services.localizations.stored_scores import store_localization_scores
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.ranking import RankRunsRequest, rank_system
@@ -189,7 +189,7 @@ def _localized(corpus: Corpus) -> None:
     write_rows(localization_set, mentions, [])
     localization_set.published = True
     localization_set.save()
-    keep_localization_scores(
+    store_localization_scores(
         "found", localization_report(LocalizationScoring(localization_set="found", layer="gold"))
     )
 

@@ -38,10 +38,10 @@ from evaluation.selectors import CorpusNames, names_of, qrels_of, snapshot_named
 from evaluation.services.batches import closing, collecting, launching, reassignment
 from evaluation.services.batches import state as batch_state
 from evaluation.services.batches.state import BatchState
-from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments import freezing, importing
 from evaluation.services.reports import building, request
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from phrasebox.formats.trec import read_qrels, write_qrels
 from tests import worlds
 from tests.derived import batch_world as world
@@ -185,7 +185,7 @@ class Managed:
         batch = self.batch(step)
         try:
             done = reassignment.reassign_answers(batch.name)
-        except BatchRefused:
+        except BatchError:
             assert batch.campaign.state == "closed"
             return
         self.met["topped up"] += done.done
@@ -239,7 +239,7 @@ class Managed:
         now = (self.now if names is None else self.recounts({batch.name: names}))[batch.name]
         try:
             done = collecting.collect(batch.name, count=names)
-        except BatchRefused:
+        except BatchError:
             assert not now.given
             self.met["nothing to collect"] += 1
             return
@@ -255,7 +255,7 @@ class Managed:
             try:
                 settle_request = closing.SettleRequest(batch=batch.name, qrels=name)
                 done = closing.settle_batch(settle_request, OperationContext()).frozen
-            except BatchRefused:
+            except BatchError:
                 assert not self.now[batch.name].given
                 return
         elif batch.judgments is None:
@@ -282,7 +282,7 @@ class Managed:
             done = building.build_report(
                 replace(self.wanted(batch), replace=bool(step % 2)), OperationContext()
             )
-        except ReportRefused:
+        except ReportError:
             assert stood and not up_to_date and not step % 2
             self.met["report refused"] += 1
             return
@@ -460,7 +460,7 @@ class Managed:
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
             expected = self.wanted(Batch.objects.get(reports=row))
             if building.outdated(row):
-                with pytest.raises(ReportRefused):
+                with pytest.raises(ReportError):
                     building.build_report(expected, OperationContext())
             else:
                 assert building.build_report(expected, OperationContext()).unchanged

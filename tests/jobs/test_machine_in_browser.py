@@ -19,7 +19,7 @@ from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors.records import stream_records
 from evaluation.services.machines import stored_proposers
-from evaluation.services.machines.examples import taught_pictures
+from evaluation.services.machines.examples import training_pictures
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.browser.at_work import answered, at, eventually, shown
@@ -42,7 +42,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     # One that has hardly learned: whatever it draws, people decide.
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     records = stream_records(corpus=campaign.corpus, layer=campaign.corpus.layers.get(name="import"))
-    BoxProposer(small).fit(list(taught_pictures(records, small.side))).save(
+    BoxProposer(small).fit(list(training_pictures(records, small.side))).save(
         stored_proposers.proposer_folder("scenes")
     )
     changed = {

@@ -206,7 +206,7 @@ def cross_validate_corpus(
             "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
             "background_lines": aids.lines,
-            "background_dropped": aids.excluded,
+            "background_excluded": aids.excluded,
             "same": same,
         },
     )

@@ -207,7 +207,7 @@ def _frozen() -> ValidCall:
 
 
 def _in_rounds() -> ValidCall:
-    Batch.objects.filter(name="batch").update(strategy="depth", waves={"asked": [1], "ended": ""})
+    Batch.objects.filter(name="batch").update(strategy="depth", rounds={"asked": [1], "ended": ""})
     return ValidCall({"batch": "batch"}, body={})
 
 

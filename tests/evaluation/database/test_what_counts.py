@@ -23,7 +23,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import batch_state, cached_batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 
@@ -171,7 +171,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
         "batch_status", "second"
     )
     changes = building.outdated(row)
-    with pytest.raises(ReportRefused) as error:
+    with pytest.raises(ReportError) as error:
         building.build_report(report_request, OperationContext())
     assert changes and "; ".join(changes) in str(error.value)
     building.build_report(replace(report_request, replace=True), OperationContext())

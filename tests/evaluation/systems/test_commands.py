@@ -352,8 +352,8 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
         created[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))[
             "report"
         ]
-    assert (created["with"]["background_lines"], created["with"]["background_dropped"]) == (15, 3)
-    assert created["without"]["background_dropped"] == 0
+    assert (created["with"]["background_lines"], created["with"]["background_excluded"]) == (15, 3)
+    assert created["without"]["background_excluded"] == 0
     assert created["with"]["systems"] == created["without"]["systems"]
 
     recipe = tmp_path / "bnc.toml"
@@ -371,8 +371,8 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
     output = said("train_system", "dropping", "--corpus", corpus, *train_by)
     assert "background text: dropped 3 of 15 lines, captions of the corpus" in output
     metadata = storage.read_manifest(system_folder("dropping"))["facts"]
-    assert (metadata["background_lines"], metadata["background_dropped"]) == (15, 3)
-    assert system_row("dropping").settings["background_dropped"] == 3
+    assert (metadata["background_lines"], metadata["background_excluded"]) == (15, 3)
+    assert system_row("dropping").settings["background_excluded"] == 3
     assert "nothing changed" in said("train_system", "dropping", "--corpus", corpus, *train_by)
     (tmp_path / "with.txt").write_text("".join(f"{line}\n" for line in leaked))
     with pytest.raises(
@@ -427,7 +427,7 @@ def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, o
     train(corpus, "--recipe", own_recipe, "--features", features, "--lemmas", file)
     texts = system_named("mine").texts
     assert isinstance(texts, KernelTexts)
-    words = {word for own_recipe in texts.documents for caption in own_recipe for word in caption}
+    words = {word for captions in texts.documents for caption in captions for word in caption}
     assert "hound" in words
     assert "dog" not in words
     said("rank", "mine", "--split", "test")

@@ -14,15 +14,15 @@ from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
 from annotation.campaigns.learning import to_learn_from
 from annotation.models import Campaign, Job, Machine, MachineProposals
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.machines.examples import proposals_of
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder, stored_proposer
 from evaluation.services.machines.teaching import (
-    kept_folder,
     machines_to_propose,
     machines_to_teach,
     propose_boxes,
+    version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
@@ -59,9 +59,9 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
             phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
             for phrase, boxes in expected[row.image.image.key].items()
         }
-    with pytest.raises(ImportRefused, match="no proposer 'other' is stored; there is scenes"):
+    with pytest.raises(InputError, match="no proposer 'other' is stored; there is scenes"):
         stored_proposer("other")
-    with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
+    with pytest.raises(InputError, match="expected a name of at most 60 letters"):
         stored_proposer("../x")
 
 
@@ -103,7 +103,7 @@ def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world:
     with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
         call("teach_machine", world.campaign.name, "drawer")
     model_annotator.refresh_from_db()
-    assert (model_annotator.version, model_annotator.learnt) == (1, 1) and kept_folder(
+    assert (model_annotator.version, model_annotator.learnt) == (1, 1) and version_folder(
         model_annotator, 1
     ).is_dir()
     again = call("teach_machine", world.campaign.name, "drawer", "--restart")
@@ -173,14 +173,14 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     shutil.rmtree(proposer_folder("scenes"))
     assert machines_to_teach() == []
     model_annotator.refresh_from_db()
-    last = BoxProposer.load(kept_folder(model_annotator, model_annotator.version))
+    last = BoxProposer.load(version_folder(model_annotator, model_annotator.version))
     call("teach_machine", world.campaign.name, "drawer")
     assert begun[1].chance_ == last.chance_
     # Another one under that name is another one, then too.
     call(*again[:-1], "--seed", "4")
     assert machines_to_teach() == [(world.campaign, "drawer")]
     # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
-    assert sorted(int(entry.name) for entry in kept_folder(model_annotator, 1).parent.iterdir()) == [3, 4]
+    assert sorted(int(entry.name) for entry in version_folder(model_annotator, 1).parent.iterdir()) == [3, 4]
 
 
 def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
@@ -190,12 +190,12 @@ def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> 
     call("teach_machine", world.campaign.name, "drawer")
     MachineProposals.objects.all().delete()
     assert machines_to_propose() == [(world.campaign, "drawer")]
-    (kept_folder(model_annotator, 1) / "arrays.safetensors").write_bytes(b"")
+    (version_folder(model_annotator, 1) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(
         CampaignError, match=r"^what machine 'drawer' learnt last cannot be used: .* teach it$"
     ):
         propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
-    (kept_folder(model_annotator, 1) / "manifest.json").unlink()
+    (version_folder(model_annotator, 1) / "manifest.json").unlink()
     assert machines_to_propose() == [] and teach_machines() == 0
     call("teach_machine", world.campaign.name, "drawer")
     assert MachineProposals.objects.count() == 3

@@ -26,15 +26,15 @@ from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.web.staff.crowd.machines import source_in_words
 from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
-from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
+from evaluation.services.machines.examples import pictures_on_disk, proposals_of, training_pictures
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder
 from evaluation.services.machines.teaching import (
-    kept_folder,
     machines_to_propose,
     machines_to_teach,
     propose_boxes,
     teach_machine,
+    version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
@@ -110,7 +110,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     shutil.rmtree(proposer_folder("scenes"))
     assert call("teach_machine", world.campaign.name, "drawer")["version"] == 5
     # What it learnt last cannot be read: it begins again.
-    (kept_folder(model_annotator, 5) / "arrays.safetensors").write_bytes(b"")
+    (version_folder(model_annotator, 5) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
         call("teach_machine", world.campaign.name, "drawer")
 
@@ -153,7 +153,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
 
 def kept(model_annotator: Machine) -> BoxProposer:
     model_annotator.refresh_from_db()
-    return BoxProposer.load(kept_folder(model_annotator, model_annotator.version))
+    return BoxProposer.load(version_folder(model_annotator, model_annotator.version))
 
 
 def rounded(proposals: Proposals) -> dict[str, list[list[float]]]:
@@ -171,9 +171,9 @@ def stored(model_annotator: Machine) -> dict[str, Any]:
 def test_what_a_deleted_machine_learnt_is_removed(world: World) -> None:
     model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     for number in (model_annotator.pk, model_annotator.pk + 1):
-        (kept_folder(model_annotator, 1).parent.parent / str(number) / "1").mkdir(parents=True)
+        (version_folder(model_annotator, 1).parent.parent / str(number) / "1").mkdir(parents=True)
     teach_machines()
-    assert [folder.name for folder in kept_folder(model_annotator, 1).parent.parent.iterdir()] == [
+    assert [folder.name for folder in version_folder(model_annotator, 1).parent.parent.iterdir()] == [
         str(model_annotator.pk)
     ]
 
@@ -182,7 +182,7 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
     world.work()
     records = list(machines.finished_records(world.campaign))
     assert len(records) == 3
-    pictures = list(taught_pictures(records, 64))
+    pictures = list(training_pictures(records, 64))
     for record, picture in zip(records, pictures, strict=True):
         assert record.layer is not None and picture.colours.shape == (64, 64, 3)
         depicted = record.layer.depicted()
@@ -200,7 +200,7 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
 
 def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
-    pictures = list(taught_pictures(machines.finished_records(world.campaign), 64))
+    pictures = list(training_pictures(machines.finished_records(world.campaign), 64))
     with pictures_on_disk(iter(pictures), tmp_path) as stored_pictures:
         assert len(stored_pictures) == len(pictures) == 3
         for row, picture in zip(stored_pictures, pictures, strict=True):
@@ -250,7 +250,7 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is told once the lesson counts: who is told may stop it."""
-    monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_LESSON", 2)
+    monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_TRAINING", 2)
     model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)

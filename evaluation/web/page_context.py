@@ -31,12 +31,12 @@ TABS = (
 )
 
 
-def evaluation_frame(tab: str, **more: Any) -> dict[str, Any]:
+def page_context(tab: str, **more: Any) -> dict[str, Any]:
     """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
     return {"tab": tab, "tabs": TABS, **more}
 
 
-def offer_choices(
+def set_choices(
     form: RequestForm, name: str, values: Iterable[str] | Mapping[str, Any], *, none: Any = None
 ) -> None:
     """Let a field of a form be chosen among texts, or by their titles, with `none` for nothing where that is
@@ -48,7 +48,7 @@ def offer_choices(
         form.fields[name].help_text = ""
 
 
-def offer_splits(form: RequestForm, *names: str) -> None:
+def suggest_splits(form: RequestForm, *names: str) -> None:
     """Propose the splits of a corpus, which the page lists as `splits`, for fields that say which images."""
     for name in names:
         form.fields[name].widget.attrs |= {"list": "splits", "placeholder": _("all images")}

@@ -13,7 +13,7 @@ from evaluation.comparison.provenance import Declaration
 from evaluation.formats.unpacked import bytes_inside
 
 #: A file of arrays, and the bytes that it may hold where it is sent.
-ARRAYS_SENT = FileUpload(2**30, bytes_inside)
+ARRAYS_UPLOAD = FileUpload(2**30, bytes_inside)
 #: Files of ids, which are read with the arrays beside them.
 IdsBeside = Annotated[
     tuple[Annotated[Path, FileUpload()], ...],

@@ -17,12 +17,12 @@ from evaluation.selectors import run_named, snapshot_named
 from phrasebox.registry import UnknownName
 
 
-def offered_corpora(request: HttpRequest) -> list[Corpus]:
+def visible_corpora(request: HttpRequest) -> list[Corpus]:
     """The published corpora, by name."""
     return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
 
 
-def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
+def visible_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
     """The published runs of these names, in their order. Raises UnknownName."""
     there = set(published_runs(request).filter(name__in=names).values_list("name", flat=True))
     for name in names:
@@ -31,7 +31,7 @@ def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
     return [run_named(name) for name in names]
 
 
-def offered_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
+def visible_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
     """The published qrels of that name, which may end in a version. Raises UnknownName."""
     try:
         snapshot = snapshot_named(name)
@@ -57,28 +57,28 @@ def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
     return JudgmentSet.objects.filter(_within(request), published=True)
 
 
-def offered_systems(request: HttpRequest) -> QuerySet[System]:
+def visible_systems(request: HttpRequest) -> QuerySet[System]:
     """The systems of corpora that are open to the caller."""
     return System.objects.filter(_within(request))
 
 
-def offered_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
+def visible_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
     """The published localization sets of corpora that are open to the caller, by name."""
     sets = LocalizationSet.objects.filter(_within(request), published=True)
     return sets.select_related("corpus").order_by("name")
 
 
-def offered_batches(request: HttpRequest) -> QuerySet[Batch]:
+def visible_batches(request: HttpRequest) -> QuerySet[Batch]:
     """The batches of corpora that are open to the caller."""
     return Batch.objects.filter(_within(request))
 
 
-def offered_reports(request: HttpRequest) -> QuerySet[Report]:
+def visible_reports(request: HttpRequest) -> QuerySet[Report]:
     """The reports of corpora that are open to the caller."""
     return Report.objects.filter(_within(request))
 
 
-def offered_jobs(request: HttpRequest) -> QuerySet[Job]:
+def visible_evaluation_jobs(request: HttpRequest) -> QuerySet[Job]:
     """Jobs about a corpus; those about none are for who holds a role for the whole server."""
     return Job.objects.filter(_within(request))
 

@@ -7,22 +7,22 @@ from contextlib import suppress
 from pathlib import Path
 
 from annotation.common.locks import Busy
-from evaluation.services.common import exclusive_work
+from evaluation.services.common import work_lock
 from evaluation.services.features.store import name_of_unfinished, unfinished_sets
 from evaluation.services.systems.folders import unfinished_trainings
 
 #: Seconds for which they are kept after they were last written to: 14 days.
-LEFTOVERS_KEPT = 14 * 24 * 3600
+STALE_AFTER_SECONDS = 14 * 24 * 3600
 
 
-def remove_leftovers() -> int:
+def remove_stale_work() -> int:
     """Remove half-written feature sets and half-done trainings that are older; how many."""
-    before, removed = time.time() - LEFTOVERS_KEPT, 0
+    before, removed = time.time() - STALE_AFTER_SECONDS, 0
     for folder, work, word, name in _left():
         with suppress(Busy, FileNotFoundError):
             if _last_written(folder) >= before:
                 continue
-            with exclusive_work(work, word, name):
+            with work_lock(work, word, name):
                 shutil.rmtree(folder)
                 removed += 1
     return removed

@@ -11,14 +11,14 @@ from annotation.common.files import received_files
 from annotation.common.operations import Invalid, Operation, OperationContext, request_fields
 from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import RequestForm
-from evaluation.web.frame import text_parameter, text_parameters
+from evaluation.web.page_context import text_parameter, text_parameters
 
 #: The field of the button that says which of a page's forms was sent.
 ACT = "act"
 
 
 @dataclass(frozen=True)
-class SentForm:
+class SubmittedForm:
     """The form of an operation, and the `data` of the page; `result` is what was done, or its job. `error`
     says why it could not be done."""
 
@@ -29,13 +29,13 @@ class SentForm:
     status: int = 200
 
 
-def sent_form(
+def submitted_form(
     request: HttpRequest,
     operation: Operation,
     *,
     fields_shown: Collection[str] | None = None,
     act: str = "",
-) -> SentForm:
+) -> SubmittedForm:
     """The form of an operation, as its address fills it; what a POST sends of it is done, or enqueued.
 
     Of a page with several forms, the field `ACT` of the button names the `act` whose form is sent, and the
@@ -45,7 +45,7 @@ def sent_form(
     how: dict[str, Any] = {"fields_shown": fields_shown, "ids": f"{act}-%s" if act else "%s"}
     if request.method != "POST" or request.POST.get(ACT, "") != act:
         form = RequestForm(operation, account, initial=_initial(operation, request.GET), **how)
-        return SentForm(form, data)
+        return SubmittedForm(form, data)
     result, message, status = None, "", 400
     form = RequestForm(operation, account, data, **how)
     try:
@@ -59,10 +59,10 @@ def sent_form(
         form.refuse(error)
     except (jobs.JobError, *operation.errors) as error:  # type: ignore[misc]
         message, status = str(error), 409
-    return SentForm(form, data, result, message, status)
+    return SubmittedForm(form, data, result, message, status)
 
 
-def offer_rows(form: RequestForm, name: str, rows: Iterable[Any], *, none: bool = True) -> None:
+def set_row_choices(form: RequestForm, name: str, rows: Iterable[Any], *, none: bool = True) -> None:
     """Let a field of a form offer these rows of a table alone, by their names; `none`: or none of them."""
     names = [(row.name, row.name) for row in rows]
     widget: Any = form.fields[name].widget

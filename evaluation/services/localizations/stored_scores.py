@@ -11,17 +11,17 @@ from django.db import transaction
 
 from annotation.datasets.layers import campaign_of_layer, count_images_behind
 from evaluation.models import LocalizationSet
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 
 
-def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
+def store_localization_scores(name: str, report: dict[str, Any]) -> None:
     """Keep what `score_localization` found with the set, in the place of figures of the same layer and the
-    same images, where there are some. Raises ImportRefused where the set was removed or replaced since."""
+    same images, where there are some. Raises InputError where the set was removed or replaced since."""
     with transaction.atomic():
         sets = LocalizationSet.objects.select_for_update(no_key=True, of=("self",))
         row = sets.filter(name=name, digest=report["digest"], published=True).first()
         if row is None:
-            raise ImportRefused(
+            raise InputError(
                 f"localization set {name!r} was removed or replaced while it was scored; score it again"
             )
         key, there = key_of_report(report), row.scores.get(report["layer"], [])
@@ -53,7 +53,7 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
     return sorted(reports, key=lambda report_stored: (not report_stored["whole"], report_stored["subset"]))
 
 
-def kept_reports(row: LocalizationSet) -> list[dict[str, Any]]:
+def stored_reports(row: LocalizationSet) -> list[dict[str, Any]]:
     """All kept reports, by their layers, and each layer's as `reports_against` has them."""
     return [report for layer in sorted(row.scores) for report in reports_against(row, layer)]
 

@@ -1,4 +1,4 @@
-"""Batches asked in waves: each chosen by the answers before it, of the same people, until order is kept."""
+"""Batches asked in rounds: each chosen by the answers before it, of the same people, until order is kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evaluation.services.batches.reassignment import reassign_answers
 from evaluation.services.batches.rounds import STABLE, ask_next_round
 from evaluation.services.batches.scheduler import ROUND_CHECK_INTERVAL
 from evaluation.services.batches.state import batch_state
-from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.batches.stored_answers import BatchError
 from phrasebox.pooling.active import NextPairs
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
@@ -60,7 +60,7 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
     batch = opened(pooled_runs)
     first = batch.numbers["asked"]
     assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
-    with pytest.raises(BatchRefused, match="answers of batch 'first' are still missing"):
+    with pytest.raises(BatchError, match="answers of batch 'first' are still missing"):
         ask_next_round("first")
     done, seed = None, 0
     while done is None or not done.ended:
@@ -111,7 +111,7 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     assert seen is not None and (seen.ended, seen.tau, seen.outdated) == ("", None, True)
     assert "had ended, but answers changed since" in said("batch_status", "first")
     assert do("ask_next_waves") and not Job.objects.exists(), "answers are to come"
-    with pytest.raises(BatchRefused, match="are still missing"):
+    with pytest.raises(BatchError, match="are still missing"):
         ask_next_round("first")
     discarding.restore_worker(campaign=batch.campaign, worker=worker)
     assert ask_next_round("first") == before, "the answers are those that it ended by"
@@ -120,9 +120,9 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     assert do("ask_next_waves")
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE
-    now = Batch.objects.get().waves
-    assert now != batch.waves and not Job.objects.get().result["outdated"]
-    assert bool(now["ended"]) == bool(now["answers"]) == (now["asked"] == batch.waves["asked"])
+    now = Batch.objects.get().rounds
+    assert now != batch.rounds and not Job.objects.get().result["outdated"]
+    assert bool(now["ended"]) == bool(now["answers"]) == (now["asked"] == batch.rounds["asked"])
     assert do("ask_next_waves") and Job.objects.count() == 1
 
 
@@ -143,7 +143,7 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
         patched.setattr(rounds, "next_pairs_of_round", not_stable)
         done = ask_next_round("first")
     assert (done.ended, done.outdated, done.pairs) == ("", False, 3)
-    assert Batch.objects.get().waves["ended"] == "" and done.waves == len(batch.waves["asked"]) + 1
+    assert Batch.objects.get().rounds["ended"] == "" and done.rounds == len(batch.rounds["asked"]) + 1
 
 
 def test_a_judge_who_changes_an_answer_after_the_end_has_the_batch_chosen_again(
@@ -169,15 +169,15 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     again = set(OpenImage.objects.values_list("image", flat=True))
     ask_next_round("first")
     more = set(OpenImage.objects.filter(complete=False).values_list("image", flat=True))
-    assert more & again, "some pages of the second wave stand with images of the first"
+    assert more & again, "some pages of the second round stand with images of the first"
     answer(batch, 2)
     assert Judgment.objects.count() > before and batch_state("first").complete
-    # Withdrawn answers of the first wave open its questions again, beside those of the second.
+    # Withdrawn answers of the first round open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     count = Judgment.objects.filter(worker=worker, image__isnull=False).count()
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
     assert batch_state("first").answers_to_come == count
-    with pytest.raises(BatchRefused, match=f"{count} answers"):
+    with pytest.raises(BatchError, match=f"{count} answers"):
         ask_next_round("first")
 
 
@@ -197,7 +197,7 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
     assert (Task.objects.count(), Batch.objects.get().numbers) == (tasks, numbers)
     job = jobs.enqueue(kind="next_round", arguments={"batch": "first"})
     assert jobs.run_queued_job(job.pk) == Job.DONE
-    assert Job.objects.get(pk=job.pk).result["waves"] == 2 and Task.objects.count() > tasks
+    assert Job.objects.get(pk=job.pk).result["rounds"] == 2 and Task.objects.count() > tasks
     # Begun again after it was done: its answers are to come, and nothing is asked twice.
     again = jobs.enqueue(kind="next_round", arguments={"batch": "first"})
     assert jobs.run_queued_job(again.pk) == Job.FAILED
@@ -217,11 +217,11 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     resume_campaign(campaign=batch.campaign)
     assert do("ask_next_waves") and do("ask_next_waves")
     job = Job.objects.get()
-    assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
+    assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().rounds["asked"][1:]
     assert jobs.run_queued_job(jobs.enqueue(kind="next_round", arguments=job.arguments).pk) == Job.DONE, (
         "asked once"
     )
-    assert len(Batch.objects.get().waves["asked"]) == 2
+    assert len(Batch.objects.get().rounds["asked"]) == 2
     early = jobs.enqueue(kind="next_round", arguments={"batch": "first", "round": 3})
     assert jobs.run_queued_job(early.pk) == Job.FAILED
     answer(batch, 2)
@@ -248,7 +248,7 @@ def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs:
     assert len(quiet) < len(set(later.pooled.ids(later.may_ask)[0].tolist()))
     names = batch.corpus.images.exclude(pk__in=quiet).filter(split="test")
     names.update(split="quiet")
-    with pytest.raises(BatchRefused, match="images that the batch asks about"):
+    with pytest.raises(BatchError, match="images that the batch asks about"):
         check_known(later, "quiet")
 
 
@@ -257,7 +257,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     answer(batch, 1)
     TrustState.objects.filter(items__gt=0).update(known=10, right=6)
     close_campaign(campaign=batch.campaign)
-    with pytest.raises(BatchRefused, match="is closed, so pages cannot be reassigned"):
+    with pytest.raises(BatchError, match="is closed, so pages cannot be reassigned"):
         reassign_answers("first")
     assert not Judgment.objects.filter(void=True).exists()
 
@@ -266,7 +266,7 @@ def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)
     done = ask_next_round("first")
-    assert done.waves == 2 and Task.objects.count() == done.asked
+    assert done.rounds == 2 and Task.objects.count() == done.asked
     answer(batch, 2)
     assert ask_next_round("first").ended
 
@@ -290,6 +290,6 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
 
 def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:
     opened(pooled_runs, strategy=None)
-    with pytest.raises(BatchRefused, match="asks all its pairs at once"):
+    with pytest.raises(BatchError, match="asks all its pairs at once"):
         ask_next_round("first")
     assert Campaign.objects.count() == 1

@@ -17,7 +17,7 @@ from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 #: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
 ALL_MENTIONS, INCORRECT, FAR = "all", "wrong", "far"
-MENTIONS_SHOWN = (ALL_MENTIONS, INCORRECT, FAR)
+MENTION_FILTERS = (ALL_MENTIONS, INCORRECT, FAR)
 #: A region is wrong by much where it overlaps the box that people drew by less.
 FAR_IOU = 0.1
 #: Images that are looked through at a time, and at most for one page.
@@ -25,7 +25,7 @@ _TOGETHER, _AT_MOST = 40, 400
 
 
 @dataclass(frozen=True, slots=True)
-class ShownMention:
+class MentionOnPage:
     """A mention with its best region; boxes are left, top, width and height from 0 on, `predicted` None for
     none.
 
@@ -52,18 +52,18 @@ class LocalizedImage:
     """An image (its row) with those of its mentions that are shown."""
 
     image: Any
-    mentions: tuple[ShownMention, ...]
+    mentions: tuple[MentionOnPage, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPage:
+class MentionPage:
     """Images of a page; `later` is where the next one begins, 0 for none."""
 
     images: list[LocalizedImage]
     later: int
 
 
-def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number: int) -> ShownPage:
+def mention_page(row: LocalizationSet, layer: Any, which: str, first: int, number: int) -> MentionPage:
     """At most `number` images from the `first` on that have a mention of the kind `which`.
 
     Images in which the set has nothing come last, where it is known that they were looked at. So that a page
@@ -81,8 +81,8 @@ def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number:
                 images.append(image)
                 if len(images) == number:
                     more = index + 1 < len(ids)
-                    return ShownPage(images, first + index + 1 if more else 0)
-    return ShownPage(images, first + _AT_MOST if len(ids) > _AT_MOST else 0)
+                    return MentionPage(images, first + index + 1 if more else 0)
+    return MentionPage(images, first + _AT_MOST if len(ids) > _AT_MOST else 0)
 
 
 def _looked_at(
@@ -107,7 +107,7 @@ def _looked_at(
 
 def _compared(
     record: ImageRecord, mentions: dict[tuple[int, int, int], LocalizedMention]
-) -> Iterator[ShownMention]:
+) -> Iterator[MentionOnPage]:
     """The mentions that people boxed, beside what the set has for them."""
     if record.layer is None:
         return
@@ -117,7 +117,7 @@ def _compared(
         overlaps = iou(regions[:, :4], drawn) if len(regions) else np.empty(0)
         right = np.flatnonzero(overlaps >= RIGHT_IOU)
         before, after = _around(record.captions[mention.caption], mention)
-        yield ShownMention(
+        yield MentionOnPage(
             before,
             mention.text,
             after,
