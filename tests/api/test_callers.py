@@ -17,8 +17,8 @@ def test_a_session_needs_its_csrf_token_to_write_and_not_to_read(work: World):
     client = Client(enforce_csrf_checks=True)
     client.force_login(annotator("ann")[0])
     assert client.get("/api/tasks").status_code == 200
-    requested = {"campaign": "quay", "kind": "coref_link"}
-    response = client.post("/api/tasks/next", requested, content_type="application/json")
+    form_data = {"campaign": "quay", "kind": "coref_link"}
+    response = client.post("/api/tasks/next", form_data, content_type="application/json")
     assert (response.status_code, json.loads(response.content)["code"]) == (403, "csrf")
     client.get("/sign-in/")
     web_page = Client(enforce_csrf_checks=True)
@@ -26,7 +26,7 @@ def test_a_session_needs_its_csrf_token_to_write_and_not_to_read(work: World):
     client.cookies["csrf"] = web_page.cookies["csrf"].value
     taken = client.post(
         "/api/tasks/next",
-        requested,
+        form_data,
         content_type="application/json",
         headers={"X-CSRFToken": client.cookies["csrf"].value},
     )

@@ -71,9 +71,9 @@ def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bo
     counted_desk.campaign(tmp_path, tasks)
     ann = Program(Account.objects.get(username="ann"))
     task = ann.take(kind)
-    provided = {"kind": kind, "form": form(task)} if by_form else outright(task)
-    status, body = ann.answer(task, **provided)
-    assert (status, body["repeated"]) == (200, False), body
+    value = {"kind": kind, "form": form(task)} if by_form else outright(task)
+    status, text = ann.answer(task, **value)
+    assert (status, text["repeated"]) == (200, False), text
     judgment = Judgment.objects.get()
     if outright is of_a_page:
         assert judgment.content is not None
@@ -93,6 +93,6 @@ def test_a_word_alone_is_no_answer_where_more_is_asked(tmp_path: Path, tasks: st
     counted_desk.campaign(tmp_path, tasks)
     ann = Program(Account.objects.get(username="ann"))
     task = ann.take(kind)
-    status, body = ann.answer(task, answer=outright(task)["answer"])
-    assert (status, body["code"]) == (422, "bad_answer")
+    status, text = ann.answer(task, answer=outright(task)["answer"])
+    assert (status, text["code"]) == (422, "bad_answer")
     assert not Judgment.objects.exists()

@@ -39,8 +39,8 @@ def answered(session: str, way: list[str], request: dict[str, Any]) -> Any:
     headers = {name: value for name, value in result.items() if name != "X-Request-ID"}
     # A fresh CSRF cookie, and the token in a page, are a matter of chance.
     stored = {name: {**of, "expires": bool(of["expires"])} for name, of in result.cookies.items()}
-    content = result.content if "json" in headers["Content-Type"] else b""
-    return result.status_code, headers, content, stored
+    text = result.content if "json" in headers["Content-Type"] else b""
+    return result.status_code, headers, text, stored
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_a_fault_is_told_with_the_same_headers(
     short, long = (answered(session, way, GOOD) for way in (settings.MIDDLEWARE, LONG))
     assert short == long
     assert (short[0], short[1]["Content-Type"]) == (status, "application/problem+json")
-    payload = json.loads(short[2])
-    assert (payload["status"], payload["code"]) == (status, code) and "broken" not in payload["detail"]
+    document = json.loads(short[2])
+    assert (document["status"], document["code"]) == (status, code) and "broken" not in document["detail"]
 
 
 def test_a_statement_that_is_wrong_is_no_outage(session: str, monkeypatch: pytest.MonkeyPatch):

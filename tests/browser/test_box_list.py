@@ -65,8 +65,8 @@ def test_a_box_in_a_box_is_drawn_while_the_outer_one_is_seen_large(second: tuple
 
 def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]):
     page, _accepted = second
-    element = page.locator("[data-spoken]")
-    assert element.get_attribute("aria-live") == "polite"
+    message = page.locator("[data-spoken]")
+    assert message.get_attribute("aria-live") == "polite"
     page.evaluate("""() => {
         const told = document.querySelector("[data-spoken]");
         window.heard = [];
@@ -75,12 +75,12 @@ def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]
             document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
         }
     }""")
-    expect(element).to_have_text("241 × 181 pixels")
+    expect(message).to_have_text("241 × 181 pixels")
     assert page.evaluate("window.heard") == ["241 × 181 pixels"]
     page.keyboard.press("Shift+ArrowRight")
-    expect(element).to_have_text("242 × 181 pixels")
+    expect(message).to_have_text("242 × 181 pixels")
     page.keyboard.press("Delete")
-    expect(element).to_have_text("")
+    expect(message).to_have_text("")
 
 
 def test_every_state_of_the_editor_is_for_everybody(second: tuple[Page, Box]):

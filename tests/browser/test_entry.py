@@ -132,7 +132,7 @@ def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
     reach(page, "Same or different?")
     reach(page, "I have read this: begin")
-    expect(page.locator("[data-desk]")).to_be_visible()
+    expect(page.locator("[data-task]")).to_be_visible()
 
 
 def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):

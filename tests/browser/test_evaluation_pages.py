@@ -110,9 +110,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(
-            f"{image}\t{value}#2\t{yes / 3}\t{yes}\t{3 - yes}\n"
+            f"{image}\t{ours}#2\t{yes / 3}\t{yes}\t{3 - yes}\n"
             for index, image in enumerate(images)
-            for value, yes in ((image, 3), (images[index - 1], 2), (images[index - 2], 0))
+            for ours, yes in ((image, 3), (images[index - 1], 2), (images[index - 2], 0))
         )
     )
     import_judgments(
@@ -198,12 +198,12 @@ def addresses(corpus: Corpus) -> list[str]:
     """The pages, with the query that they ask about."""
     image = corpus.images.get(filename="scene-2.png")
     ids = {"QUERY": str(image.pk), "CAPTION": str(image.captions.get(number=2).pk), "CORPUS": corpus.name}
-    result = []
+    names = []
     for page in PAGES:
         for word, key in ids.items():
             page = page.replace(word, key)
-        result.append(page)
-    return result
+        names.append(page)
+    return names
 
 
 def test_every_page_is_for_everybody(judged: Corpus, open_page: Open):

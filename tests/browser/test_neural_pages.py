@@ -119,9 +119,9 @@ def test_captions_are_written_and_looked_at_by_page_alone(ada: Page) -> None:
     expect(ada.get_by_text("Writing captions.")).to_be_visible()
     work_done()
     ada.goto("/evaluation/captions/writes/")
-    caption_sets = CaptionSet.objects.get().captions.order_by("position")
-    expect(ada.locator(".wrote")).to_have_text(list(caption_sets.values_list("text", flat=True)))
-    right = [set(row.text.split()) & set(COLOURS) for row in caption_sets]
-    displayed = [set(row.image.captions.get(number=1).text.split()) & set(COLOURS) for row in caption_sets]
-    assert sum(value == there for value, there in zip(right, displayed, strict=True)) >= 9, "of 12 pictures"
+    caption_set = CaptionSet.objects.get().captions.order_by("position")
+    expect(ada.locator(".wrote")).to_have_text(list(caption_set.values_list("text", flat=True)))
+    right = [set(item.text.split()) & set(COLOURS) for item in caption_set]
+    listed = [set(item.image.captions.get(number=1).text.split()) & set(COLOURS) for item in caption_set]
+    assert sum(entry == there for entry, there in zip(right, listed, strict=True)) >= 9, "of 12 pictures"
     for_everybody(ada)

@@ -46,13 +46,13 @@ class Hands(ABC):
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def at(self, item: PracticeItem, site: Place) -> Place:
+    def at(self, item: PracticeItem, index: Place) -> Place:
         """Where a place of the picture lies in the window."""
         frame, image = self.page.locator("[data-frame]").bounding_box(), practice_scene(item.scene).image
         assert frame and image.width and image.height
         return (
-            frame["x"] + site[0] * frame["width"] / image.width,
-            frame["y"] + site[1] * frame["height"] / image.height,
+            frame["x"] + index[0] * frame["width"] / image.width,
+            frame["y"] + index[1] * frame["height"] / image.height,
         )
 
     @abstractmethod
@@ -179,14 +179,9 @@ def campaigns(transactional_db: None) -> None:
     """A campaign of each sort, of its name, in which ann may practise."""
     corpus = a_corpus("all", [an_image("one", "A dog runs .", layered=False)])
     for tasks in all_tasks():
-        plain_value = settings_of({}).as_dict()
+        reference = settings_of({}).as_dict()
         Campaign.objects.create(
-            name=tasks,
-            corpus=corpus,
-            tasks=tasks,
-            settings=plain_value,
-            state=Campaign.OPEN,
-            open_to_all=True,
+            name=tasks, corpus=corpus, tasks=tasks, settings=reference, state=Campaign.OPEN, open_to_all=True
         )
     world.account("ann", "annotator")
 

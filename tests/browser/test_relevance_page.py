@@ -72,8 +72,8 @@ def by_mouse(page: Page) -> None:
 
 def by_keys(page: Page) -> None:
     for number in range(PICTURES):
-        for index in (index for n, index in sorted(WANTED) if n == number):
-            page.keyboard.press("1234567890"[index])
+        for item in (item for n, item in sorted(WANTED) if n == number):
+            page.keyboard.press("1234567890"[item])
         page.keyboard.press("Enter")
 
 
@@ -95,8 +95,8 @@ def by_finger(page: Page) -> None:
     for number in range(PICTURES):
         expect(page.locator(".block:visible")).to_have_count(1)
         expect(page.locator("[data-at]")).to_have_text(f"{number + 1} of {PICTURES}")
-        for index in (index for n, index in sorted(WANTED) if n == number):
-            sentence(page, number, index).tap()
+        for item in (item for n, item in sorted(WANTED) if n == number):
+            sentence(page, number, item).tap()
         if number == 2:
             page.get_by_role("button", name="Back").tap()
             expect(block(page, 1)).to_be_visible()
@@ -149,18 +149,18 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
         page.keyboard.press("ArrowRight")
     held = in_hand(page)
     send()
-    requested = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no sentence fits")
-    expect(requested).to_be_visible()
-    expect(requested).to_be_focused()
+    alert = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no sentence fits")
+    expect(alert).to_be_visible()
+    expect(alert).to_be_focused()
     assert in_hand(page) == held and stored(RELEVANCE) == []
     sentence(page, PICTURES - 1, 0).click()
-    expect(requested).to_be_hidden()
+    expect(alert).to_be_hidden()
     sentence(page, PICTURES - 1, 0).click()
     if by_key:
         page.keyboard.press("Enter")
     else:
         send()
-    expect(requested).to_be_visible()
+    expect(alert).to_be_visible()
     send()
     moved_on(page, held)
     answered(page, RELEVANCE, 1)
@@ -234,7 +234,7 @@ def test_the_next_page_comes_with_its_pictures_ready(work: Campaign, open_page: 
       document.documentElement.dataset.ready = `${pictures.filter((p) => p.naturalWidth).length}`;
     }).observe(document.querySelector("#main"), { childList: true })""")
     page.wait_for_function(
-        "() => performance.getEntriesByType('resource').some(e => e.name.includes('part=desk'))"
+        "() => performance.getEntriesByType('resource').some(e => e.name.includes('part=task'))"
     )
     sentence(page, 0, 0).click()
     page.get_by_role("button", name="Send this page").click()

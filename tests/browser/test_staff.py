@@ -153,7 +153,7 @@ def boxes_text(page: Page) -> list[list[int]]:
 
 
 def near(box: list[int], expected: tuple[int, int, int, int]) -> bool:
-    return all(abs(edge - another) <= 3 for edge, another in zip(box, expected, strict=True))
+    return all(abs(edge - item) <= 3 for edge, item in zip(box, expected, strict=True))
 
 
 def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, open_page: Open):

@@ -70,9 +70,9 @@ def by_keys(page: Page) -> None:
     assert keys == list("1234567890")
     for tag in sorted(WANTED):
         page.keyboard.press(key_of(page, tag))
-    key = key_of(page, "crowd")
-    page.keyboard.press(key)
-    page.keyboard.press(key)  # the same key takes it back
+    error = key_of(page, "crowd")
+    page.keyboard.press(error)
+    page.keyboard.press(error)  # the same key takes it back
     page.keyboard.press("Enter")
 
 
@@ -143,8 +143,8 @@ def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Op
     opened(page)
     held = in_hand(page)
     page.keyboard.press("Enter")
-    requested = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
-    expect(requested).to_be_focused()
+    alert = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
+    expect(alert).to_be_focused()
     assert in_hand(page) == held and stored(TAG_RELEVANCE) == []
     page.keyboard.press("Enter")
     moved_on(page, held)

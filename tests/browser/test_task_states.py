@@ -46,8 +46,8 @@ def campaign(folder: Path, **settings: Mapping[str, Any]) -> World:
     return desk.campaign(folder / "drawn", settings={**TRUSTING, **settings})
 
 
-def status_of(page: Page, message: str) -> None:
-    expect(page.get_by_role("status")).to_contain_text(message)
+def status_of(page: Page, text: str) -> None:
+    expect(page.get_by_role("status")).to_contain_text(text)
 
 
 # For everybody
@@ -128,12 +128,12 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
         q.CHAIN_VERIFICATION: "please write to us",
         q.BOX_DRAWING: "Others still have to check 1 of your boxes",
     }
-    for message in doors.values():
-        expect(page.get_by_text(message)).to_be_visible()
+    for door in doors.values():
+        expect(page.get_by_text(door)).to_be_visible()
     for_everybody(page)
-    for kind, message in doors.items():
+    for kind, door in doors.items():
         page.goto(desk.address(kind))
-        expect(page.get_by_text(message)).to_be_visible()
+        expect(page.get_by_text(door)).to_be_visible()
         for_everybody(page)
 
 

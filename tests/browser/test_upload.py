@@ -112,11 +112,11 @@ def test_an_upload_that_was_left_goes_on_with_the_same_file(ada: Page, packed: P
 def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Path):
     ada.get_by_label("Name of the corpus").fill("forty")
     ada.locator("#files").set_input_files(packed)
-    requested: list[int] = []
+    questions: list[int] = []
 
     def sign_out(route: Route) -> None:
-        requested.append(_offset(route.request))
-        if requested[-1] == 5_000:
+        questions.append(_offset(route.request))
+        if questions[-1] == 5_000:
             ada.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
         route.continue_()
 
@@ -125,7 +125,7 @@ def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Pat
     expect(
         ada.get_by_text("You are no longer signed in. Sign in again, then choose the same")
     ).to_be_visible()
-    assert requested[-1] <= 10_000 and len(requested) == len(set(requested))
+    assert questions[-1] <= 10_000 and len(questions) == len(set(questions))
     expect(ada.get_by_role("button", name="Send and check")).to_be_enabled()
     ada.unroute("**/files/0")
     sign_in(ada, "ada", then="/uploads/")

@@ -283,27 +283,27 @@ def joins(page: Page, address: str, campaign: str) -> str:
 def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     """Two people answer all six questions, while the dashboard moves by itself."""
     ada.get_by_role("link", name="Overview").click()
-    element = ada.locator(".facts")
-    expect(element).to_contain_text(f"0 of {IMAGES}")
-    before = element.inner_text()
+    metadata = ada.locator(".facts")
+    expect(metadata).to_contain_text(f"0 of {IMAGES}")
+    before = metadata.inner_text()
     takes_the_test(ann, q.COREF_LINK)
     work(walk, ann, q.COREF_LINK, lambda page: "yes" if one_thing(_phrases(page)) else "no")
-    expect(element).not_to_have_text(before, use_inner_text=True)
+    expect(metadata).not_to_have_text(before, use_inner_text=True)
     expect(ada.locator(".charts svg").first).to_be_visible()
     walk.picture(ada, "dashboard")
 
-    errors: list[str] = []
+    values: list[str] = []
 
     def verified(page: Page) -> str:
         """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
-        if page.locator("[data-desk][data-at-once]").count() or errors:
-            return "true" if errors or one_thing(_phrases(page)) else "false"
-        errors.append(page.url)
+        if page.locator("[data-task][data-at-once]").count() or values:
+            return "true" if values or one_thing(_phrases(page)) else "false"
+        values.append(page.url)
         return "false"
 
     takes_the_test(bob, q.CHAIN_VERIFICATION)
     work(walk, bob, q.CHAIN_VERIFICATION, verified)
-    assert errors
+    assert values
     for page, kind, answer in (
         (ann, q.BOX_REQUIREMENT, "box"),
         (ann, q.BOX_DRAWING, "drawn"),
@@ -317,8 +317,8 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         work(walk, page, kind, always(answer))
     assert {*walk.answers} == {*q.QUESTIONS}
     ada.goto("/campaigns/people/?fresh=1")
-    expect(figure(element, "answers in the last hour")).to_have_text(str(walk.answers.total()))
-    expect(element).to_contain_text(f"{earned(walk.answers)} USD due")
+    expect(figure(metadata, "answers in the last hour")).to_have_text(str(walk.answers.total()))
+    expect(metadata).to_contain_text(f"{earned(walk.answers)} USD due")
     walk.picture(ada, "overview")
 
 
@@ -328,7 +328,7 @@ def always(answer: str) -> Choose:
 
 
 def _phrases(page: Page) -> Locator:
-    return page.locator("[data-desk] .captions .words")
+    return page.locator("[data-task] .captions .words")
 
 
 def earned(answers: Counter[str]) -> Decimal:
@@ -374,7 +374,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
     while page.locator("[data-answer]").count():
         shown(page)
         read(page)
-        desk = page.locator("[data-desk]")
+        desk = page.locator("[data-task]")
         held = desk.get_attribute("data-assignment")
         of_test = desk.get_attribute("data-at-once") is not None
         answer = choose(page)
@@ -473,8 +473,8 @@ def downloaded(page: Page, link: Locator) -> bytes:
     """What a link of the page gives, once it is there."""
     with page.expect_download() as coming:
         link.first.click()
-    error: Download = coming.value
-    return Path(error.path()).read_bytes()
+    result: Download = coming.value
+    return Path(result.path()).read_bytes()
 
 
 def systems(walk: Walk, ada: Page, images: list[str]) -> None:
@@ -522,9 +522,9 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     ada.get_by_text("Pay and other settings").click()
     ada.get_by_label("Settings that differ").fill(BATCH_SETTINGS)
     ada.get_by_role("button", name="Show size and cost").click()
-    element = ada.locator(".priced .facts")
-    pages = int(figure(element, "pages").inner_text())
-    expect(element).to_contain_text(f"{2 * pages * A_PAGE} USD")
+    metadata = ada.locator(".priced .facts")
+    pages = int(figure(metadata, "pages").inner_text())
+    expect(metadata).to_contain_text(f"{2 * pages * A_PAGE} USD")
     walk.picture(ada, "price")
     ada.get_by_label("Name", exact=True).fill("first")
     ada.get_by_role("button", name="Launch").click()
@@ -561,7 +561,7 @@ def judges(walk: Walk, page: Page) -> int:
         read(page)
         if not payload:
             walk.picture(page, "pairs")
-        held = page.locator("[data-desk]").get_attribute("data-assignment")
+        held = page.locator("[data-task]").get_attribute("data-assignment")
         page.locator(".block .tick").first.click()
         page.get_by_role("button", name="Send this page").click()
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)

@@ -174,16 +174,16 @@ def test_a_crowd_that_could_not_settle_an_image_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("images", "message"), [(2, " (a bootstrap of 2 images, fewer than 10: may be"), (10, "")]
+    ("images", "text"), [(2, " (a bootstrap of 2 images, fewer than 10: may be"), (10, "")]
 )
-def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, message):
+def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, text):
     out = StringIO()
     corpus(images)
     small = ["--images", str(images), "--seeds", "1", "--rates", "0", "--resamples", "5"]
     call_command("compare_question_orders", "--corpus", "scenes", *small, stdout=out)
     head = out.getvalue().splitlines()[0]
-    assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{message}")
-    assert head.endswith(message[-6:] + " too narrow)" if message else "images")
+    assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{text}")
+    assert head.endswith(text[-6:] + " too narrow)" if text else "images")
 
 
 @pytest.mark.parametrize(

@@ -95,14 +95,14 @@ def test_before_anybody_works_images_are_reopened():
 def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
     world = World()
     row = OpenImage.objects.order_by("-place")[0]
-    first, second = (chain["m"][0] for chain in row.state["chains"][:2])
-    row.rulings.create(content=plain_ruling(KeepApart(first, second)))
+    item, another = (chain["m"][0] for chain in row.state["chains"][:2])
+    row.rulings.create(content=plain_ruling(KeepApart(item, another)))
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=1, priority=5)
     change(world.campaign, link_votes=3)
     again = OpenImage.objects.get(pk=row.pk)
     assert (again.rulings.count(), again.priority, again.rulings_version) == (1, 5, 1)
-    keys = Task.objects.filter(image=row, kind=q.COREF_LINK).values_list("key", flat=True)
-    assert not any({first, second} <= set(key.split("|")) for key in keys)
+    tasks = Task.objects.filter(image=row, kind=q.COREF_LINK).values_list("key", flat=True)
+    assert not any({item, another} <= set(key.split("|")) for key in tasks)
     assert Task.objects.order_by("rank")[0].image_id == row.pk
 
 
@@ -127,10 +127,10 @@ def test_what_was_withdrawn_does_not_come_back_with_other_settings(tasks: str, s
         image.save()
     gone = campaign.corpus.images.order_by("position")[1]
     withdraw_picture(image=gone)
-    requested = _asked_about(campaign)
+    request = _asked_about(campaign)
     change(campaign, **({"link_votes": 3} if tasks == "entities" else {"answers": {campaign.kinds[0]: 7}}))
     if tasks != "relevance":  # the three images were on one page, which went as a whole
-        assert _asked_about(campaign) == requested != set()
+        assert _asked_about(campaign) == request != set()
     assert gone.pk not in _asked_about(campaign)
     others = set(campaign.corpus.images.values_list("pk", flat=True)) - {gone.pk}
     assert _asked_about(campaign) <= others
@@ -149,9 +149,9 @@ def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
     a_corpus("few", some_images(4))
     campaign = campaigns.create_campaign(name="few", corpus="few", tasks="relevance", settings=TRUSTING)
     keys = list(campaign.corpus.images.order_by("position").values_list("key", flat=True))
-    pairs = [campaigns.counted.Pair(key, f"{key}#0") for key in keys]
-    fillers = {key: [f"{other_key}#1" for other_key in keys if other_key != key] for key in keys}
-    campaigns.open_pairs(campaign=campaign, pairs=pairs, fillers=fillers)
+    expected = [campaigns.counted.Pair(key, f"{key}#0") for key in keys]
+    fillers = {key: [f"{entry}#1" for entry in keys if entry != key] for key in keys}
+    campaigns.open_pairs(campaign=campaign, pairs=expected, fillers=fillers)
     before = _pairs(campaign)
     assert any(role == 1 for _, _, role in before)
     campaigns.begin_campaign(campaign=campaign)
@@ -165,15 +165,15 @@ def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
 
 def _pairs(campaign: Campaign) -> list[tuple[int, tuple[int, ...], int]]:
     """(image, caption, role) of every entry, sorted."""
-    result = []
+    names = []
     for item in Item.objects.filter(task__campaign=campaign).select_related("task__image"):
         content = item.content
         if "captions" in content:
             for caption, role in zip(content["captions"], content["roles"], strict=True):
-                result.append((content["image"], tuple(caption), role))
+                names.append((content["image"], tuple(caption), role))
         else:
-            result.append((item.task.image.image_id, tuple(content.get("caption", ())), 0))
-    return sorted(result)
+            names.append((item.task.image.image_id, tuple(content.get("caption", ())), 0))
+    return sorted(names)
 
 
 def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
@@ -330,12 +330,10 @@ def test_a_lease_that_is_just_being_given_comes_before_the_change():
     thread = threading.Thread(target=work)
     thread.start()
     assert event.wait(30)
-    response = change(world.campaign, link_votes=3)
+    result = change(world.campaign, link_votes=3)
     done.set()
     thread.join(30)
-    assert [difference.when for difference in response.differences] == [
-        "new_images"
-    ] and response.reopened == 0
+    assert [difference.when for difference in result.differences] == ["new_images"] and result.reopened == 0
     assert {row.settings["link_votes"] for row in OpenImage.objects.all()} == {1}
     assert Assignment.objects.get().task is not None
 

@@ -10,10 +10,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.campaigns.drafts import estimate
+from annotation.campaigns.drafts.answer_times import AnswerTime
 from annotation.campaigns.drafts.estimate import EstimateTerms, estimate_draft, estimate_from
 from annotation.campaigns.drafts.keeping import begin_draft
 from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
-from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
 from annotation.campaigns.opening import create_campaign, open_campaign_images
 from annotation.campaigns.phrases import drop_marks, mark_phrases
@@ -23,7 +23,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.workers.accounts import granting
 from tests.factories import a_corpus, an_image, some_images
 
-PACE = KindPace(6.0, 6.0, 6.0, "known", True)
+PACE = AnswerTime(6.0, 6.0, 6.0, "known", True)
 
 
 @pytest.mark.parametrize("apart", [True, False])
@@ -34,9 +34,9 @@ def test_intervals_hold_the_sum_over_the_images_as_often_as_they_say(apart: bool
         # Twenty images of a pilot or of a rehearsal, and all others.
         answers = np.round(draw.normal(30, 8, 60)).clip(0)
         sample = [{q.BOX_DRAWING: float(number)} for number in answers[:20]]
-        requested = answers[20:] if apart else answers
-        result = estimate_from(terms, len(requested), sample, sampled=len(sample), apart=apart).answers
-        held += result.low <= extra * requested.sum() <= result.high
+        request = answers[20:] if apart else answers
+        result = estimate_from(terms, len(request), sample, sampled=len(sample), apart=apart).answers
+        held += result.low <= extra * request.sum() <= result.high
     assert abs(held / times - 0.95) < 0.02
 
 
@@ -64,7 +64,7 @@ def test_images_that_gold_does_not_cover_are_not_asked_about(monkeypatch, images
     sample = list(draft.sample["images"].values())
     assert all(sample) and len(sample) == chosen
     plan = read_draft(draft)
-    terms = EstimateTerms(plan.kinds, plan.settings, plan.paces)
+    terms = EstimateTerms(plan.kinds, plan.settings, plan.answer_times)
     alone = estimate_from(terms, chosen, sample, sampled=chosen)
     assert result.answers.value == pytest.approx(alone.answers.value)
     campaign = create_campaign(name="half", corpus="streets", tasks="entities")
@@ -105,7 +105,7 @@ def test_captions_are_counted_at_once_however_many_images_there_are(images: str)
     assert len(queries) == 2
     kind = "graded_relevance"
     expected = plan.settings.answers.wanted(kind)
-    extra = EstimateTerms(plan.kinds, plan.settings, plan.paces).extra(kind)
+    extra = EstimateTerms(plan.kinds, plan.settings, plan.answer_times).extra(kind)
     assert result is not None and result.by_kind[kind] == pytest.approx(2 * captions * expected * extra)
 
 

@@ -44,9 +44,9 @@ def asked(name: str = "quay") -> dict[str, list[list[int]]]:
 def test_a_campaign_asks_about_the_phrases_that_were_marked(meadow: Corpus):
     assert phrases_of(image(meadow)).source == BY_CHUNKER
     assert mark_phrases(image=image(meadow), spans=[(1, 0, 2), (0, 4, 6), (0, 0, 2)])
-    phrases = phrases_of(image(meadow))
-    assert phrases.source == BY_HAND and phrases.blocked == ""
-    assert [mention.text for mention in phrases.mentions] == ["Ein Hund", "die Wiese", "Zwei Kinder"]
+    result = phrases_of(image(meadow))
+    assert result.source == BY_HAND and result.blocked == ""
+    assert [mention.text for mention in result.mentions] == ["Ein Hund", "die Wiese", "Zwei Kinder"]
     mark_phrases(image=image(meadow, "1"), spans=[])
     opened(meadow)
     assert asked() == {"0": [[0, 0, 2], [0, 4, 6], [1, 0, 2]], "1": []}
@@ -69,8 +69,8 @@ def test_phrases_that_a_campaign_asks_about_are_marked_again_once_it_is_closed(m
 
 def test_phrases_that_came_with_a_corpus_are_not_marked():
     corpus = a_corpus("hund", [an_image("0", "[/EN#1/animals Ein Hund] läuft .")])
-    phrases = phrases_of(image(corpus))
-    assert phrases.source == FROM_LAYER and [mention.text for mention in phrases.mentions] == ["Ein Hund"]
+    result = phrases_of(image(corpus))
+    assert result.source == FROM_LAYER and [mention.text for mention in result.mentions] == ["Ein Hund"]
     with pytest.raises(CannotMark, match="came with it, in its layer “import”"):
         mark_phrases(image=image(corpus), spans=[])
 
@@ -85,9 +85,9 @@ def test_phrases_that_came_with_a_corpus_are_not_marked():
     ],
 )
 def test_what_is_no_phrase_is_refused_and_nothing_kept(meadow: Corpus, spans, message: str):
-    with pytest.raises(CannotMark) as error:
+    with pytest.raises(CannotMark) as caught:
         mark_phrases(image=image(meadow), spans=spans)
-    assert message in str(error.value) and phrases_of(image(meadow)).source == BY_CHUNKER
+    assert message in str(caught.value) and phrases_of(image(meadow)).source == BY_CHUNKER
 
 
 def test_each_change_is_a_line_of_the_audit_and_marks_can_be_dropped(meadow: Corpus):

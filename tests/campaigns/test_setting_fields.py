@@ -134,9 +134,9 @@ def test_every_setting_is_tried() -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_setting_cannot_be_is_refused_in_one_line_that_names_it(name: str) -> None:
     for value in REFUSED[name][0]:
-        with pytest.raises(CampaignError, match="expected|no such day") as error:
+        with pytest.raises(CampaignError, match="expected|no such day") as caught:
             settings_of(given(name, value))
-        line = str(error.value)
+        line = str(caught.value)
         assert line.startswith((f"setting {name}", f"setting {PARTNERS.get(name, name)}")), line
         assert "\n" not in line and "http" not in line
 
@@ -171,9 +171,9 @@ def test_a_number_of_a_kind_is_whole_and_one_or_more(name: str) -> None:
 
 @pytest.mark.parametrize("table", ["", "limits", "merging", *_TABLES])
 def test_an_unknown_setting_is_refused_with_those_there_are(table: str) -> None:
-    with pytest.raises(CampaignError, match=r"^unknown setting 'colour'.*; known: ") as error:
+    with pytest.raises(CampaignError, match=r"^unknown setting 'colour'.*; known: ") as caught:
         settings_of({table: {"colour": 3}} if table else {"colour": 3})
-    assert (f"of [{table}]" in str(error.value)) == bool(table)
+    assert (f"of [{table}]" in str(caught.value)) == bool(table)
 
 
 @pytest.mark.parametrize("table", ["limits", "merging", *_TABLES])

@@ -97,15 +97,11 @@ def test_a_campaign_is_opened_about_images_with_some_tags(quay: Corpus, tasks: s
         name="work", corpus="quay", tasks=tasks, settings=TRUSTING, images=8, tags=("frisbee", "boat")
     )
     campaign = campaigns.open_campaign(plan)
-    opened_campaign = opened(campaign)
-    assert (
-        len(opened_campaign) == 8
-        and len(opened_campaign & {*FRISBEES}) == 4
-        and len(opened_campaign & {*BOATS}) == 4
-    )
+    ours = opened(campaign)
+    assert len(ours) == 8 and len(ours & {*FRISBEES}) == 4 and len(ours & {*BOATS}) == 4
     if tasks == "captions":
         done = campaigns.open_campaign_images(campaign=campaign, images=12, tags=("frisbee", "boat"))
-        assert (done.opened, done.there) == (4, 8) and opened(campaign) > opened_campaign
+        assert (done.opened, done.there) == (4, 8) and opened(campaign) > ours
         again = campaigns.open_campaign_images(campaign=campaign, images=12, tags=("frisbee", "boat"))
         assert again.opened == 0
         with pytest.raises(CampaignError, match="must stand between two tags"):
@@ -117,8 +113,8 @@ def test_the_command_takes_queries(quay: Corpus) -> None:
     with pytest.raises(CommandError, match="no image of corpus 'quay' has the tag 'cat'"):
         call_command(*ask, "--tags", "cat")
     call_command(*ask, "--tags", "frisbee and dog", "boat")
-    opened_campaign = opened(Campaign.objects.get(name="work"))
-    assert len(opened_campaign & {*FRISBEES}) == len(opened_campaign & {*BOATS}) == 3
+    ours = opened(Campaign.objects.get(name="work"))
+    assert len(ours & {*FRISBEES}) == len(ours & {*BOATS}) == 3
 
 
 def test_the_page_takes_a_query_a_line(quay: Corpus) -> None:
@@ -128,5 +124,5 @@ def test_the_page_takes_a_query_a_line(quay: Corpus) -> None:
     assert "has the tag &#x27;catt&#x27;" in response.content.decode() and not Campaign.objects.exists()
     press(ada, "/operations/open_campaign/", "Open a campaign", **ask, tags="frisbee\r\n\r\nboat\r\n")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    opened_campaign = opened(Campaign.objects.get(name="work"))
-    assert len(opened_campaign & {*FRISBEES}) == len(opened_campaign & {*BOATS}) == 3
+    ours = opened(Campaign.objects.get(name="work"))
+    assert len(ours & {*FRISBEES}) == len(ours & {*BOATS}) == 3

@@ -97,8 +97,8 @@ def token(
 
 def signed(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name: str = "quay") -> str:
     """The same address with Prolific's signature, as it is for one opening of the study."""
-    plain_value = address(who, submission, study=study, name=name)
-    return f"{plain_value}&{urlencode({'prolific_token': token(who, submission, study=study)})}"
+    reference = address(who, submission, study=study, name=name)
+    return f"{reference}&{urlencode({'prolific_token': token(who, submission, study=study)})}"
 
 
 @contextmanager
@@ -145,14 +145,14 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
-        submission: Any = None
+        result: Any = None
         if self.path == "/.well-known/study/jwks.json":
-            submission = KEY_SET
+            result = KEY_SET
         elif self.headers["Authorization"] == f"Token {API_TOKEN}":
-            submission = self.server.submissions.get(self.path.split("/")[-2])
-        self.send_response(self.server.status if submission else 404)
+            result = self.server.submissions.get(self.path.split("/")[-2])
+        self.send_response(self.server.status if result else 404)
         self.end_headers()
-        self.wfile.write(json.dumps(submission or {"error": "not found"}).encode())
+        self.wfile.write(json.dumps(result or {"error": "not found"}).encode())
 
     def log_message(self, *_about: Any) -> None:
         """Nothing: a test's output is its own."""

@@ -100,20 +100,25 @@ def test_whether_an_account_has_an_address_is_not_told(ada: Account):
 
 
 def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_address(ada: Account):
-    message: list[list[str]] = []
+    lines: list[list[str]] = []
     ask("somebody@example.org")  # what is counted of this machine is there from now on
     for address, letters_sent in (("nobody@example.org", 0), ("ada@example.org", 1)):
         Job.objects.all().delete()
         with CaptureQueriesContext(connection) as queries:
             Client().post(reverse("reset"), {"email": address})
         # In the order of digests, that is in any.
-        message.append(sorted(re.sub(r"'[^']*'|\d+", "", item["sql"]) for item in queries.captured_queries))
+        lines.append(
+            sorted(
+                re.sub(r"'[^']*'|\d+", "", captured_query["sql"])
+                for captured_query in queries.captured_queries
+            )
+        )
         job = Job.objects.get()
         assert mail.outbox == [] and "example.org" not in str(job.arguments)
         assert jobs.run_queued_job(job.pk) == Job.DONE
         job.refresh_from_db()
         assert job.result == {} and len(mail.outbox) == letters_sent
-    assert message[0] == message[1] and not any("annotation_account" in query for query in message[0])
+    assert lines[0] == lines[1] and not any("annotation_account" in query for query in lines[0])
 
 
 def test_what_was_asked_for_goes_with_the_e_mail(ada: Account):
@@ -201,9 +206,9 @@ def test_a_name_is_limited_however_its_letters_are_written(ada: Account, name: s
 
 
 def test_nobody_is_locked_out_of_a_browser_in_which_they_signed_in(ada: Account, later: Any):
-    client = Client()
-    client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
-    client.post(reverse("sign_out"))
+    other_client = Client()
+    other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    other_client.post(reverse("sign_out"))
     for number in range(30):  # somebody guesses on, at the same address and at others, as often as they may
         later(1000 * number)
         sign_in("ada", "wrong")
@@ -212,22 +217,23 @@ def test_nobody_is_locked_out_of_a_browser_in_which_they_signed_in(ada: Account,
         sign_in(f"name-{number}", "wrong")
     stranger = sign_in("ada", people.PASSWORD, REMOTE_ADDR="198.51.100.1")
     assert int(stranger["Retry-After"]) > 800
-    response = client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    response = other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
     assert response.status_code == 429 and int(response["Retry-After"]) <= 60
     later(29_000 + 61)
     assert (
-        client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD}).status_code == 302
+        other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD}).status_code
+        == 302
     )
 
 
 def test_a_browser_is_known_for_those_alone_who_signed_in_there(ada: Account, rf: Any):
     people.account("bob", "annotator")
-    client = Client()
-    client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
-    cookie = client.cookies["known"].value
-    assert client.cookies["known"]["httponly"] and "ada" not in cookie
-    requested = rf.get("/", HTTP_COOKIE=f"known={cookie}")
-    assert known_browsers.knows(requested, "ada") and not known_browsers.knows(requested, "bob")
+    other_client = Client()
+    other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    cookie = other_client.cookies["known"].value
+    assert other_client.cookies["known"]["httponly"] and "ada" not in cookie
+    response = rf.get("/", HTTP_COOKIE=f"known={cookie}")
+    assert known_browsers.knows(response, "ada") and not known_browsers.knows(response, "bob")
     forged = rf.get("/", HTTP_COOKIE=f"known={cookie[:-1]}{'a' if cookie[-1] != 'a' else 'b'}")
     assert not known_browsers.knows(forged, "ada")
 
@@ -250,10 +256,10 @@ def test_of_the_addresses_of_version_6_the_network_counts(rf: Any):
 
 
 def test_behind_a_proxy_the_address_is_what_the_proxy_says(rf: Any, settings: Any):
-    reported = rf.get("/", REMOTE_ADDR="10.0.0.2", HTTP_X_FORWARDED_FOR="6.6.6.6, 192.0.2.7")
-    assert limits.address_of(reported) == "10.0.0.2"
+    response = rf.get("/", REMOTE_ADDR="10.0.0.2", HTTP_X_FORWARDED_FOR="6.6.6.6, 192.0.2.7")
+    assert limits.address_of(response) == "10.0.0.2"
     settings.HTTPS = True
-    assert limits.address_of(reported) == "192.0.2.7"
+    assert limits.address_of(response) == "192.0.2.7"
 
 
 def test_a_new_password_lets_in_who_was_kept_waiting(ada: Account):
@@ -311,16 +317,12 @@ def test_one_downloads_ones_own_answers_and_nobody_elses(work: World):
     earn(work)
     work.submit(1, work.held(1), then=False)
     data = downloaded()
-    (own_answer,) = data["answers"]
+    (answer,) = data["answers"]
     judgment = Judgment.objects.get(worker=work.workers[0])
     assert judgment.image
-    assert (own_answer["kind"], own_answer["answer"], own_answer["campaign"]) == (
-        judgment.kind,
-        judgment.answer,
-        "quay",
-    )
-    assert own_answer["image"] == name_of(judgment.image.image_id)
-    assert judgment.key == "|".join([own_answer["kind"], *own_answer["mentions"]])
+    assert (answer["kind"], answer["answer"], answer["campaign"]) == (judgment.kind, judgment.answer, "quay")
+    assert answer["image"] == name_of(judgment.image.image_id)
+    assert judgment.key == "|".join([answer["kind"], *answer["mentions"]])
     assert data["pseudonym"] == "quay-w0" and data["account"]["user_name"] == "ann"
 
 
@@ -440,8 +442,8 @@ def test_guessing_at_the_old_password_is_as_slow_as_at_the_sign_in(ada: Account)
     client.force_login(ada)
 
     def change(old: str, new: str = NEW) -> Any:
-        payload = {"old_password": old, "new_password1": new, "new_password2": new}
-        return client.post(reverse("password_change"), payload)
+        form_data = {"old_password": old, "new_password1": new, "new_password2": new}
+        return client.post(reverse("password_change"), form_data)
 
     # A new password that is too short is no guess at the old one.
     assert [change(people.PASSWORD, "short").status_code for _n in range(6)] == [200] * 6

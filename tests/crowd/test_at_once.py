@@ -117,11 +117,11 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         assert begun.wait(60)
-        reported = SubmissionFacts(platform.ANN, (), "ACTIVE")
+        submission_facts = SubmissionFacts(platform.ANN, (), "ACTIVE")
         assert confirmation.note_submission(
-            provider="prolific", report=reported, submission=platform.FIRST, at=database.now()
+            provider="prolific", report=submission_facts, submission=platform.FIRST, at=database.now()
         )
         working.result(60)
     assert len(stored) > 5 and not response
-    assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, row) for row in stored}
+    assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, item) for item in stored}
     assert not any(violations(world.campaign).values())

@@ -66,8 +66,8 @@ def way(request: pytest.FixtureRequest, settings: Any, itself: platform.Server) 
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET if request.param == WEBHOOK else ""
     settings.PROLIFIC_API_TOKEN = platform.API_TOKEN if request.param == API else ""
     settings.PROLIFIC_SIGNED_LINKS = request.param == LINKS
-    param: str = request.param
-    return param
+    result: str = request.param
+    return result
 
 
 @pytest.fixture
@@ -125,14 +125,14 @@ def test_an_invented_submission_changes_and_erases_nothing(ann: tuple[World, Cli
     client = attack(way)
     if client is None:
         return
-    for value in (client, ann[1]):
+    for item in (client, ann[1]):
         # Not even where the session is the participant's own: an address is no password.
         for route, fields in (
             ("account_mail", {"email": "eve@example.org"}),
             ("erase_me", {"sure": "yes", "texts": "yes"}),
             ("password_change", {"old_password": "", "new_password1": "x" * 12, "new_password2": "x" * 12}),
         ):
-            assert value.post(reverse(route), fields).status_code == 403
+            assert item.post(reverse(route), fields).status_code == 403
     theirs.refresh_from_db()
     assert theirs.email == "" and not theirs.has_usable_password()
     assert Identity.objects.get(account=theirs).external_id == ANN
@@ -150,8 +150,8 @@ def test_an_invented_submission_has_nothing_of_the_participants_history(ann: tup
     worker = visit(INVENTED).identity.worker
     assert worker != theirs and visit(INVENTED).identity.external_id == ""
     assert list(TrustState.objects.filter(worker=theirs).order_by("pk").values()) == before
-    trust_state = TrustState.objects.get(worker=worker, kind=q.COREF_LINK)
-    assert trust_state.items == 2 and trust_state.entered_tasks is None
+    ours = TrustState.objects.get(worker=worker, kind=q.COREF_LINK)
+    assert ours.items == 2 and ours.entered_tasks is None
 
 
 def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str):
@@ -226,9 +226,9 @@ def test_who_comes_first_with_the_ids_of_another_is_put_out_when_that_one_comes(
     assert visit(FIRST, ANN) if way == LINKS else Visit.objects.filter(verification="refused").count() == 2
     confirmed = Visit.objects.get(verification="confirmed")
     assert confirmed.identity.account == account_in(client) and confirmed.participant == ANN
-    for another in (thief, copy):
-        assert another.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
-        assert another.get("/api/tasks").status_code == 401
+    for item in (thief, copy):
+        assert item.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
+        assert item.get("/api/tasks").status_code == 401
     assert Client().get(platform.address(BOB, FIRST)).status_code == 403
 
 
@@ -249,9 +249,9 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
 
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
-    other_world = World(name="other")
+    campaign = World(name="other")
     platform_visits.save_study(
-        campaign=other_world.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+        campaign=campaign.campaign, provider="prolific", external_id=BOB, answers_wanted=1
     )
     arrive(BOB, SECOND)
     tell("ACTIVE", SECOND, BOB)
@@ -316,8 +316,8 @@ def forged(case: str) -> str:
 
 def by_secret(claims: dict[str, Any], secret: bytes) -> str:
     signing = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256)
-    plain_value = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": "theirs"}).rsplit(".", 1)[0]
-    return f"{plain_value}.{jwt.utils.base64url_encode(signing.sign(plain_value.encode(), secret)).decode()}"
+    reference = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": "theirs"}).rsplit(".", 1)[0]
+    return f"{reference}.{jwt.utils.base64url_encode(signing.sign(reference.encode(), secret)).decode()}"
 
 
 CASES = (
@@ -405,10 +405,10 @@ def test_who_the_api_says_nothing_of_waits_and_is_asked_about_later(
     assert visit().verification == "waiting"
     assert client.get(reverse("visit"), {"part": "state"}).json() == {"verification": "waiting"}
     itself.status = 200
-    count = len(itself.asked)
+    request = len(itself.asked)
     client.get(reverse("visit"))
     confirmation.ask_waiting()
-    assert len(itself.asked) == count, "it was asked a moment ago"
+    assert len(itself.asked) == request, "it was asked a moment ago"
     later(120)
     confirmation.ask_waiting()
     assert visit().verification == "confirmed"
@@ -515,18 +515,15 @@ def test_a_researcher_confirms_by_hand(work: World):
 
 def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
-    other_world = World(some_images(1), name="other")
+    campaign = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=other_world.campaign,
-        provider=platform_visits.PROLIFIC,
-        external_id="b" * 24,
-        answers_wanted=2,
+        campaign=campaign.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
     arrive(client=client)
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
-    here, there = (Visit.objects.get(study__campaign=value.campaign) for value in (work, other_world))
+    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, campaign))
     assert (here.verification, there.verification) == ("confirmed", "refused")
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
@@ -539,8 +536,8 @@ def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way
     assert "confirmed: 1" in page
     assert ("Prolific: unverified. Only the address says who a participant is" in page) == (way == NOTHING)
     assert ("waiting: 1" in page) == (way in (WEBHOOK, API))
-    displayed = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
-    assert all((f"confirmed by: {word}" in page) == (way == item) for item, word in displayed.items())
+    by_name = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
+    assert all((f"confirmed by: {word}" in page) == (way == entry) for entry, word in by_name.items())
 
 
 # Sessions opened by an address may only work

@@ -255,7 +255,7 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
 
 
 @pytest.mark.parametrize(
-    ("field", "provided", "message", "status"),
+    ("field", "value", "message", "status"),
     [
         ("uses", "many", "Expected a whole number", 400),
         ("uses", "0", "Expected 1 or more", 400),
@@ -265,10 +265,10 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
     ],
 )
 def test_what_makes_no_sense_is_said(
-    work: World, ada: Client, field: str, provided: str, message: str, status: int
+    work: World, ada: Client, field: str, value: str, message: str, status: int
 ):
-    payload = {"campaign": "quay", "label": "course <7>", field: provided}
-    page = ada.post(reverse("operation", args=["make_invitation"]), payload)
+    form_data = {"campaign": "quay", "label": "course <7>", field: value}
+    page = ada.post(reverse("operation", args=["make_invitation"]), form_data)
     assert page.status_code == status and message in words(page)
     (form,) = (item for item in forms(page) if "label" in item.fields)
     assert form.fields["label"] == ["course <7>"]
@@ -277,28 +277,28 @@ def test_what_makes_no_sense_is_said(
 
 def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
     entry = reverse("entry", args=["quay"])
-    provided = {"platform": "mturk", "study": "5f", "answers": "30"}
-    provided |= {"completion_code": "XY", "screen_out_code": "Z"}
-    page = press(ada, entry, "Save the study", **provided)
+    form_data = {"platform": "mturk", "study": "5f", "answers": "30"}
+    form_data |= {"completion_code": "XY", "screen_out_code": "Z"}
+    page = press(ada, entry, "Save the study", **form_data)
     assert page.status_code == 409 and "has no id" in words(page)
     (study,) = (form for form in forms(page) if "study" in form.fields)
-    assert {name: study.fields[name] for name in provided} == {
-        name: [typed] for name, typed in provided.items()
+    assert {name: study.fields[name] for name in form_data} == {
+        name: [typed] for name, typed in form_data.items()
     }
 
 
 def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):
-    other_world = World(name="other")
-    row = invitations.make_invitation(campaign=other_world.campaign)
-    payload = {"campaign": "quay", "invitation": row.pk}
-    assert ada.post(reverse("operation", args=["revoke_invitation"]), payload).status_code == 400
+    campaign = World(name="other")
+    row = invitations.make_invitation(campaign=campaign.campaign)
+    form_data = {"campaign": "quay", "invitation": row.pk}
+    assert ada.post(reverse("operation", args=["revoke_invitation"]), form_data).status_code == 400
 
 
 def command(name: str, *arguments: str) -> dict[str, Any]:
     out = StringIO()
     call_command(name, *arguments, "--json", stdout=out)
-    payload: dict[str, Any] = json.loads(out.getvalue())
-    return payload
+    document: dict[str, Any] = json.loads(out.getvalue())
+    return document
 
 
 def test_commands_make_list_and_revoke_links(work: World):

@@ -56,16 +56,16 @@ SEVERAL: dict[str, Any] = {
 
 def identified(world: World) -> tuple[Identity, Identity]:
     """The two workers with their accounts: the known one, and the provisional one."""
-    created = []
+    values = []
     for number, external_id in ((KNOWN, "60a1"), (PROVISIONAL, "")):
         worker = Worker.objects.get(pk=world.workers[number])
         account = Account.objects.create_user(worker.pseudonym)
-        created.append(
+        values.append(
             Identity.objects.create(
                 worker=worker, account=account, provider="prolific", external_id=external_id
             )
         )
-    return created[0], created[1]
+    return values[0], values[1]
 
 
 def join(known: Identity, provisional: Identity) -> None:
@@ -129,12 +129,12 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     twice = 0
     for image in world.images():
         drawn = {row.name: row.worker_id for row in after.values() if row.image_id == image.pk}
-        provided = set()
+        values = set()
         for row in after.values():
             if row.image_id != image.pk or row.void:
                 continue
-            assert (row.worker_id, row.key) not in provided, "a key is judged twice"
-            provided.add((row.worker_id, row.key))
+            assert (row.worker_id, row.key) not in values, "a key is judged twice"
+            values.add((row.worker_id, row.key))
             if row.kind == q.BOX_QUALITY:
                 assert drawn[row.key.split("|")[1]] != row.worker_id, "a box is judged by who drew it"
         twice += sum(
@@ -146,8 +146,8 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         image.refresh_from_db()
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
-    for trust_state in TrustState.objects.filter(campaign=world.campaign):
-        assert worker_trust.trust_from_row(trust_state) == trust_replay.replay_row(trust_state)
+    for item in TrustState.objects.filter(campaign=world.campaign):
+        assert worker_trust.trust_from_row(item) == trust_replay.replay_row(item)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],
@@ -276,8 +276,8 @@ def test_a_test_passed_before_one_was_known_admits():
 def test_a_suspension_of_either_is_one_of_the_person(number: int):
     world = World(workers=2)
     known, provisional = identified(world)
-    for value in (KNOWN, PROVISIONAL):
-        world.submit(value, world.held(value), then=False)
+    for item in (KNOWN, PROVISIONAL):
+        world.submit(item, world.held(item), then=False)
     discarding.suspend_worker(
         campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots"
     )
@@ -289,8 +289,8 @@ def test_a_suspension_of_either_is_one_of_the_person(number: int):
 def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
     world = World(workers=2)
     known, provisional = identified(world)
-    for value in (KNOWN, PROVISIONAL):
-        world.submit(value, world.held(value), then=False)
+    for item in (KNOWN, PROVISIONAL):
+        world.submit(item, world.held(item), then=False)
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
     join(known, provisional)
     assert set(Judgment.objects.values_list("void", flat=True)) == {True}
@@ -299,10 +299,10 @@ def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
 def test_what_begins_meanwhile_makes_it_be_tried_again(monkeypatch: pytest.MonkeyPatch):
     world = World(some_images(2), settings=SEVERAL, workers=2)
     known, provisional = identified(world)
-    lock = joining._lock
+    reference = joining._lock
 
     def overtaken(was: int, stays: int, images: list[int]) -> Any:
-        result = lock(was, stays, images)
+        result = reference(was, stays, images)
         world.held(PROVISIONAL)
         return result
 

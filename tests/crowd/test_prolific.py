@@ -295,7 +295,7 @@ def test_the_way_back_stands_at_the_end_of_a_task_and_where_there_is_nothing_to_
     client.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
     page = client.get(task)
     assert "data-answer" in page.content.decode() and way in words(page)
-    assert way not in words(client.get(f"{task}?part=desk&holding=0"))
+    assert way not in words(client.get(f"{task}?part=task&holding=0"))
     nothing = words(client.get(reverse("task", args=["quay", q.BOX_QUALITY])))
     assert "You have answered 0 of 2 questions." in nothing and way in nothing
     nobody = people.signed_in("olga", "annotator")

@@ -159,16 +159,16 @@ def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], m
 
 
 def test_a_study_belongs_to_one_campaign(work: World):
-    other_world = World(name="other")
+    campaign = World(name="other")
     with pytest.raises(VisitError, match="already belongs to another campaign"):
-        platform.prolific_study(other_world)
+        platform.prolific_study(campaign)
 
 
 def command(*arguments: str) -> dict[str, Any]:
     out = StringIO()
     call_command(*arguments, "--json", stdout=out)
-    payload: dict[str, Any] = json.loads(out.getvalue())
-    return payload
+    document: dict[str, Any] = json.loads(out.getvalue())
+    return document
 
 
 def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
@@ -178,8 +178,8 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     (row,) = command("list_visits", "quay")["results"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
     command("save_study", "quay", "mturk", "--answers", "3", "--completion-code", "thanks")
-    results = command("list_studies", "quay")["results"]
-    assert [item["platform"] for item in results] == ["prolific", "mturk"]
+    result = command("list_studies", "quay")["results"]
+    assert [item["platform"] for item in result] == ["prolific", "mturk"]
     with pytest.raises(CommandError, match="needs its id"):
         command("save_study", "quay", "prolific")
 

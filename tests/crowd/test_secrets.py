@@ -52,11 +52,11 @@ def drawn(tmp_path: Path) -> World:
 )
 def test_a_line_of_a_log_is_cut_where_an_address_lets_somebody_in(text: str, left: str) -> None:
     assert without_secrets(text) == left
-    log_record = logging.LogRecord("x", logging.INFO, "file", 1, "%s", (text,), None)
+    created = logging.LogRecord("x", logging.INFO, "file", 1, "%s", (text,), None)
     assert (
-        json.loads(JsonFormatter().format(log_record))["message"]
+        json.loads(JsonFormatter().format(created))["message"]
         == left
-        == Discreet("%(message)s").format(log_record)
+        == Discreet("%(message)s").format(created)
     )
 
 
@@ -107,8 +107,8 @@ def test_ending_access_ends_sessions_tokens_and_addresses_of_pictures_at_once(dr
     account = Account.objects.get(username="ann")
     token = Token.objects.create(user=account)
     program = Client(headers={"Authorization": f"Token {token.key}"})
-    requested = {"campaign": "quay", "kind": "coref_link"}
-    held = program.post("/api/tasks/next", requested, content_type="application/json").json()
+    form_data = {"campaign": "quay", "kind": "coref_link"}
+    held = program.post("/api/tasks/next", form_data, content_type="application/json").json()
     picture = held["image"]["picture"]
     assert program.get(picture).status_code == 200
     assert sessions.end_access(account) == (2, 1)
@@ -161,15 +161,15 @@ def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:
 
 def ways_in() -> list[str]:
     """Every address of ours that holds what lets its reader in, made with the secret SESAME."""
-    result, left = [], [("/", pattern) for pattern in get_resolver().url_patterns]
+    names, left = [], [("/", pattern) for pattern in get_resolver().url_patterns]
     while left:
         before, pattern = left.pop()
         route = before + re.sub(r"<(?:str:)?(?:token|way)>", "SESAME", str(pattern.pattern))
         if hasattr(pattern, "url_patterns"):
-            left += [(route, url_pattern) for url_pattern in pattern.url_patterns]
+            left += [(route, item) for item in pattern.url_patterns]
         elif "SESAME" in route:
-            result.append(re.sub(r"<[^>]*>", "x", route))
-    return sorted(result)
+            names.append(re.sub(r"<[^>]*>", "x", route))
+    return sorted(names)
 
 
 def test_no_address_that_lets_its_reader_in_is_logged() -> None:

@@ -34,7 +34,7 @@ from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
 from annotation.task_types.shown import shown_image
-from config.plain import in_utf_8
+from config.readable_requests import in_utf_8
 from tests.hostile import calls, declared  # noqa: F401 (enters its operations)
 from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
@@ -103,7 +103,7 @@ class Outcome:
 
 def own(role: str) -> list[Operation]:
     """What a role may do."""
-    return [operation for operation in OPERATIONS if role in operation.roles]
+    return [operations for operations in OPERATIONS if role in operations.roles]
 
 
 def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = True) -> Outcome:
@@ -138,27 +138,27 @@ def _attack(outcome: Outcome, turns: Iterator[Turn], rng: Random, data: Path) ->
 
 def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Turn]:
     """Operations without end, and what is done to their calls."""
-    mine, others = own(role), [operation for operation in OPERATIONS if role not in operation.roles]
-    for operation in rng.sample(mine, len(mine)) if in_order else ():
-        yield operation, None
+    mine, others = own(role), [item for item in OPERATIONS if role not in item.roles]
+    for item in rng.sample(mine, len(mine)) if in_order else ():
+        yield item, None
     while True:
         theirs = others if others and rng.random() < OTHERS else mine
         yield rng.choice(theirs), spoilt if rng.random() < SPOILT else None
 
 
 def _sweeping(role: str, rng: Random) -> Iterator[Turn]:
-    for operation in OPERATIONS:
-        if tuple(operation.roles[:1]) != (role,):
+    for operations in OPERATIONS:
+        if tuple(operations.roles[:1]) != (role,):
             continue
         with _undone():
-            places = calls.slots(operation.make(At(role, Visitor(), rng)))
-        for index in places:
-            for another in calls.others(index):
-                yield operation, partial(_with, index, another)
+            places = calls.slots(operations.make(At(role, Visitor(), rng)))
+        for location in places:
+            for item in calls.others(location):
+                yield operations, partial(_with, location, item)
 
 
-def _with(slot: calls.Slot, another: Any, call: Call, rng: Random) -> Call:
-    calls.put(call, slot, another)
+def _with(index: calls.Slot, another: Any, call: Call, rng: Random) -> Call:
+    calls.put(call, index, another)
     return call
 
 
@@ -202,8 +202,8 @@ def _sent(outcome: Outcome, client: Client, operation: Operation, call: Call, *,
         got_request_exception.disconnect(note)
     outcome.statuses[status] += 1
     if status >= 500:
-        payload = f"{call.method} {call.address()[:300]!a} {kind[:80]!a} {body[:400]!r} {call.headers!r:.300}"
-        outcome.broken.append(f"{operation.name}: {payload}\n{raised[-1] if raised else status}")
+        text = f"{call.method} {call.address()[:300]!a} {kind[:80]!a} {body[:400]!r} {call.headers!r:.300}"
+        outcome.broken.append(f"{operation.name}: {text}\n{raised[-1] if raised else status}")
     elif 200 <= status < 400 and not bad and not _refused(answer):
         outcome.done[operation.name] += 1
 
@@ -212,8 +212,8 @@ def _refused(answer: Any) -> bool:
     """Whether an answer leads to the sign-in page, or to one that says why nothing was done."""
     if answer.status_code == 302 and answer["Location"].startswith("/sign-in/?"):
         return True
-    reported = getattr(answer.wsgi_request, "_messages", None)
-    return any(row.level >= constants.WARNING for row in getattr(reported, "_queued_messages", ()))
+    message = getattr(answer.wsgi_request, "_messages", None)
+    return any(item.level >= constants.WARNING for item in getattr(message, "_queued_messages", ()))
 
 
 @contextmanager

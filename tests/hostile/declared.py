@@ -58,8 +58,8 @@ def _invitation(at: At) -> int:
 
 def _token(at: At) -> int:
     """A token of whoever calls."""
-    api_token = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
-    return api_token.token.pk
+    token = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
+    return token.token.pk
 
 
 for _name in ("send_password_link", "make_password_link", "reset_second_factor"):
@@ -127,13 +127,13 @@ def _call(declared: Declared) -> Callable[[At], Call]:
 
 
 def _enter() -> None:
-    attacked = {operation.name for operation in OPERATIONS}
-    for item in all_operations():
-        if item.page is None or item.page.route:
+    attacked = {operations.name for operations in OPERATIONS}
+    for operation in all_operations():
+        if operation.page is None or operation.page.route:
             continue
-        get("operation", _roles(item), item.name, called=f"{item.name} seen")
-        if f"operation {item.name}" not in attacked and item.name in VALID:
-            by("operation", item.name, _roles(item))(_call(item))
+        get("operation", _roles(operation), operation.name, called=f"{operation.name} seen")
+        if f"operation {operation.name}" not in attacked and operation.name in VALID:
+            by("operation", operation.name, _roles(operation))(_call(operation))
 
 
 _enter()

@@ -31,7 +31,7 @@ from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
 from annotation.campaigns.machines import machine_add
 from annotation.common import database
-from annotation.common.operations import OperationContext, plain_result
+from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
@@ -153,7 +153,7 @@ OPERATIONS: list[Operation] = []
 
 def _keep(route: str, called: str, roles: Iterable[str], make: Make) -> None:
     name = f"{route} {called}"
-    assert name not in {operation.name for operation in OPERATIONS}, f"there are two operations {name!r}"
+    assert name not in {operations.name for operations in OPERATIONS}, f"there are two operations {name!r}"
     OPERATIONS.append(Operation(name, route, tuple(roles), make))
 
 
@@ -166,8 +166,8 @@ def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query:
     """A page; values may be functions of `At`."""
 
     def make(at: At) -> Call:
-        requested = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
-        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), requested)
+        questions = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
+        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), questions)
 
     _keep(route, called or _plain(args) or "seen", roles, make)
 
@@ -207,18 +207,18 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
 def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
     """An operation whose call a function makes."""
 
-    def retained(make: Make) -> Make:
+    def store(make: Make) -> Make:
         _keep(route, called, roles, make)
         return make
 
-    return retained
+    return store
 
 
 def unattacked() -> set[str]:
     """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
     (`tests/api/v1/test_schemathesis.py`)."""
-    routes = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
-    return routes - {operation.route for operation in OPERATIONS}
+    names = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
+    return names - {operations.route for operations in OPERATIONS}
 
 
 def _routes(result: Iterable[Any], space: str = "") -> Iterator[str]:
@@ -257,8 +257,10 @@ def _asked_for_a_code(at: At) -> str:
     account = web.account(at.new("factor"), ANNOTATOR)
     app = _give_factor(account)
     if at.role == STRANGER:
-        provided = {"username": account.username, "password": web.PASSWORD}
-        at.client.post(reverse("sign_in"), provided, headers={"X-CSRFToken": at.client.cookies["csrf"].value})
+        form_data = {"username": account.username, "password": web.PASSWORD}
+        at.client.post(
+            reverse("sign_in"), form_data, headers={"X-CSRFToken": at.client.cookies["csrf"].value}
+        )
     return app.at(database.now() + timedelta(seconds=app.interval))
 
 
@@ -388,12 +390,12 @@ def _answer(lease: Lease) -> dict[str, Any]:
 
 def _form(lease: Lease) -> dict[str, str]:
     """The same as a page's form sends it."""
-    provided = _answer(lease)
-    form = {"answer": provided["answer"], **({"text": provided["text"]} if "text" in provided else {})}
-    if "ticked" in provided:
-        form["sizes"] = ",".join(str(len(row)) for row in provided["ticked"])
+    value = _answer(lease)
+    form = {"answer": value["answer"], **({"text": value["text"]} if "text" in value else {})}
+    if "ticked" in value:
+        form["sizes"] = ",".join(str(len(row)) for row in value["ticked"])
         form["tick-0-1"] = "on"
-    for number, region in enumerate(provided.get("regions", ())):
+    for number, region in enumerate(value.get("regions", ())):
         edges = zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True)
         form |= {f"region-{number}-{k}": v for k, v in (*edges, ("text", region["text"]), ("way", "drag"))}
     return form
@@ -428,16 +430,16 @@ for _name, _asked in ASKED.items():
 def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]]:
     def make(at: At) -> tuple[list[Any], Any]:
         lease = _held(at, name)
-        message: dict[str, Any] = {"answer": "no"}
+        by_name: dict[str, Any] = {"answer": "no"}
         if lease is not None:
-            message = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
+            by_name = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
         more = {
             "token": at.new("t"),
             "seconds": at.one(None, 2.5, 3),
             "holding": [],
             "next": at.one(True, False),
         }
-        return [_number(lease)], {**message, **more}
+        return [_number(lease)], {**by_name, **more}
 
     return make
 
@@ -452,9 +454,9 @@ def _given(at: At) -> int:
     lease = _held(at, "quay")
     if lease is not None:
         assignment = Assignment.objects.get(pk=lease.id)
-        provided = Answer("yes")
+        answer = Answer("yes")
         submission.submit(
-            worker=assignment.worker_id, assignment=lease.id, answer=provided, token=at.new("t"), then=False
+            worker=assignment.worker_id, assignment=lease.id, answer=answer, token=at.new("t"), then=False
         )
     return _number(lease)
 
@@ -548,6 +550,7 @@ def returned(at: At) -> Call:
 # Looking at corpora ----------------------------------------------------------------------------
 
 get("home", SIGNED_IN)
+get("documentation", SIGNED_IN, lambda at: at.one("", "index.html", "../config/settings.py"))
 get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
@@ -688,9 +691,9 @@ post(
 
 def _own_draft(at: At) -> int:
     """A draft of whoever asks."""
-    campaign_draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
+    draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
-    return (campaign_draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
+    return (draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
 
 
 get("campaign_drafts", RUNNERS, corpus="quay")
@@ -818,7 +821,7 @@ post(
     completion_code="C0DE",
     screen_out_code="0UT",
 )
-get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
+get("control_item_list", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
 post("operation", RUNNERS, "import_controls", campaign="review", file=KNOWN.encode())
 post("operation", RUNNERS, "promote_answers", campaign="review", kind=q.COREF_LINK, at_least="3")
 post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="import")
@@ -837,9 +840,9 @@ def _split_not_asked_about(at: At) -> str:
 
 
 post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
-get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
+get("new_control_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
-    "new_known_item",
+    "new_control_item",
     RUNNERS,
     "review",
     image="man",
@@ -881,8 +884,8 @@ post("operation", RUNNERS, "refresh_layer", campaign="quay")
 def _draft_campaign(at: At) -> str:
     """A campaign that is a draft, though its images were asked for: that job was cancelled."""
     campaign = campaigns.create_campaign(name=at.new("waits"), corpus="quay", tasks="entities")
-    requested: dict[str, Any] = {"split": None, "images": 1, "tags": []}
-    Job.objects.create(kind="open_images", campaign=campaign, arguments=requested, state=Job.CANCELLED)
+    form_data: dict[str, Any] = {"split": None, "images": 1, "tags": []}
+    Job.objects.create(kind="open_images", campaign=campaign, arguments=form_data, state=Job.CANCELLED)
     return campaign.name
 
 
@@ -917,7 +920,7 @@ def _system_for(predicts: str) -> Callable[[At], str]:
 
     def find(at: At) -> str:
         row = System.objects.get(name=SYSTEM)
-        method = next(name for name, item in METHODS.items() if item.predicts == predicts)
+        method = next(name for name, entry in METHODS.items() if entry.predicts == predicts)
         row.pk, row.name, row.settings = None, at.new("system"), {"recipe": {"method": method}}
         row.save()
         return row.name
@@ -1063,16 +1066,16 @@ def query(at: At) -> Call:
 
 @by("evaluation:compare", "seen", RUNNERS)
 def compared(at: At) -> Call:
-    requested = [
+    questions = [
         ("run", RUN),
         ("run", OTHER),
         ("baseline", OTHER),
         ("qrels", "own"),
         ("measures", "R@1, MRR"),
     ]
-    requested += [("rounds", "10000"), ("direction", "annotation")]
-    requested += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
-    return Call("GET", reverse("evaluation:compare"), requested)
+    questions += [("rounds", "10000"), ("direction", "annotation")]
+    questions += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
+    return Call("GET", reverse("evaluation:compare"), questions)
 
 
 get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
@@ -1168,7 +1171,7 @@ def _checked(at: At) -> uploads.Upload:
         arguments={"upload": upload.key},
     )
     request = corpus_uploads.CheckUploadRequest(upload=upload.key)
-    result = plain_result(corpus_uploads.check(request, OperationContext(at.account)))
+    result = result_to_dict(corpus_uploads.check(request, OperationContext(at.account)))
     Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=result)
     return upload
 

@@ -55,6 +55,6 @@ def test_twenty_thousand_calls_of_a_role_break_nothing_and_do_everything(data: P
 @pytest.mark.slow
 @pytest.mark.parametrize("role", operations.ALL)
 def test_nothing_that_nobody_means_breaks_anything_wherever_it_stands(data: Path, role: str) -> None:
-    sweep = attack.sweep(role, data=data)
-    print(sweep)
-    assert not sweep.broken, "\n\n".join(sweep.broken[:20])
+    result = attack.sweep(role, data=data)
+    print(result)
+    assert not result.broken, "\n\n".join(result.broken[:20])

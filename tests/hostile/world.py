@@ -68,9 +68,9 @@ def again(folder: Path) -> None:
 def _kept(folder: Path) -> Path:
     """Build, and keep a copy of the files that the rows name."""
     build(folder)
-    retained = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"
-    shutil.copytree(settings.DATA_DIR, retained)
-    return retained
+    path = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"
+    shutil.copytree(settings.DATA_DIR, path)
+    return path
 
 
 def build(folder: Path) -> None:
@@ -119,8 +119,8 @@ def _counted(tasks: str) -> None:
     )
     if campaigns.asks_pairs(tasks):
         # Those of `train` are left for known items.
-        requested = [n for n in range(IMAGES) if n % 3]
-        pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in requested for m in requested for k in range(2)]
+        questions = [n for n in range(IMAGES) if n % 3]
+        pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in questions for m in questions for k in range(2)]
         campaigns.open_pairs(campaign=campaign, pairs=pairs)
     else:
         campaigns.open_campaign_images(campaign=campaign)
@@ -147,9 +147,9 @@ def _tested() -> None:
 
 def _reviewed() -> None:
     """A campaign whose one image waits for a reviewer; something in it was reported."""
-    world = the_world([a_man(picture=None)])
-    report(world, q.COREF_LINK, worker=3, comment="=1+1", mention=THE_MAN)
-    refuse(world)
+    result = the_world([a_man(picture=None)])
+    report(result, q.COREF_LINK, worker=3, comment="=1+1", mention=THE_MAN)
+    refuse(result)
 
 
 def _come(work: World) -> None:

@@ -84,8 +84,8 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     # ann is asked about a box that nobody can tell from one of a person, and refuses it.
     at(page, q.BOX_QUALITY)
     shown(page)
-    error = Judgment.objects.get(name=_asked(work))
-    assert error.worker == model_annotator.worker
+    response = Judgment.objects.get(name=_asked(work))
+    assert response.worker == model_annotator.worker
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
 
@@ -100,14 +100,14 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     page.get_by_role("button", name="Send this box").click()
     answered(page, q.BOX_DRAWING, 1)
     judgment = Judgment.objects.get(worker__pseudonym="w-ann", kind=q.BOX_DRAWING)
-    assert judgment.key == error.key and judgment.image == error.image
+    assert judgment.key == response.key and judgment.image == response.image
 
     # Another box of the machine is accepted by somebody else.
     accepted = _accept(work, model_annotator.worker)
-    assert error.image is not None and accepted.image is not None
+    assert response.image is not None and accepted.image is not None
     page = open_page()
-    sign_in(page, "ada", then=reverse("review_image", args=["quay", error.image.image.key]))
-    _open_chain_of(page, error)
+    sign_in(page, "ada", then=reverse("review_image", args=["quay", response.image.image.key]))
+    _open_chain_of(page, response)
     page.get_by_text("What workers said").click()
     row = page.get_by_role("row")
     expect(row.filter(has_text=model_annotator.worker.pseudonym).filter(has_text="machine")).to_be_visible()

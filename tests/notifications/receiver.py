@@ -62,9 +62,9 @@ def make_certificate(folder: Path) -> Path:
         .sign(key, hashes.SHA256())
     )
     file = folder / "receiver.pem"
-    plain_value = serialization.NoEncryption()
+    reference = serialization.NoEncryption()
     file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain_value)
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, reference)
         + created.public_bytes(serialization.Encoding.PEM)
     )
     return file

@@ -38,7 +38,9 @@ def site(db: None) -> Iterator[None]:
         from config import urls
 
         module: Any = types.ModuleType("urls_with_operation")
-        added = operation_patterns(operation_view, [one for one in endpoints() if one.name not in before])
+        added = operation_patterns(
+            operation_view, [endpoint for endpoint in endpoints() if endpoint.name not in before]
+        )
         module.urlpatterns = [path("api/v1/", include(added)), *urls.urlpatterns]
         with override_settings(ROOT_URLCONF=module, OPERATION_PACKAGES=[HERE]):
             clear_url_caches()
@@ -85,12 +87,12 @@ def test_it_is_a_call_with_a_schema_whose_job_ends(researcher: Client) -> None:
     assert jobs.run_queued_job(job.pk) == Job.DONE
     job.refresh_from_db()
     assert job.result["longer"] <= job.result["captions"] and job.phase == "counting"
-    response = researcher.post("/api/v1/caption-lengths", {"corpus": "lake", "size": 1}, "application/json")
-    assert {(error["field"], error["code"]) for error in response.json()["errors"]} == {
+    reply = researcher.post("/api/v1/caption-lengths", {"corpus": "lake", "size": 1}, "application/json")
+    assert {(error["field"], error["code"]) for error in reply.json()["errors"]} == {
         ("size", "extra_forbidden")
     }
-    other_response = researcher.post("/api/v1/caption-lengths", {"corpus": "lake"}, "application/json")
-    assert [error["field"] for error in other_response.json()["errors"]] == ["corpus"], (
+    response = researcher.post("/api/v1/caption-lengths", {"corpus": "lake"}, "application/json")
+    assert [error["field"] for error in response.json()["errors"]] == ["corpus"], (
         "another's corpus is not there"
     )
     document: Any = SchemaGenerator().get_schema(request=None, public=True)
@@ -106,8 +108,8 @@ def test_it_is_a_page_with_a_form(researcher: Client) -> None:
     assert "<h1>Count long captions</h1>" in page and '<option value="sea">sea</option>' in page
     assert "lake" not in page, "only what the account may use is offered"
     assert address in researcher.get("/operations/").content.decode()
-    invalid = researcher.post(address, {"corpus": "sea", "longest": "0", "unit": "words"})
-    assert invalid.status_code == 400 and "Expected 1 or more." in invalid.content.decode()
+    reply = researcher.post(address, {"corpus": "sea", "longest": "0", "unit": "words"})
+    assert reply.status_code == 400 and "Expected 1 or more." in reply.content.decode()
     assert not Job.objects.exists()
     response = researcher.post(address, {"corpus": "sea", "longest": "3", "unit": "words"}, follow=True)
     assert "The job is queued." in response.content.decode() and Job.objects.get().arguments == {

@@ -59,10 +59,10 @@ def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
     call = openapi()["paths"][address][operation.rest.method.lower()]
     assert call["operationId"] == operation.name
     result = {
-        row["name"]: {"description": row.get("description"), **row["schema"], "required": row["required"]}
-        for row in call.get("parameters", [])
-        if row["in"] == "path" or row["name"] not in ("cursor", "limit", "Idempotency-Key")
-        for row in [{"required": False, **row}]
+        item["name"]: {"description": item.get("description"), **item["schema"], "required": item["required"]}
+        for item in call.get("parameters", [])
+        if item["in"] == "path" or item["name"] not in ("cursor", "limit", "Idempotency-Key")
+        for item in [{"required": False, **item}]
     }
     content = call.get("requestBody", {}).get("content", {})
     body = (content.get("multipart/form-data") or content.get("application/json", {})).get("schema", {})
@@ -74,7 +74,7 @@ def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
 
 def plain(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema without the null that it allows, and what a list holds in its place."""
-    kinds = [row for row in schema.get("anyOf", [schema]) if row.get("type") != "null"]
+    kinds = [item for item in schema.get("anyOf", [schema]) if item.get("type") != "null"]
     return kinds[0]["items"] | {"list": True} if kinds[0].get("type") == "array" else kinds[0]
 
 
@@ -82,11 +82,9 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
 def test_a_field_is_the_same_everywhere(operation: Operation, request_field: RequestField, db: None) -> None:
     with translation.override("en"):
         words = [str(part).rstrip(".") for part in (request_field.label, request_field.help) if part]
-    rule = (
-        request_field.rule.element
-        if request_field.many and request_field.rule.element is not None
-        else request_field.rule
-    )
+    rule = request_field.rule
+    if request_field.many and rule.element is not None:
+        rule = rule.element
     if operation.rest is not None:
         schema = shown_by_api(operation)[request_field.name]
         assert schema["required"] == request_field.required
@@ -124,11 +122,9 @@ def test_a_field_is_the_same_everywhere(operation: Operation, request_field: Req
 
 def sample(request_field: RequestField) -> Any:
     """A value that a field may hold, though nothing may have that name."""
-    rule = (
-        request_field.rule.element
-        if request_field.many and request_field.rule.element is not None
-        else request_field.rule
-    )
+    rule = request_field.rule
+    if request_field.many and rule.element is not None:
+        rule = rule.element
     texts = {"email": "x@example.org", "address": "https://example.org/"}
     kinds = {"boolean": True, "array": ["x"], "integer": 1, "number": 1.0}
     value: Any = rule.choices[0] if rule.choices else kinds.get(rule.sort, texts.get(request_field.name, "x"))
@@ -137,11 +133,9 @@ def sample(request_field: RequestField) -> Any:
 
 def wrong_values(request_field: RequestField) -> Iterator[tuple[str, Any]]:
     """Texts that a person may type, and what a program would send, which the field cannot hold."""
-    rule = (
-        request_field.rule.element
-        if request_field.many and request_field.rule.element is not None
-        else request_field.rule
-    )
+    rule = request_field.rule
+    if request_field.many and rule.element is not None:
+        rule = rule.element
     if rule.sort in ("integer", "number"):
         yield "many", "many"
         if rule.least is not None:
@@ -160,7 +154,7 @@ def wrong_values(request_field: RequestField) -> Iterator[tuple[str, Any]]:
 def other_values(operation: Operation) -> dict[str, Any]:
     """What an operation needs, of the right kind; names name nothing."""
     fields = request_fields(operation.request)
-    values = {name: sample(field) for name, field in fields.items() if field.required}
+    values = {name: sample(row) for name, row in fields.items() if row.required}
     try:
         read_request(operation.request, values | ALSO.get(operation.name, {}))
     except Invalid as error:  # of two, one is needed
@@ -188,19 +182,15 @@ def test_a_wrong_value_is_the_same_error_everywhere(
     session.save()
     account = Account.objects.get(username="admin")
     try:
-        operation.admit(read_request(operation.request, data), account)
+        operation.authorize(read_request(operation.request, data), account)
         pytest.fail("it was taken")
     except Invalid as error:
-        expected = [
-            (upload_field.field, upload_field.code, upload_field.detail) for upload_field in error.errors
-        ]
-    mine = [
-        upload_field for upload_field in expected if upload_field[0].partition(".")[0] == request_field.name
-    ]
+        expected = [(item.field, item.code, item.detail) for item in error.errors]
+    mine = [item for item in expected if item[0].partition(".")[0] == request_field.name]
     assert mine, expected
     if operation.rest is not None and f":{request_field.name}>" not in operation.rest.path:
         index = re.sub(r"<\w+:(\w+)>", lambda result: str(data.pop(result[1], "x")), operation.rest.path)
-        if files := [upload_field.name for upload_field in upload_fields(operation)]:
+        if files := [item.name for item in upload_fields(operation)]:
             parts = {name: SimpleUploadedFile("x", b"x") if name in files else data[name] for name in data}
             answer = admin_client.post(f"/api/v1/{index}", parts)
         elif operation.rest.method == "GET":
@@ -210,26 +200,15 @@ def test_a_wrong_value_is_the_same_error_everywhere(
                 operation.rest.method, f"/api/v1/{index}", json.dumps(data), "application/json"
             )
         if answer.status_code != 404:  # else what the address names is missing first
-            reported = [
-                (upload_field["field"], upload_field["code"], upload_field["detail"])
-                for upload_field in answer.json()["errors"]
-            ]
-            assert [
-                upload_field
-                for upload_field in reported
-                if upload_field[0].partition(".")[0] == request_field.name
-            ] == mine
+            body = [(item["field"], item["code"], item["detail"]) for item in answer.json()["errors"]]
+            assert [item for item in body if item[0].partition(".")[0] == request_field.name] == mine
         data = {**others, request_field.name: [value] if request_field.many else value}
     if operation.page is not None:
         query_dict = QueryDict(mutable=True)
         for name, held in data.items():
-            query_dict.setlist(
-                name, [str(upload_field) for upload_field in held] if isinstance(held, list) else [str(held)]
-            )
+            query_dict.setlist(name, [str(item) for item in held] if isinstance(held, list) else [str(held)])
         query_dict.setlist(request_field.name, [text])
-        received = {
-            upload_field.name: "x" for upload_field in upload_fields(operation) if upload_field.name in data
-        }
+        received = {item.name: "x" for item in upload_fields(operation) if item.name in data}
         form = RequestForm(operation, account, query_dict, fields_shown=data.keys(), files=received)
         assert not form.is_valid()
         assert form.errors.as_data()[request_field.name][0].code == mine[0][1]
@@ -242,11 +221,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         before = [
             data[name] for name in operation.command.positional if name in data and name != request_field.name
         ]
-        positional = [
-            str(upload_field)
-            for held in before
-            for upload_field in (held if isinstance(held, list) else [held])
-        ]
+        positional = [str(item) for held in before for item in (held if isinstance(held, list) else [held])]
         flags = [
             f"--{name.replace('_', '-')}"
             for name, held in data.items()
@@ -255,14 +230,14 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         if request_field.name in operation.command.positional:
             positional.insert(operation.command.positional.index(request_field.name), text)
             options.pop(request_field.name)
-        with pytest.raises(CommandError) as excinfo:
+        with pytest.raises(CommandError) as caught:
             call_command(operation.name, *positional, *flags, **options)
         option = (
             request_field.name
             if request_field.name in operation.command.positional
             else f"--{request_field.name.replace('_', '-')}"
         )
-        line = next(line for line in str(excinfo.value).splitlines() if line.startswith(option))
+        line = next(line for line in str(caught.value).splitlines() if line.startswith(option))
         assert mine[0][2] in line or mine[0][1].startswith("unknown")
 
 
@@ -270,10 +245,10 @@ def test_every_code_of_an_error_is_worded() -> None:
     codes: set[str] = set()
     for operation in EVERY:
         for request_field in request_fields(operation.request).values():
-            invalid: Any
-            for invalid in ("x y", -1, 10**9, 0.5, None, [], ["x y"], {}, True, "x" * 10**4):
+            entry: Any
+            for entry in ("x y", -1, 10**9, 0.5, None, [], ["x y"], {}, True, "x" * 10**4):
                 try:
-                    read_request(operation.request, {request_field.name: invalid, "nothing": 1})
+                    read_request(operation.request, {request_field.name: entry, "nothing": 1})
                 except Invalid as error:
                     codes |= {item.code for item in error.errors}
     assert codes and codes <= set(WORDING), codes - set(WORDING)

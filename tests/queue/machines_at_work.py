@@ -38,7 +38,7 @@ def a_machine(
     world: World, *, invalid: bool = False, chance: float = 0.9, bad: int = 0, name: str = "drawer"
 ) -> Machine:
     model_annotator = machines.machine_add(campaign=world.campaign, name=name)
-    machines.machine_learnt(model_annotator, images=0, source="the truth")
+    machines.machine_trained(model_annotator, images=0, source="the truth")
     result = [
         (truth.image, proposals_of(truth, invalid=invalid, chance=chance, bad=bad))
         for truth in world.truths.values()

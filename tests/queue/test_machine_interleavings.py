@@ -66,7 +66,7 @@ def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> N
 def machine_of(world: World, rng: Random) -> Worker:
     """A machine that is right about some phrases, wrong about others, and knows nothing of the rest."""
     model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_learnt(model_annotator, images=0, source="dice")
+    machines.machine_trained(model_annotator, images=0, source="dice")
     result = []
     for truth in world.truths.values():
         boxes = {}

@@ -115,16 +115,19 @@ def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
     world, model_annotator = to_draw(2)
     before = dict(stored_proposals(model_annotator))
     first, second = before
-    with pytest.raises(KeyboardInterrupt), machines.lesson(model_annotator) as (version, _folder):
+    with pytest.raises(KeyboardInterrupt), machines.training_run(model_annotator) as (version, _folder):
         machines.store_proposals(model_annotator, [(first, {})], version=version)
         raise KeyboardInterrupt  # As when it is killed.
     assert version == 2 and dict(stored_proposals(model_annotator)) == before
     assert turns(world) == 4  # A person and a hat in both images.
-    with machines.lesson(model_annotator) as (version, _folder):
+    with machines.training_run(model_annotator) as (version, _folder):
         machines.store_proposals(model_annotator, [(second, {})], version=version)
-        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.lesson(model_annotator):
+        with (
+            pytest.raises(Busy, match="machine 'drawer' is being taught"),
+            machines.training_run(model_annotator),
+        ):
             pass
-        machines.machine_learnt(model_annotator, images=2, source="2 finished images")
+        machines.machine_trained(model_annotator, images=2, source="2 finished images")
     # Of what was before nothing is left, nor of the lesson that was killed.
     assert dict(stored_proposals(model_annotator)) == {second: {}}
     assert MachineProposals.objects.count() == 1
@@ -134,9 +137,9 @@ def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     world = World(settings=WITH_MACHINE)
     model_annotator = a_machine(world)
     first, second = before = dict(stored_proposals(model_annotator))
-    with machines.lesson(model_annotator) as (version, _folder):
+    with machines.training_run(model_annotator) as (version, _folder):
         machines.store_proposals(model_annotator, [(second, {})], version=version)
-        machines.machine_learnt(model_annotator, images=None, source="file more.jsonl", from_file=True)
+        machines.machine_trained(model_annotator, images=None, source="file more.jsonl", from_file=True)
     assert dict(stored_proposals(model_annotator)) == {first: before[first], second: {}}
     assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 

@@ -60,7 +60,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     campaign = opened()
     known(campaign)
     machines.machine_add(campaign=campaign, name="drawer")
-    other_world = World()
+    spare_world = World()
     rest = {model: model.objects.count() for model in HOLDING}
     acts = AuditEntry.objects.filter(campaign=campaign).count()
     campaigns.delete_campaign(campaign=campaign)
@@ -70,7 +70,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     )
     assert all(0 < model.objects.count() < rest[model] for model in HOLDING[:4])
     assert AuditEntry.objects.filter(campaign=None, campaign_name="c").count() == acts + 1
-    assert other_world.held(0)
+    assert spare_world.held(0)
     assert not Worker.objects.filter(kind=Worker.MACHINE).exists()
     # The name is free again.
     campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))

@@ -41,9 +41,9 @@ def test_a_page_tells_each_pair_by_the_names_of_the_corpus(tmp_path: Path):
         assert record["answer"] == "judged" and record["worker"].startswith("sim1-")
         for pair in record["pairs"]:
             assert pair["role"] == "wanted"
-            value = pair["caption"].split("#")[0] == pair["image"]
+            ours = pair["caption"].split("#")[0] == pair["image"]
             # All images have the same two captions, so that a perfect judge ticks every one.
-            assert pair["yes"] is True, value
+            assert pair["yes"] is True, ours
 
 
 def test_simulated_answers_are_written_only_where_they_are_asked_for_as_such(tmp_path: Path):

@@ -45,19 +45,19 @@ def test_the_instructions_name_the_answers_that_can_be_given():
 @pytest.mark.parametrize("kind", q.QUESTIONS)
 def test_a_campaign_shows_the_built_in_text_in_each_language_with_its_pictures(kind):
     campaign = a_campaign()
-    displayed = instructions.current_text(campaign=campaign, kind=kind)
-    german = instructions.text_in_language(displayed, "de")
-    assert german.version == displayed.version == 1 and german.text != displayed.text
-    assert [part.sort for part in german.paragraphs] == [part.sort for part in displayed.paragraphs]
-    for text in (displayed, german):
+    visible = instructions.current_text(campaign=campaign, kind=kind)
+    german = instructions.text_in_language(visible, "de")
+    assert german.version == visible.version == 1 and german.text != visible.text
+    assert [part.sort for part in german.paragraphs] == [part.sort for part in visible.paragraphs]
+    for text in (visible, german):
         assert instructions.is_built_in_text(text, "de")
     assert not instructions.is_built_in_text(german, None)
     with override("de"):
-        assert "<img" in examples(displayed) or "<svg" in examples(displayed)
-    other_text = instructions.publish_text(campaign=campaign, kind=kind, text=displayed.text + " And more.")
-    assert instructions.text_in_language(
-        other_text, "de"
-    ) == other_text and not instructions.is_built_in_text(other_text, "de")
+        assert "<img" in examples(visible) or "<svg" in examples(visible)
+    another = instructions.publish_text(campaign=campaign, kind=kind, text=visible.text + " And more.")
+    assert instructions.text_in_language(another, "de") == another and not instructions.is_built_in_text(
+        another, "de"
+    )
 
 
 def test_the_consent_text_says_what_is_kept_and_how_to_be_forgotten():
@@ -127,10 +127,10 @@ def test_everybody_agrees_once_to_each_version():
 
 def test_nobody_agrees_to_a_text_that_they_did_not_see():
     campaign, anna = a_campaign(), a_worker()
-    version = instructions.current_text(campaign=campaign, kind=CONSENT).version
+    visible = instructions.current_text(campaign=campaign, kind=CONSENT).version
     instructions.publish_text(campaign=campaign, kind=CONSENT, text="Something else.")
     with pytest.raises(StaleText, match="read it again"):
-        instructions.record_consent(worker=anna, campaign=campaign, version=version)
+        instructions.record_consent(worker=anna, campaign=campaign, version=visible)
     assert instructions.needs_consent(worker=anna, campaign=campaign)
 
 

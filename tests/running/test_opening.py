@@ -59,16 +59,16 @@ def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
     for row, record in zip(OpenImage.objects.order_by("place"), records, strict=True):
         assert record.layer is not None
         assert row.mentions == [plain_mention(mention) for mention in record.layer.mentions]
-        requested = {question.key for question in Fold(record.layer.mentions)(()).questions}
-        assert set(row.tasks.values_list("key", flat=True)) == requested
-        assert Item.objects.filter(task__image=row).count() == len(requested)
+        values = {question.key for question in Fold(record.layer.mentions)(()).questions}
+        assert set(row.tasks.values_list("key", flat=True)) == values
+        assert Item.objects.filter(task__image=row).count() == len(values)
 
 
 def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
-    displayed = tmp_path / "1000.png"
-    Picture.new("RGB", (500, 375), "navy").save(displayed)
+    visible = tmp_path / "1000.png"
+    Picture.new("RGB", (500, 375), "navy").save(visible)
     first, second = some_images(2)
-    a_corpus("photos", [replace(first, picture=displayed), second])
+    a_corpus("photos", [replace(first, picture=visible), second])
     campaign = opened(settings=TRUSTING)
     pictured, bare = OpenImage.objects.order_by("place")
     assert set(pictured.tasks.values_list("kind", flat=True)) == {
@@ -112,26 +112,26 @@ def test_images_that_gold_does_not_cover_are_left_out_and_counted():
 def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch):
     monkeypatch.setattr(opening, "IMAGES_PER_TRANSACTION", 3)
     a_corpus("photos", some_images(8))
-    messages = []
+    lines = []
 
     def dying(done: int, total: int) -> None:
-        messages.append((done, total))
+        lines.append((done, total))
         if done == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         opened(progress=dying)
     campaign = Campaign.objects.get()
-    assert messages == [(3, 8), (6, 8)]
+    assert lines == [(3, 8), (6, 8)]
     assert campaign.state == Campaign.DRAFT and len(keys(campaign)) == 6
     nothing = leases.take_lease(
         worker=Worker.objects.create(pseudonym="early").pk, campaign=campaign, kind="box_drawing"
     )
     assert isinstance(nothing, leases.NoTask) and nothing.code == "draft"
     before = set(Task.objects.values_list("pk", flat=True))
-    messages.clear()
-    assert opened(progress=lambda done, total: messages.append((done, total))) == campaign
-    assert messages == [(2, 2)] and len(keys(campaign)) == len(set(keys(campaign))) == 8
+    lines.clear()
+    assert opened(progress=lambda done, total: lines.append((done, total))) == campaign
+    assert lines == [(2, 2)] and len(keys(campaign)) == len(set(keys(campaign))) == 8
     assert before < set(Task.objects.values_list("pk", flat=True))
 
 

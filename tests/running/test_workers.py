@@ -91,12 +91,12 @@ def test_a_pseudonym_that_is_taken_is_drawn_again(monkeypatch):
 def test_two_tabs_that_come_first_at_once_are_one_worker():
     account = someone()
     together = threading.Barrier(4)
-    result: list[int] = []
+    names: list[int] = []
 
     def work():
         try:
             together.wait(60)
-            result.append(workers.worker_of(account).pk)
+            names.append(workers.worker_of(account).pk)
         finally:
             connection.close()
 
@@ -105,7 +105,7 @@ def test_two_tabs_that_come_first_at_once_are_one_worker():
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(result) == 4 and len(set(result)) == 1 and Worker.objects.count() == 1
+    assert len(names) == 4 and len(set(names)) == 1 and Worker.objects.count() == 1
 
 
 def test_a_worker_is_found_by_pseudonym_and_by_account():
@@ -218,13 +218,13 @@ def test_an_answer_that_waits_for_an_erasure_is_not_stored(monkeypatch: pytest.M
     lease = world.held(0)
     if late:
         leases.return_lease(worker=worker.pk, assignment=lease.id)
-    messages: list[object] = []
+    lines: list[object] = []
 
     def answer() -> None:
         try:
-            messages.append(world.submit(0, lease, then=False))
+            lines.append(world.submit(0, lease, then=False))
         except NotYours as error:
-            messages.append(error)
+            lines.append(error)
         finally:
             connection.close()
 
@@ -239,7 +239,7 @@ def test_an_answer_that_waits_for_an_erasure_is_not_stored(monkeypatch: pytest.M
     monkeypatch.setattr(workers, "_forget_visits", begun)
     workers.erase_worker(worker=worker)
     thread.join(60)
-    assert [type(row) for row in messages] == [NotYours]
+    assert [type(item) for item in lines] == [NotYours]
     assert Judgment.objects.count() == 1 and payments.unpaid(worker=worker.pk) == []
 
 

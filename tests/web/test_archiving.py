@@ -40,16 +40,16 @@ def researcher() -> Client:
 def listed(client: Client, what: str, query: str = "") -> set[bool]:
     """Whether the page and the API list the thing, where they are asked so."""
     _, page, call = LISTED[what]
-    context = client.get(reverse(page) + query).context
-    displayed = context["page"].rows
+    response = client.get(reverse(page) + query).context
+    visible = response["page"].rows
     rows = client.get(call + query.replace("archived=1", "archived=true")).json()["results"]
-    return {NAME in [row.name for row in displayed], NAME in [row["name"] for row in rows]}
+    return {NAME in [row.name for row in visible], NAME in [row["name"] for row in rows]}
 
 
 def archive(client: Client, what: str, name: str, *, archived: bool) -> Any:
     """Press the button on the thing's page."""
-    payload = {what: name, "archived": str(archived).lower()}
-    return client.post(reverse("operation", args=[f"archive_{what}"]), payload)
+    form_data = {what: name, "archived": str(archived).lower()}
+    return client.post(reverse("operation", args=[f"archive_{what}"]), form_data)
 
 
 @pytest.mark.parametrize("what", LISTED)
@@ -65,8 +65,8 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     assert listed(researcher, what, "?archived=1") == {True}
     assert "archived=1" in researcher.get(reverse(LISTED[what][1])).content.decode()
     if what not in ("batch", "report"):  # theirs need more than bare rows
-        value = what if what == "campaign" else f"evaluation:{what}"
-        assert "Bring back into the lists" in researcher.get(reverse(value, args=[NAME])).content.decode()
+        ours = what if what == "campaign" else f"evaluation:{what}"
+        assert "Bring back into the lists" in researcher.get(reverse(ours, args=[NAME])).content.decode()
     archive(researcher, what, NAME, archived=False)
     assert listed(researcher, what) == {True}
     done = AuditEntry.objects.filter(act__in=[f"archive_{what}", f"unarchive_{what}"])
@@ -76,8 +76,8 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
 @pytest.mark.parametrize("what", LISTED)
 def test_the_api_and_a_command_archive_too(researcher: Client, what: str) -> None:
     Campaign.objects.update(state=Campaign.CLOSED)
-    item = f"{LISTED[what][2]}/{NAME}"
-    response = researcher.patch(item, {"archived": True}, content_type="application/json")
+    text = f"{LISTED[what][2]}/{NAME}"
+    response = researcher.patch(text, {"archived": True}, content_type="application/json")
     assert (response.status_code, response.json()["archived"]) == (200, True)
     out = StringIO()
     call_command(f"archive_{what}", NAME, "--no-archived", "--json", stdout=out)
@@ -112,13 +112,13 @@ def test_forms_offer_no_archived_run_unless_it_is_chosen(researcher: Client) -> 
         ("new_batch", f"corpus={NAME}", f"runs={NAME}"),
         ("new_report", f"qrels={NAME}:1", f"runs={NAME}"),
     ):
-        for requested, choices in ((query, []), (f"{query}&{chosen}", [NAME])):
-            context = researcher.get(f"{reverse(f'evaluation:{route}')}?{requested}").context
+        for request, choices in ((query, []), (f"{query}&{chosen}", [NAME])):
+            response = researcher.get(f"{reverse(f'evaluation:{route}')}?{request}").context
             if route == "compare":
-                runs = [run for _, result in context["offered"] for run, _ in result]
+                runs = [run for _, result in response["offered"] for run, _ in result]
             else:
-                runs = context["runs"]
-            assert [run.name for run in runs] == choices, (route, requested)
+                runs = response["runs"]
+            assert [run.name for run in runs] == choices, (route, request)
 
 
 @pytest.mark.parametrize("what", ["system", "batch", "report"])
@@ -134,12 +134,12 @@ def test_lists_of_evaluation_are_searched_sorted_and_paged_by_the_address(
     page = LISTED[what][1]
 
     def names(query: str) -> list[str]:
-        result: list[str] = []
+        values: list[str] = []
         while query:
-            displayed = researcher.get(reverse(page) + query).context["page"]
-            result += [row.name for row in displayed.rows]
-            query = displayed.later
-        return result
+            response = researcher.get(reverse(page) + query).context["page"]
+            values += [row.name for row in response.rows]
+            query = response.later
+        return values
 
     assert names("?sort=name") == ["thing-0000", "thing-0001", "thing-0002"]
     assert names("?sort=new&down=1") == ["thing-0002", "thing-0001", "thing-0000"]

@@ -125,8 +125,8 @@ def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
     assert OpenImage.objects.count() == 24
     page = ada.get("/campaigns/streets-1/")
     assert "This is a pilot" not in words(page) and "continued with all images after a pilot" in words(page)
-    payload = {"campaign": "streets-1"}
-    again = ada.post(reverse("operation", args=["go_on_with_all"]), payload)
+    form_data = {"campaign": "streets-1"}
+    again = ada.post(reverse("operation", args=["go_on_with_all"]), form_data)
     assert "is no pilot that could continue" in words(again) and OpenImage.objects.count() == 24
 
 
@@ -141,11 +141,11 @@ def test_a_pilot_of_pairs_goes_on_with_pairs_of_the_other_images(ada, tasks, kin
 
     def pairs() -> set[tuple[int, int, int]]:
         """(image, caption's image, caption's place) that are asked about."""
-        result = set()
+        names = set()
         for content, image in Item.objects.values_list("content", "task__image__image"):
-            captions = content["captions"] if "captions" in content else [content["caption"]]
-            result |= {(content.get("image", image), *caption) for caption in captions}
-        return result
+            request = content["captions"] if "captions" in content else [content["caption"]]
+            names |= {(content.get("image", image), *caption) for caption in request}
+        return names
 
     first, keys = pairs(), set(Task.objects.values_list("key", flat=True))
     assert len({image for image, _, _ in first}) == 20
@@ -181,7 +181,7 @@ def test_captions_are_asked_as_the_steps_say(ada):
 
 
 @pytest.mark.parametrize(
-    ("step", "provided", "field", "reported"),
+    ("step", "values", "field", "message"),
     [
         ("corpus", {"name": "a b"}, "name", "letters, digits"),
         ("corpus", {"name": "gold"}, "name", "taken for the corpus"),
@@ -193,20 +193,20 @@ def test_captions_are_asked_as_the_steps_say(ada):
         ("votes", {"stop.until": "2026-02-30"}, "stop.until", "expected a day that exists"),
     ],
 )
-def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, provided, field, reported):
+def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, values, field, message):
     plain_corpus("photos", 2)
     draft = begun(ada, "photos")
-    page = press(ada, at(draft, step), "Next", **provided)
-    assert page.status_code == 409 and reported in words(page)
+    page = press(ada, at(draft, step), "Next", **values)
+    assert page.status_code == 409 and message in words(page)
     assert f'id="{field}_error"' in page.content.decode() or f'href="#{field}"' in page.content.decode()
     # It is there after signing in again, and the campaign does not open.
     again = Client()
     again.force_login(Account.objects.get(username="ada"))
-    text = again.get(at(draft, step)).content.decode()
-    for value in filter(None, provided.values()):
-        assert f'value="{value}"' in text
+    reply = again.get(at(draft, step)).content.decode()
+    for value in filter(None, values.values()):
+        assert f'value="{value}"' in reply
     check = words(again.get(at(draft, "open")))
-    assert "Not ready yet" in check and reported.casefold() in check.casefold()
+    assert "Not ready yet" in check and message.casefold() in check.casefold()
     response = again.post(at(draft, "open"), {"go": "open-now"}, follow=True)
     assert "It cannot be opened yet" in said(response)[0] and not Campaign.objects.exists()
 
@@ -269,7 +269,7 @@ def test_an_answer_never_lands_on_another_picture(ada):
     before = {name: values[-1] for name, values in form.fields.items()}
     press(ada, grid, "Save", **{"mark-0": "yes"})
     draft.refresh_from_db()
-    marks = draft.marks
+    stored = draft.marks
     # Another tab changes how many images are asked about: the grid shows others.
     press(ada, at(draft, "corpus"), "Next", images="3")
     draft.refresh_from_db()
@@ -279,17 +279,17 @@ def test_an_answer_never_lands_on_another_picture(ada):
     assert 0 < len(moved)
     page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
     assert page.status_code == 409
-    reported = "The pictures have changed since you opened this page: mark this one again."
+    text = "The pictures have changed since you opened this page: mark this one again."
     # Said above the grid and at each card.
-    assert words(page).count(reported) == 2 * len(moved)
+    assert words(page).count(text) == 2 * len(moved)
     (again,) = (form for form in forms(page) if "Save" in form.buttons)
     # A picture that was marked before may have come to another card: it keeps its mark.
-    was = {mark["image"]: mark["known"] for mark in marks}
+    was = {mark["image"]: mark["known"] for mark in stored}
     assert all(again.fields[f"mark-{n}"][-1] == was.get(posed[n].key, "") for n in moved)
     draft.refresh_from_db()
     staying = {posed[n].key for n in range(12) if n not in moved}
     marked = {mark["image"]: mark["known"] for mark in draft.marks}
-    assert marked == {mark["image"]: mark["known"] for mark in marks} | dict.fromkeys(staying, "no")
+    assert marked == {mark["image"]: mark["known"] for mark in stored} | dict.fromkeys(staying, "no")
     # Pictures that are gone altogether are told, too.
     Image.objects.filter(corpus=draft.corpus, position__gte=5).delete()
     page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
@@ -305,24 +305,24 @@ def test_boxes_that_are_drawn_answer_the_other_questions_about_boxes_too(ada):
     for number, item in enumerate(posed[:8]):
         address = f"{index}?purpose=qualification&image={item.key}"
         drawn = {**box, "of": item.stamp}
-        response = ada.get(address)
-        assert [item.stamp] in [form.fields.get("of") for form in forms(response)]
+        reply = ada.get(address)
+        assert [item.stamp] in [form.fields.get("of") for form in forms(reply)]
         page = ada.post(address, drawn)
         assert page.status_code == 302, page.content.decode()[:500]
         if number % 2:
             ada.post(address, {**drawn, "xmin": "300", "xmax": "400"})
         page = ada.post(address, {"answer": "none", "of": item.stamp})
         assert page.status_code == 302
-    other_response = ada.post(f"{index}?image={posed[9].key}", {**box, "of": posed[8].stamp})
-    assert other_response.status_code == 422 and "This picture has changed" in words(other_response)
+    response = ada.post(f"{index}?image={posed[9].key}", {**box, "of": posed[8].stamp})
+    assert response.status_code == 422 and "This picture has changed" in words(response)
     small = ada.post(f"{index}?image={posed[9].key}", {**box, "of": posed[9].stamp, "xmax": "9000"})
     assert small.status_code == 422 and "leaves image" in words(small)
     press(ada, at(draft, "open"), "Open the campaign")
     run_jobs()
     assert Campaign.objects.get().state == "open"
-    control_rows = Control.objects.order_by("pk").values_list("kind", "purpose", "stratum")
-    strata = {(kind, purpose): set[str]() for kind, purpose, _ in control_rows}
-    for kind, purpose, stratum in control_rows:
+    controls = Control.objects.order_by("pk").values_list("kind", "purpose", "stratum")
+    strata = {(kind, purpose): set[str]() for kind, purpose, _ in controls}
+    for kind, purpose, stratum in controls:
         strata[kind, purpose].add(stratum)
     assert strata[q.BOX_DRAWING, "qualification"] == {"drawn", "none"}
     assert strata[q.BOX_QUALITY, "qualification"] == {"good", "bad"}
@@ -410,11 +410,11 @@ def test_settings_come_and_go_as_toml(ada):
     plan = read_draft(draft)
     assert (plan.settings.protocol.link_votes, plan.settings.trust.bar, plan.entry) == (3, 0.9, "none")
     assert (plan.settings.pay.basis, plan.settings.pay.hourly) == ("hour", 11.5)
-    displayed = ada.get(at(draft, "pay")).content.decode()
-    assert 'value="11.5"' in displayed
+    response = ada.get(at(draft, "pay")).content.decode()
+    assert 'value="11.5"' in response
     assert "bar = 0.9" in ada.get(address).content.decode()
-    response = press(ada, address, "Take these settings", settings="link_votes = 2")
-    assert response.status_code == 409 and "link_votes = 2" in response.content.decode()
+    reply = press(ada, address, "Take these settings", settings="link_votes = 2")
+    assert reply.status_code == 409 and "link_votes = 2" in reply.content.decode()
     # What a step sets holds above what was brought.
     press(ada, at(draft, "votes"), "Next", link_votes="5")
     draft.refresh_from_db()
@@ -473,9 +473,9 @@ def test_items_that_come_along_with_a_duplicate_are_a_test_where_one_is_wanted(a
     assert lacking is None or "links" not in lacking[1].split(", ")
     press(ada, at(draft, "open"), "Open the campaign")
     run_jobs()
-    controls = Control.objects.filter(campaign=Campaign.objects.latest("pk"), kind=q.COREF_LINK)
-    assert controls.filter(purpose="qualification").count() == (12 if entry == "marked" else 0)
-    assert controls.filter(purpose="control").count() == 2
+    control = Control.objects.filter(campaign=Campaign.objects.latest("pk"), kind=q.COREF_LINK)
+    assert control.filter(purpose="qualification").count() == (12 if entry == "marked" else 0)
+    assert control.filter(purpose="control").count() == 2
 
 
 def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, monkeypatch):

@@ -32,8 +32,8 @@ def admin() -> Client:
 
 
 def grant(client: Client, **more: str) -> Any:
-    payload = {"account": "bob", "role": REVIEWER, "next": reverse("roles"), **more}
-    return client.post(reverse("operation", args=["grant_role"]), payload)
+    form_data = {"account": "bob", "role": REVIEWER, "next": reverse("roles"), **more}
+    return client.post(reverse("operation", args=["grant_role"]), form_data)
 
 
 def granted() -> bool:
@@ -41,9 +41,9 @@ def granted() -> bool:
 
 
 def test_an_act_asks_for_the_password_and_does_what_was_sent_once_it_is_right(admin: Client):
-    requested = grant(admin)
-    assert requested.status_code == 200 and not granted()
-    form = next(form for form in forms(requested) if PASSWORD_FIELD in form.fields)
+    response = grant(admin)
+    assert response.status_code == 200 and not granted()
+    form = next(form for form in forms(response) if PASSWORD_FIELD in form.fields)
     assert (form.fields["role"], form.fields["account"]) == ([REVIEWER], ["bob"])
     payload = {name: values[0] for name, values in form.fields.items()}
     response = admin.post(form.action, {**payload, PASSWORD_FIELD: "wrong"})
@@ -106,8 +106,8 @@ def change_address(client: Client, email: str, **more: str) -> Any:
 
 
 def test_another_email_address_asks_for_the_password_and_is_on_record_without_the_address(admin: Client):
-    requested = change_address(admin, "thief@example.org")
-    assert "Confirm your password" in words(requested) and Account.objects.get(username="ada").email == ""
+    response = change_address(admin, "thief@example.org")
+    assert "Confirm your password" in words(response) and Account.objects.get(username="ada").email == ""
     done = change_address(admin, "ada@example.org", confirm_password=people.PASSWORD)
     assert done.status_code == 302 and Account.objects.get(username="ada").email == "ada@example.org"
     entry = AuditEntry.objects.get(act="change_email")

@@ -96,12 +96,12 @@ def test_chains_are_counted_as_the_filter_finds_them_whatever_stands_of_them(sce
                 BoxChain.objects.create(box=box, chain=chain, position=100 + created)
         created += 1
     layer.version += 1
-    layer_figure = browse.layer_figures([layer])[layer.pk]
+    result = browse.layer_figures([layer])[layer.pk]
     chains = Chain.objects.filter(layer=layer)
     unfinished = set(chains.filter(browse.unfinished_chains()).values_list("pk", flat=True))
     with_box = set(chains.filter(links__isnull=False).values_list("pk", flat=True))
-    assert (layer_figure.chains, layer_figure.unfinished) == (chains.count(), len(unfinished))
-    assert layer_figure.boxed == len(with_box - unfinished) and with_box & unfinished
+    assert (result.chains, result.unfinished) == (chains.count(), len(unfinished))
+    assert result.boxed == len(with_box - unfinished) and with_box & unfinished
 
 
 @pytest.mark.parametrize(

@@ -99,9 +99,9 @@ def test_the_charts_are_plain_svg_with_their_data_as_tables_below(world, ada, ad
     assert text.count("<svg") == text.count('role="img"') == 4 and "style=" not in text.split("<main", 1)[1]
     assert "currentColor" in text and "#000000" not in text
     page_text = words(page)
-    for value in ("Answers an hour", "Images done", "3 of 3 images are done.", "Cost against budget",
+    for item in ("Answers an hour", "Images done", "3 of 3 images are done.", "Cost against budget",
                  "of the budget of 10.00 EUR", "Agreement by question"):  # fmt: skip
-        assert value in page_text
+        assert item in page_text
     assert text.count("<summary>") >= 3
 
 
@@ -142,8 +142,8 @@ def test_bonuses_count_towards_the_budget_in_the_chart_too(world, ada, address):
     withdraw_bonus(campaign=world.campaign, bonus=twice.pk, reason="twice")
     series = campaign_series(world.campaign, settings, overview(world.campaign, settings.pay))
     assert series.cost[-1][1] == earned + 2_000_000 and series.bonuses == 2_000_000
-    page_text = words(ada.get(address))
-    assert "Bonuses of 2.00 EUR are included." in page_text and "Earned, bonuses included" in page_text
+    text = words(ada.get(address))
+    assert "Bonuses of 2.00 EUR are included." in text and "Earned, bonuses included" in text
 
 
 def test_running_totals_end_at_the_sums_and_forecasts_begin_there(world):

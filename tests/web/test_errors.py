@@ -82,24 +82,24 @@ def inline_code(template: Path) -> list[str]:
     text = template.read_text()
     if template.name == DOCUMENT:  # a file that one keeps brings its own style along; no page shows it
         text = re.sub(r"<style>.*?</style>", "", text, flags=re.S)
-    error = (
+    response = (
         r"\sstyle\s*=|\son\w+\s*=\s*[\"']|<style|javascript:",
         r"<script(?![^>]*\bsrc=)",
         r"(?:src|href)=\"(?:https?:)?//",
     )
-    return [match[0] for pattern in error for match in re.finditer(pattern, text)]
+    return [item[0] for pattern in response for item in re.finditer(pattern, text)]
 
 
 def test_no_template_holds_inline_code():
-    inline_codes = {template: inline_code(template) for template in TEMPLATES}
-    assert len(inline_codes) > 100
-    assert {name: what for name, what in inline_codes.items() if what} == {}
+    result = {template: inline_code(template) for template in TEMPLATES}
+    assert len(result) > 100
+    assert {name: what for name, what in result.items() if what} == {}
 
 
 def test_a_page_says_that_what_it_shows_of_a_report_is_english():
     page = next(path for path in TEMPLATES if path.name == "report.html").read_text()
-    lines = [line for line in page.splitlines() if "include" in line and "evaluation/_report_" in line]
-    assert lines and all('lang="en"' in line for line in lines)
+    listed = [line for line in page.splitlines() if "include" in line and "evaluation/_report_" in line]
+    assert listed and all('lang="en"' in line for line in listed)
 
 
 def bare_words(template: Path) -> set[str]:

@@ -80,12 +80,12 @@ def remembered(client: Client, kinds: tuple[str, ...]) -> None:
 
 def worked(client: Client, kind: str) -> int:
     """Answer what there is of a kind by its page; how much that was."""
-    task, provided = reverse("task", args=["first", kind]), 0
+    task, value = reverse("task", args=["first", kind]), 0
     while b"data-answer" in (page := client.get(task)).content:
-        payload = {**hidden(page), **ALWAYS[kind]}
-        assert client.post(task, payload).status_code == 303
-        provided += 1
-    return provided
+        form_data = {**hidden(page), **ALWAYS[kind]}
+        assert client.post(task, form_data).status_code == 303
+        value += 1
+    return value
 
 
 def all_worked(*clients: Client) -> None:

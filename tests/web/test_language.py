@@ -156,9 +156,9 @@ def test_why_an_answer_was_not_taken_is_told_in_german(work: World):
     page = client.get(desk.address(), headers=GERMAN)
     held = int(desk.hidden(page)["assignment"])
     submission.submit(worker=work.workers[0], assignment=held, answer=Answer("yes"), token="elsewhere")
-    payload = {"token": "mine", "kind": q.COREF_LINK, "form": {"answer": "no"}}
+    form_data = {"token": "mine", "kind": q.COREF_LINK, "form": {"answer": "no"}}
     response = client.post(
-        f"/api/assignments/{held}/answer", payload, content_type="application/json", headers=GERMAN
+        f"/api/assignments/{held}/answer", form_data, content_type="application/json", headers=GERMAN
     )
     assert response.status_code == 409
     assert response.json()["detail"].startswith("Sie haben diese Aufgabe schon beantwortet")

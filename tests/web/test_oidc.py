@@ -64,26 +64,26 @@ class Elsewhere:
 
     def consent(self, address: str) -> tuple[str, dict[str, str]]:
         """What somebody who agrees there comes back with."""
-        requested = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        request = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert address.startswith(f"{self.issuer}/authorize?")
-        assert (requested["scope"], requested["code_challenge_method"]) == ("openid", "S256")
+        assert (request["scope"], request["code_challenge_method"]) == ("openid", "S256")
         code = f"code-{len(self.challenges)}"
-        self.challenges[code] = requested["code_challenge"]
-        return urlsplit(requested["redirect_uri"]).path, {"code": code, "state": requested["state"]}
+        self.challenges[code] = request["code_challenge"]
+        return urlsplit(request["redirect_uri"]).path, {"code": code, "state": request["state"]}
 
 
 @pytest.fixture
 def there(settings: Any) -> Iterator[Elsewhere]:
-    created = Elsewhere()
+    elsewhere = Elsewhere()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if created.away:
+            if elsewhere.away:
                 self.send_error(503)
                 return
             length = int(self.headers.get("Content-Length", 0))
             payload = parse_qs(self.rfile.read(length).decode())
-            body = json.dumps(created.answer(urlsplit(self.path).path, payload)).encode()
+            body = json.dumps(elsewhere.answer(urlsplit(self.path).path, payload)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -97,15 +97,15 @@ def there(settings: Any) -> Iterator[Elsewhere]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    created.issuer = f"http://127.0.0.1:{server.server_port}"
+    elsewhere.issuer = f"http://127.0.0.1:{server.server_port}"
     settings.OIDC = {
-        "issuer": created.issuer,
+        "issuer": elsewhere.issuer,
         "client_id": "phrasebox",
         "secret": "hush",
         "name": "Harbour University",
-        "login_origin": created.issuer,
+        "login_origin": elsewhere.issuer,
     }
-    yield created
+    yield elsewhere
     server.shutdown()
     server.server_close()
 
@@ -138,11 +138,9 @@ def test_an_account_is_connected_by_its_owner_and_signed_in_there(there: Elsewhe
     client = connect(ada, there)
     page = client.get(reverse("account"))
     assert "Connected: you can sign in" in words(page)
-    other_client = Client()
-    assert "Sign in with Harbour University" in words(other_client.get(reverse("sign_in")))
-    assert trip(other_client, there, next="/account/tokens/")["Location"] == "/account/tokens/" and is_in(
-        other_client
-    )
+    another = Client()
+    assert "Sign in with Harbour University" in words(another.get(reverse("sign_in")))
+    assert trip(another, there, next="/account/tokens/")["Location"] == "/account/tokens/" and is_in(another)
     social_account = SocialAccount.objects.get()
     assert (social_account.user, social_account.uid, social_account.extra_data) == (ada, "1001", {})
     assert set(there.asked) == {"/.well-known/openid-configuration", "/token"}, "nothing is asked about them"
@@ -160,9 +158,9 @@ def test_connecting_asks_for_the_password_and_signing_in_there_is_none(there: El
     client.force_login(ada)
     assert "Confirm your password" in words(client.post(reverse("connect_oidc")))
     connect(ada, there)
-    other_client = Client()
-    trip(other_client, there)
-    assert "Confirm your password" in words(other_client.post(reverse("disconnect_oidc")))
+    another = Client()
+    trip(another, there)
+    assert "Confirm your password" in words(another.post(reverse("disconnect_oidc")))
     assert SocialAccount.objects.count() == 1
 
 

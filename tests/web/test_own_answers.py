@@ -37,9 +37,9 @@ def answers(kind: str = q.COREF_LINK) -> str:
 
 def answered(work: World, ann: Client, kind: str = q.COREF_LINK, **form: str) -> int:
     """Let ann answer a question of `kind`; which assignment that was."""
-    payload = {**form_of(work, ann.get(desk.address(kind))), **form}
-    ann.post(desk.address(kind), payload)
-    return int(payload["assignment"])
+    form_data = {**form_of(work, ann.get(desk.address(kind))), **form}
+    ann.post(desk.address(kind), form_data)
+    return int(form_data["assignment"])
 
 
 def test_the_last_answers_are_listed_and_one_of_them_is_changed(work: World):
@@ -104,7 +104,7 @@ def test_what_the_question_does_not_take_comes_back_with_what_is_wrong(work: Wor
 
 
 @pytest.mark.parametrize(
-    ("tasks", "kind", "provided", "again"),
+    ("tasks", "kind", "form_data", "again"),
     [
         ("captions", CAPTION_WRITING, {"text": "Two people walk."}, {"text": "Two people run."}),
         ("relevance", RELEVANCE, {"tick-0-1": "on"}, {"tick-0-0": "on"}),
@@ -118,7 +118,7 @@ def test_what_the_question_does_not_take_comes_back_with_what_is_wrong(work: Wor
     ],
 )
 def test_an_answer_that_says_more_is_shown_as_it_was_and_changed(
-    tmp_path: Path, tasks: str, kind: str, provided: dict[str, str], again: dict[str, str]
+    tmp_path: Path, tasks: str, kind: str, form_data: dict[str, str], again: dict[str, str]
 ):
     settings = {**TRUSTING, "answers": {"regions": 1}}
     ann = at_work(counted_desk.campaign(tmp_path / "drawn", tasks, settings=settings))
@@ -127,18 +127,18 @@ def test_an_answer_that_says_more_is_shown_as_it_was_and_changed(
     choice = re.search(r'<button class="choice" name="answer" value="(\w+)"', page)
     assert choice is not None
     payload = {**fields, "answer": choice[1]}
-    ann.post(desk.address(kind), {**payload, **provided})
+    ann.post(desk.address(kind), {**payload, **form_data})
     before = Judgment.objects.get(assignment=fields["assignment"]).content
     address = f"{answers(kind)}{fields['assignment']}/"
-    text = ann.get(address).content.decode()
-    for name, value in provided.items():
-        assert re.search(rf'name="{name}"[^>]*(checked|value="{value}")|>{value}</textarea>', text), name
+    response = ann.get(address).content.decode()
+    for name, value in form_data.items():
+        assert re.search(rf'name="{name}"[^>]*(checked|value="{value}")|>{value}</textarea>', response), name
     # Sent as it is shown, it says the same.
-    ann.post(address, {**payload, **provided})
+    ann.post(address, {**payload, **form_data})
     assert Judgment.objects.get(assignment=fields["assignment"]).content == before
-    if "tick-0-1" in provided:
-        provided = {}
-    ann.post(address, {**payload, **provided, **again})
+    if "tick-0-1" in form_data:
+        form_data = {}
+    ann.post(address, {**payload, **form_data, **again})
     after = Judgment.objects.get(assignment=fields["assignment"]).content
     assert after != before
 

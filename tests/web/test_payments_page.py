@@ -80,10 +80,7 @@ def annotator(world: World, index: int = 0, **account):
 
 
 def dues(world: World) -> dict[str, int]:
-    return {
-        due_account.pseudonym: due_account.due
-        for due_account in payments.due_accounts(campaign=world.campaign)
-    }
+    return {due.pseudonym: due.due for due in payments.due_accounts(campaign=world.campaign)}
 
 
 def test_those_who_are_ticked_are_paid_under_a_reference_and_the_audit_says_so(world, ada):
@@ -105,8 +102,11 @@ def test_nobody_chosen_and_no_reference_change_nothing_and_say_why(world, ada):
         press(ada, PAGE, "Record all as paid", reference=" "),
     ):
         assert page.status_code == 400 and "This is required." in words(page)
-    address, payload = reverse("operation", args=["pay_workers"]), {"campaign": "quay", "reference": "march"}
-    assert "no worker “a” here" in words(ada.post(address, {**payload, "workers": ["quay-w0", "a"]}))
+    address, form_data = (
+        reverse("operation", args=["pay_workers"]),
+        {"campaign": "quay", "reference": "march"},
+    )
+    assert "no worker “a” here" in words(ada.post(address, {**form_data, "workers": ["quay-w0", "a"]}))
     assert not Payout.objects.exists()
 
 
@@ -172,8 +172,8 @@ def test_the_ledger_adds_up_with_bonuses_and_what_was_voided(world, ada):
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="=cmd")
     stored, gone = Bonus.objects.order_by("pk")
     bonuses.withdraw_bonus(campaign=world.campaign, bonus=gone.pk, reason="no")
-    pay = payments.pay(worker=world.workers[0], campaign=world.campaign, amount=20_000, reference="m")
-    payments.void_payout(campaign=world.campaign, payout=pay.pk, reason="not sent")
+    created = payments.pay(worker=world.workers[0], campaign=world.campaign, amount=20_000, reference="m")
+    payments.void_payout(campaign=world.campaign, payout=created.pk, reason="not sent")
     payments.pay(worker=world.workers[0], campaign=world.campaign, amount=30_000, reference="m")
     file = ada.get(reverse("operation_file", args=["export_ledger"]), {"campaign": "quay"})
     text = b"".join(file).decode()
@@ -193,8 +193,8 @@ def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ad
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=500_000, reason="patience")
     payments.pay(worker=world.workers[0], campaign=world.campaign, amount=70_000, reference="bank 17")
     page = words(wanda.get(reverse("earnings")))
-    for value in ("due to you 0.50 EUR", "earned 0.07 EUR", "2 answers", "patience", "bank 17"):
-        assert value in page
+    for item in ("due to you 0.50 EUR", "earned 0.07 EUR", "2 answers", "patience", "bank 17"):
+        assert item in page
     (account,) = earnings_of(worker(world, 0))
     (due,) = payments.due_accounts(campaign=world.campaign, worker=world.workers[0])
     assert (account.earned, account.given, account.paid, account.due) == (
@@ -229,8 +229,8 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
     assert b"".join(press(ada, PAGE, "What is due, as bonuses")) == b"person0,0.07\n"
     entries = AuditEntry.objects.filter(act="download_identities").order_by("pk")
     assert [entry.about["list"] for entry in entries] == ["submissions", "bonuses"]
-    payload = {"campaign": "quay", "platform": "mturk", "list": "bonuses"}
-    page = ada.post(reverse("operation", args=["export_platform_list"]), payload)
+    form_data = {"campaign": "quay", "platform": "mturk", "list": "bonuses"}
+    page = ada.post(reverse("operation", args=["export_platform_list"]), form_data)
     assert page.status_code == 409 and "no study on this platform" in words(page)
 
 
@@ -249,9 +249,9 @@ def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, a
 
 
 def test_all_of_a_filtered_list_are_meant_whatever_page_shows_them(world, ada):
-    payload = {**acting(ada.get(WORKERS, {"find": "w1"})).fields, "everyone": "true"}
+    form_data = {**acting(ada.get(WORKERS, {"find": "w1"})).fields, "everyone": "true"}
     address = reverse("operation", args=["suspend_workers"])
-    assert said(ada.post(address, payload, follow=True)) == ["Suspended: 1 worker."]
+    assert said(ada.post(address, form_data, follow=True)) == ["Suspended: 1 worker."]
     assert set(TrustState.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
 
 
@@ -269,8 +269,8 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
     assert said(page) == ["Message sent to 1 worker: it is on their next page."]
     task = reverse("task", args=["quay", q.COREF_LINK])
     for address in (reverse("tasks"), task, reverse("earnings"), reverse("account")):
-        text = wanda.get(address, follow=True).content.decode()
-        assert "Draw tighter boxes, please." in text and "<b>Ada</b>" not in text, address
+        response = wanda.get(address, follow=True).content.decode()
+        assert "Draw tighter boxes, please." in response and "<b>Ada</b>" not in response, address
     assert words(ada.get(f"{WORKERS}quay-w0/")).count("not read yet") == 1
     page = press(wanda, reverse("tasks"), "I have read this")
     assert "Draw tighter" not in words(page) and "Draw tighter" not in words(wanda.get(reverse("earnings")))
@@ -293,8 +293,8 @@ def test_a_message_to_nobody_is_still_there_to_be_sent(world, ada):
     assert page.status_code == 400 and "This is required." in words(page)
     (form,) = (form for form in forms(page) if "Send workers a message" in form.buttons)
     assert form.fields["text"] == ["Draw <tighter> boxes."]
-    payload = {**form.fields, "workers": ["quay-w0"]}
-    page = ada.post(reverse("operation", args=["message_workers"]), payload, follow=True)
+    form_data = {**form.fields, "workers": ["quay-w0"]}
+    page = ada.post(reverse("operation", args=["message_workers"]), form_data, follow=True)
     assert said(page) == ["Message sent to 1 worker: it is on their next page."]
     assert page.request["QUERY_STRING"] == "find=quay"
 
@@ -321,8 +321,8 @@ def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):
     ann = desk.at_work(work)
     ann.get(desk.address())  # who has not begun is no worker of the campaign yet
     messages.send_messages(campaign=work.campaign, workers=work.workers[:1], text="Draw tighter boxes.")
-    part = ann.get(desk.address() + "?part=desk").content.decode()
-    assert part.strip().startswith('<div class="desk" data-desk') and "Draw tighter boxes." in part
+    part = ann.get(desk.address() + "?part=task").content.decode()
+    assert part.strip().startswith('<div class="task" data-task') and "Draw tighter boxes." in part
 
 
 def test_nobody_reads_or_dismisses_the_message_of_somebody_else(world, ada):

@@ -74,15 +74,15 @@ def test_the_list_pages_by_key_and_asks_as_many_queries_for_many_accounts(
         granting.grant(account=people.account(f"bob-{number:02}", REVIEWER), role=RESEARCHER, corpus=corpus)
     assert queries() == few
     monkeypatch.setattr(accounts, "PEOPLE_PER_PAGE", 5)
-    result, query = [], ""
+    values, query = [], ""
     while True:
         page = admin.get(reverse("people") + query).content.decode()
-        result += names(admin, query)
+        values += names(admin, query)
         later = re.search(r'rel="next" href="([^"]+)"', page)
         if later is None:
             break
         query = later[1].replace("&amp;", "&")
-    assert result == ["ada", *(f"bob-{number:02}" for number in range(12))]
+    assert values == ["ada", *(f"bob-{number:02}" for number in range(12))]
 
 
 def test_only_admins_of_the_whole_server_see_people(admin: Client):
@@ -155,7 +155,7 @@ def test_with_a_mail_server_the_link_is_sent(admin: Client, settings: Any):
     page = press(admin, page_of(bob), "Send a link to a new password")
     assert "on its way" in said(page)[0]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
-    assert [item.to for item in mail.outbox] == [["bob@harbour.example"]]
+    assert [email.to for email in mail.outbox] == [["bob@harbour.example"]]
 
 
 def test_without_a_mail_server_nothing_is_offered_that_needs_one(admin: Client, settings: Any):
@@ -216,22 +216,22 @@ def test_the_audit_is_filtered_by_what_it_is_about_and_by_whom(admin: Client):
     record(actor=None, act="restore", made_at="x")
     granting.grant(account=bob, role=ADMIN, corpus=corpus, actor=ada)
 
-    def reported(query: str) -> set[str]:
+    def message(query: str) -> set[str]:
         text = admin.get(reverse("audit") + query).content.decode()
         cells = re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)[1:]
         return {re.findall(r'<td class="wraps">([^<]*)</td>', row)[0] for row in cells}
 
     everything = {"paused the campaign", "deleted a run", "made an API token", "granted a role"}
-    assert everything < reported("")
-    assert reported("?group=people") == {"granted a role"}
-    assert reported("?group=evaluation") == {"deleted a run"}
-    assert reported("?group=tokens") == {"made an API token"}
-    assert reported("?group=campaigns") == {"paused the campaign"}
-    assert len(reported("?group=identities")) == 1
-    assert reported("?group=server") == {"restored a backup"}
-    assert reported("?account=ada") == {"granted a role"}
-    assert "granted a role" in reported("?account=bob") and "deleted a run" in reported("?account=bob")
-    assert "paused the campaign" in reported("?campaign=harbour") and "deleted a run" not in reported(
+    assert everything < message("")
+    assert message("?group=people") == {"granted a role"}
+    assert message("?group=evaluation") == {"deleted a run"}
+    assert message("?group=tokens") == {"made an API token"}
+    assert message("?group=campaigns") == {"paused the campaign"}
+    assert len(message("?group=identities")) == 1
+    assert message("?group=server") == {"restored a backup"}
+    assert message("?account=ada") == {"granted a role"}
+    assert "granted a role" in message("?account=bob") and "deleted a run" in message("?account=bob")
+    assert "paused the campaign" in message("?campaign=harbour") and "deleted a run" not in message(
         "?campaign=harbour"
     )
     page = admin.get(reverse("audit")).content.decode()
@@ -242,10 +242,10 @@ def test_the_audit_pages_by_key(admin: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(audit, "AUDIT_PER_PAGE", 3)
     for number in range(8):
         record(actor=None, act="remove_run", run=f"run-{number}")
-    result, query = [], "?group=evaluation"
+    values, query = [], "?group=evaluation"
     while query:
         page = admin.get(reverse("audit") + query).content.decode()
-        result += re.findall(r"run-\d", page)
+        values += re.findall(r"run-\d", page)
         later = re.search(r'rel="next" href="([^"]+)"', page)
         query = later[1].replace("&amp;", "&") if later else ""
-    assert result == [f"run-{number}" for number in reversed(range(8))]
+    assert values == [f"run-{number}" for number in reversed(range(8))]

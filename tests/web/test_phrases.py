@@ -28,8 +28,8 @@ def at(key: str) -> str:
 
 
 def marked(reader: Client, phrases: str):
-    payload = {"corpus": "photos", "image": "0", "phrases": phrases}
-    return reader.post(reverse("operation", args=["mark_phrases"]), payload)
+    form_data = {"corpus": "photos", "image": "0", "phrases": phrases}
+    return reader.post(reverse("operation", args=["mark_phrases"]), form_data)
 
 
 def in_colour(page) -> list[str]:

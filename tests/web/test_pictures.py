@@ -31,10 +31,10 @@ def address_in(client: Client, size: str = "full") -> str:
 
 def test_the_file_comes_as_it_is_kept(scenes: Corpus, reader: Client):
     answer = reader.get(address_in(reader))
-    content = picture_path(Image.objects.get(key="scene-1").picture).read_bytes()
-    assert answer.getvalue() == content
+    stored = picture_path(Image.objects.get(key="scene-1").picture).read_bytes()
+    assert answer.getvalue() == stored
     assert answer["Content-Type"] == "image/png"
-    assert answer["Content-Length"] == str(len(content))
+    assert answer["Content-Length"] == str(len(stored))
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Cache-Control"] == "private, max-age=3600, immutable"
 
@@ -80,8 +80,8 @@ def test_an_address_expires(scenes: Corpus, reader: Client, monkeypatch: pytest.
 def test_an_address_that_was_tampered_with_is_refused(scenes: Corpus, reader: Client, index: int):
     address = address_in(reader)
     at = index + len("/pictures/") if index >= 0 else index
-    another = "0" if address[at] != "0" else "1"
-    forged = address[:at] + another + (address[at + 1 :] if at != -1 else "")
+    text = "0" if address[at] != "0" else "1"
+    forged = address[:at] + text + (address[at + 1 :] if at != -1 else "")
     assert forged != address
     assert reader.get(forged).status_code == 403
 

@@ -37,12 +37,12 @@ TASKS = {
 @pytest.fixture(params=kinds.names())
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Each kind of question, in a campaign that asks it."""
-    param: str = request.param
-    if param in TASKS:
-        counted_desk.campaign(tmp_path / "drawn", TASKS[param])
+    requested: str = request.param
+    if requested in TASKS:
+        counted_desk.campaign(tmp_path / "drawn", TASKS[requested])
     else:
         desk.campaign(tmp_path / "drawn")
-    return param
+    return requested
 
 
 def ann() -> Client:
@@ -96,7 +96,7 @@ def edges(corners: tuple[int, int, int, int]) -> dict[str, int]:
 
 def stored() -> list[int]:
     """How much there is of all that practice must not touch."""
-    return [value.objects.count() for value in (Assignment, Judgment, TrustState, Control, AuditEntry)]
+    return [item.objects.count() for item in (Assignment, Judgment, TrustState, Control, AuditEntry)]
 
 
 def text_of(page: Any) -> str:
@@ -137,10 +137,10 @@ def test_a_wrong_answer_is_told_what_is_right_and_why(kind: str):
 def test_instructions_lead_to_practice_and_show_a_good_and_a_bad_picture(kind: str):
     page = ann().get(f"{desk.address(kind)}instructions/").content.decode()
     assert f'href="{desk.address(kind)}practice/"' in page
-    matches = re.findall(
+    listed = re.findall(
         r'<figure class="example (good|bad)">\s*<div class="frame"><img[^>]* alt="([^"]+)"', page
     )
-    assert {sort for sort, _alt in matches} == {"good", "bad"}
+    assert {sort for sort, _alt in listed} == {"good", "bad"}
 
 
 @pytest.fixture

@@ -105,7 +105,16 @@ PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
-        *("entry", "new_known_item", "texts", "jobs", "known_items", "machines", "manage_corpus", "tags"),
+        *(
+            "entry",
+            "new_control_item",
+            "texts",
+            "jobs",
+            "control_item_list",
+            "machines",
+            "manage_corpus",
+            "tags",
+        ),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
         *("evaluation:batch", "evaluation:report"),
     ],
@@ -236,9 +245,9 @@ def things(first: int, last: int) -> None:
                 webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
             )
         AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en")
-        for created, about in MADE.items():
+        for job_kind, about in MADE.items():
             Job.objects.create(
-                kind=created, corpus=corpus, state="done", arguments={about: name}, result={about: name}
+                kind=job_kind, corpus=corpus, state="done", arguments={about: name}, result={about: name}
             )
         if n < 9:  # nobody may have more than ten
             keeping.begin_draft(owner=owner, corpus=corpus)
@@ -353,7 +362,7 @@ def more_images(count: int) -> None:
 
 def asked(clients: dict[str, Client]) -> dict[str, int]:
     """How much each page asks of the database when nothing is remembered."""
-    result = {}
+    by_name = {}
     pages: dict[str, tuple[list[Any], str]] = {route: ([], role) for route, role in LISTS.items()}
     pages |= {route: ([FIRST], role) for route, role in PAGES.items()}
     pages |= {route: (arguments(), role) for route, (arguments, role) in DEEPER.items()}
@@ -365,8 +374,8 @@ def asked(clients: dict[str, Client]) -> dict[str, int]:
         with CaptureQueriesContext(connection) as queries:
             answer = clients[role].get(address)
         assert answer.status_code == 200, (route, answer.status_code)
-        result[route] = len(queries)
-    return result
+        by_name[route] = len(queries)
+    return by_name
 
 
 def grown(*sizes: int) -> dict[str, list[int]]:

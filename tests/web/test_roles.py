@@ -66,20 +66,20 @@ class Row(NamedTuple):
 
 def table() -> dict[str, Row]:
     """The table, by route, with their method before those that are not read."""
-    rows: dict[str, Row] = {}
+    by_name: dict[str, Row] = {}
     for line in TABLE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == 4 and "`" in cells[3]:
             roles = tuple(role for role in cells[1].split(", ") if role in ROLES)
             for route in re.findall(r"`([^`]+)`", cells[3]):
-                assert route not in rows, f"{route} stands twice in the table"
-                rows[route] = Row(roles, cells[2].partition(" (")[0] if roles else cells[1])
-    return rows | declared_rows()
+                assert route not in by_name, f"{route} stands twice in the table"
+                by_name[route] = Row(roles, cells[2].partition(" (")[0] if roles else cells[1])
+    return by_name | declared_rows()
 
 
 def declared_rows() -> dict[str, Row]:
     """A row for each call of a declared operation; what a body names is not looked for before it is read."""
-    result = {}
+    by_name = {}
     rows = operation_table(OperationsRequest(), OperationContext()).operations
     scopes = {operation.name: operation.scope for operation in rows}
     for operation in all_operations():
@@ -90,22 +90,20 @@ def declared_rows() -> dict[str, Row]:
         if permission.on and f":{permission.on}>" not in rest.path:
             scope = "a corpus" if permission.corpora else "anything"
         route = f"{method}{ROUTE_PREFIX}{rest.route or operation.name}"
-        result[route] = Row(permission.roles, scope if permission.roles else "signed in")
-    return result
+        by_name[route] = Row(permission.roles, scope if permission.roles else "signed in")
+    return by_name
 
 
 ROWS = table()
 
 
 def routes(resolver: URLResolver | None = None, space: str = "") -> Iterator[str]:
-    for url_pattern in (resolver or get_resolver()).url_patterns:
-        if isinstance(url_pattern, URLResolver):
-            yield from routes(
-                url_pattern, space + (f"{url_pattern.namespace}:" if url_pattern.namespace else "")
-            )
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern, space + (f"{pattern.namespace}:" if pattern.namespace else ""))
         else:
-            assert isinstance(url_pattern, URLPattern)
-            yield space + (url_pattern.name or url_pattern.callback.__name__)
+            assert isinstance(pattern, URLPattern)
+            yield space + (pattern.name or pattern.callback.__name__)
 
 
 def name_of(route: str) -> str:
@@ -118,11 +116,11 @@ def test_every_route_stands_in_the_table():
 
 
 def test_every_operation_of_the_api_stands_in_the_table():
-    reported = {route for route in ROWS if name_of(route).startswith("v1_")} - {
+    message = {route for route in ROWS if name_of(route).startswith("v1_")} - {
         *("v1_openapi", "v1_docs", "api_nothing"),
     }
     methods = ((endpoint.rest.method, f"{ROUTE_PREFIX}{endpoint.route}") for endpoint in endpoints())
-    assert reported == {name if method == "GET" else f"{method} {name}" for method, name in methods}
+    assert message == {name if method == "GET" else f"{method} {name}" for method, name in methods}
 
 
 class Arguments(NamedTuple):
@@ -150,13 +148,11 @@ def built() -> dict[str, Any]:
     row = image(world)
     Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
     invitations.make_invitation(campaign=world.campaign)
-    other_corpus = a_corpus("other", some_images(1))
-    settings = world.campaign.settings
+    another = a_corpus("other", some_images(1))
+    reference = world.campaign.settings
+    Campaign.objects.create(name="apart", corpus=another, tasks="entities", settings=reference, state="open")
     Campaign.objects.create(
-        name="apart", corpus=other_corpus, tasks="entities", settings=settings, state="open"
-    )
-    Campaign.objects.create(
-        name="second", corpus=world.corpus, tasks="entities", settings=settings, state="open"
+        name="second", corpus=world.corpus, tasks="entities", settings=reference, state="open"
     )
     system = System.objects.create(corpus=world.corpus, name="q-system", origin="runs")
     CaptionSet.objects.create(corpus=world.corpus, name="q-captions", made_by=system, published=True)
@@ -204,6 +200,7 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
+                "documentation": ["index.html"],
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
@@ -230,7 +227,7 @@ def built() -> dict[str, Any]:
                             "entry",
                         ),
                         "known_items",
-                        *("new_known_item", "texts", "jobs", "task_consent", "api_consent"),
+                        *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         "machines",
                     )
@@ -296,16 +293,15 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
-    places = {}
+    by_name = {}
     for endpoint in endpoints():
-        first = next(
-            (held for start, held in things.items() if endpoint.rest.path.startswith(f"{start}<")), []
-        )
-        places[f"{ROUTE_PREFIX}{endpoint.route}"] = [
+        path = endpoint.rest.path
+        first = next((held for start, held in things.items() if path.startswith(f"{start}<")), [])
+        by_name[f"{ROUTE_PREFIX}{endpoint.route}"] = [
             *first,
             *(value for index, value in more.items() if index in endpoint.rest.path),
         ]
-    return places
+    return by_name
 
 
 def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
@@ -338,8 +334,8 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
         if route in sent_as_forms():
             answer = client.post(address)
         elif name_of(route).startswith(("api_", ROUTE_PREFIX)):
-            requested = {"campaign": world["campaign"].name, "kind": q.COREF_LINK}
-            body = json.dumps({"version": 1} if name_of(route) == "api_consent" else requested)
+            form_data = {"campaign": world["campaign"].name, "kind": q.COREF_LINK}
+            body = json.dumps({"version": 1} if name_of(route) == "api_consent" else form_data)
             method = route.rpartition(" ")[0]
             answer = (
                 client.generic(method, address, body, content_type="application/json")
@@ -452,12 +448,12 @@ def tried_by(role: str, scope: str) -> list[str]:
 )
 def test_staff_get_in_where_the_table_says(world: dict[str, Any], role: str, scope: str):
     result = outcomes(visitor(role, scope, world), tried_by(role, scope), world)
-    invalid = {
+    error = {
         route: (seen, expected(ROWS[route], role, scope))
         for route, seen in result.items()
         if seen not in expected(ROWS[route], role, scope)
     }
-    assert invalid == {}
+    assert error == {}
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -502,9 +498,9 @@ def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_
     session.save()
     work = {route for route, row in ROWS.items() if row.roles == (ANNOTATOR,)}
     asking = {route for route, row in ROWS.items() if row.roles or row.on.startswith("signed in")}
-    result = outcomes(client, asking, world)
-    assert {route for route, seen in result.items() if seen == OPEN} == work | {"home"}
-    assert {result[route] for route in asking - work - {"home"}} == {REFUSED}
+    response = outcomes(client, asking, world)
+    assert {route for route, seen in response.items() if seen == OPEN} == work | {"home"}
+    assert {response[route] for route in asking - work - {"home"}} == {REFUSED}
     assert tried(client, "home", world)["Location"] == reverse("tasks")
     assert "This sign-in opens only the tasks" in tried(client, "POST erase_me", world).content.decode()
 
@@ -515,22 +511,22 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
     account = people.Account.objects.get(username="researcher-another-corpus")
     for role in (REVIEWER, ANNOTATOR, ADMIN):
         granting.grant(account=account, role=role, corpus=Corpus.objects.get(name="other"))
-    reported = {}
+    by_name = {}
     for route in ROWS:
-        values = world["arguments"].of.get(name_of(route), [])
-        if not values or not isinstance(values[0], str) or ROWS[route].on.startswith("signed in"):
+        ours = world["arguments"].of.get(name_of(route), [])
+        if not ours or not isinstance(ours[0], str) or ROWS[route].on.startswith("signed in"):
             continue
         seen = []
-        for name in (values[0], "y" * len(values[0])):
-            again = world["arguments"].of | {name_of(route): [name, *values[1:]]}
+        for name in (ours[0], "y" * len(ours[0])):
+            again = world["arguments"].of | {name_of(route): [name, *ours[1:]]}
             answer = tried(client, route, {**world, "arguments": Arguments(again)})
             text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", text_of(answer))
             address = Arguments(again).address(route)
             seen.append((answer.status_code, text.replace(address, "ADDRESS").replace(name, "NAME")))
         # Where any corpus will do, a wrong body is told first: the same, whatever is named.
         unread = (400,) if ROWS[route].on == "a corpus" else ()
-        reported[route] = seen[0] == seen[1] and seen[0][0] in (403, 404, *unread)
-    assert reported and {route for route, alike in reported.items() if not alike} == set()
+        by_name[route] = seen[0] == seen[1] and seen[0][0] in (403, 404, *unread)
+    assert by_name and {route for route, alike in by_name.items() if not alike} == set()
 
 
 def test_a_page_of_an_operation_is_refused_to_who_lacks_its_roles(db: None):

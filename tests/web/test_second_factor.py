@@ -112,7 +112,7 @@ def test_an_app_is_set_up_by_a_picture_and_its_first_code(ada: Account, clock: C
 
 
 def test_a_secret_is_shown_again_in_the_session_alone_that_began_it(ada: Account, clock: Clock):
-    def displayed(client: Client) -> str:
+    def visible(client: Client) -> str:
         page = client.get(reverse("set_up_second_factor")).content.decode()
         return page.split('class="key">')[1].split("<")[0].replace(" ", "")
 
@@ -120,15 +120,15 @@ def test_a_secret_is_shown_again_in_the_session_alone_that_began_it(ada: Account
     for client in (ours, theirs):
         client.force_login(ada)
         people.confirm(client)
-    first = displayed(ours)
-    assert displayed(ours) == first
-    another = displayed(theirs)
-    assert another != first and displayed(theirs) == another
+    first = visible(ours)
+    assert visible(ours) == first
+    another = visible(theirs)
+    assert another != first and visible(theirs) == another
     # The later one counts; the page of the first shows that its code is of another app.
     code = pyotp.TOTP(first).at(clock.at)
     assert ours.post(reverse("set_up_second_factor"), {"code": code}).status_code == 422
     assert not second_factor.has_second_factor(ada)
-    mine = pyotp.TOTP(displayed(ours)).at(clock.at)
+    mine = pyotp.TOTP(visible(ours)).at(clock.at)
     assert "Recovery codes" in words(ours.post(reverse("set_up_second_factor"), {"code": mine}))
 
 
@@ -176,21 +176,21 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
     # Their own clock: the process's is not turned while others run.
     SecondFactor.objects.update(last_step=0)
 
-    def enter(provided: str) -> None:
+    def enter(value: str) -> None:
         together.wait()
         try:
-            accepted.append(second_factor.accept_code(account=account, code=provided))
+            accepted.append(second_factor.accept_code(account=account, code=value))
         finally:
             connection.close()
 
-    def at_once(provided: str) -> int:
+    def at_once(value: str) -> int:
         accepted.clear()
-        threads = [Thread(target=enter, args=(provided,)) for _each in range(4)]
+        threads = [Thread(target=enter, args=(value,)) for _each in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return sum(result is not None for result in accepted)
+        return sum(item is not None for item in accepted)
 
     assert at_once(code) == 1
     assert at_once(phone.recovery[0]) == 1
@@ -208,12 +208,9 @@ def test_a_recovery_code_signs_in_once(phone: Phone):
 
 
 def test_anothers_code_and_recovery_code_are_wrong(phone: Phone, clock: Clock):
-    other_phone = Phone(people.account("bob", RESEARCHER), clock)
+    another = Phone(people.account("bob", RESEARCHER), clock)
     client, _answer = by_password()
-    assert [send(client, code).status_code for code in (other_phone.code(), other_phone.recovery[0])] == [
-        422,
-        422,
-    ]
+    assert [send(client, code).status_code for code in (another.code(), another.recovery[0])] == [422, 422]
 
 
 def test_guessing_codes_is_slow_for_everybody_together(phone: Phone):

@@ -69,7 +69,7 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
     page = ada.get(PAGE)
     assert "and 5 more like it" in words(page)
     assert (
-        f'href="{reverse("known_items", args=[world.campaign.name])}">Add control items'
+        f'href="{reverse("control_item_list", args=[world.campaign.name])}">Add control items'
         in page.content.decode()
     )
 
@@ -127,17 +127,17 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("provided", "invalid"),
+    ("values", "error"),
     [
         ({"budget": "lots"}, "Expected a number."),
         ({"until": "2030-02-31"}, "Expected a date"),
         ({"images": "-1"}, "Expected 0 or more."),
     ],
 )
-def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, provided, invalid):
-    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **provided)
-    assert page.status_code == 400 and invalid in words(page)
-    (name, value), *_rest = provided.items()
+def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, values, error):
+    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **values)
+    assert page.status_code == 400 and error in words(page)
+    (name, value), *_rest = values.items()
     assert [value] in [form.fields.get(name) for form in forms(page)]
     assert Campaign.objects.get().settings["stop"]["budget"] is None
 
@@ -165,14 +165,14 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
 
 def test_what_earns_nothing_needs_a_word(ada):
     a_corpus("streets", some_images(1))
-    requested = {"name": "first", "corpus": "streets", "tasks": "entities"}
-    page = press(ada, OPENING, "Open a campaign", **requested)
+    form_data = {"name": "first", "corpus": "streets", "tasks": "entities"}
+    page = press(ada, OPENING, "Open a campaign", **form_data)
     assert page.status_code == 400 and "No pay is set for coref_link, chain_verification" in words(page)
     some = "[pay]\nbasis = 'item'\nper_item = { coref_link = 0.02 }"
-    page = press(ada, OPENING, "Open a campaign", **requested, campaign_settings=some)
+    page = press(ada, OPENING, "Open a campaign", **form_data, campaign_settings=some)
     assert "No pay is set for chain_verification, box_requirement" in words(page)
     assert not Campaign.objects.exists() and not Job.objects.exists()
-    press(ada, OPENING, "Open a campaign", **requested, unpaid="on")
+    press(ada, OPENING, "Open a campaign", **form_data, unpaid="on")
     assert Campaign.objects.get().name == "first"
 
 
@@ -206,7 +206,7 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("provided", "invalid"),
+    ("value", "error"),
     [
         ({"name": "gold"}, "choose another name"),
         ({"name": "a b"}, "no valid name"),
@@ -216,11 +216,11 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
         ({"name": "x", "images": "many"}, "Expected a whole number."),
     ],
 )
-def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, provided, invalid):
+def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, value, error):
     a_corpus("streets", some_images(1))
     also = {"corpus": "streets", "tasks": "entities", "unpaid": "on"}
-    page = press(ada, OPENING, "Open a campaign", **also, **provided)
-    assert page.status_code in (400, 409) and invalid in words(page)
+    page = press(ada, OPENING, "Open a campaign", **also, **value)
+    assert page.status_code in (400, 409) and error in words(page)
     (form,) = [form for form in forms(page) if "Open a campaign" in form.buttons]
-    assert form.fields["name"] == [provided["name"]]
+    assert form.fields["name"] == [value["name"]]
     assert not Campaign.objects.exists() and not Job.objects.exists()

@@ -74,8 +74,8 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     count = Control.objects.count()
     assert count and said(done) == [f"{count} control items added."]
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
-    payload = {"campaign": "judging", "split": "moon", "next": ITEMS}
-    response = ada.post("/operations/add_controls_from_captions/", payload)
+    form_data = {"campaign": "judging", "split": "moon", "next": ITEMS}
+    response = ada.post("/operations/add_controls_from_captions/", form_data)
     assert response.status_code == 409 and "unknown split" in words(response)
     assert Control.objects.count() == count
 

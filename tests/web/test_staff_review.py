@@ -133,8 +133,8 @@ def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(wo
     assert not Ruling.objects.exists()
     press(rev, IMAGE, "Save boxes", boxes="30, 10, 60, 30\n\n 1 1 5 5 ")
     assert chain(image(world), HAT)["b"] == [[30, 10, 60, 30], [1, 1, 5, 5]]
-    displayed = forms(rev.get(IMAGE, {"chain": 2}))
-    assert ["30, 10, 60, 30\n1, 1, 5, 5"] in [form.fields.get("boxes") for form in displayed]
+    visible = forms(rev.get(IMAGE, {"chain": 2}))
+    assert ["30, 10, 60, 30\n1, 1, 5, 5"] in [form.fields.get("boxes") for form in visible]
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_withdrawing_twice_says_so(world, rev):
     refuse(world)
     press(rev, IMAGE, "Keep as one chain")
     address = reverse("operation", args=["withdraw_ruling"])
-    payload = {"campaign": "review", "ruling": Ruling.objects.get().pk}
-    rev.post(address, payload)
-    assert "already withdrawn" in words(rev.post(address, payload))
+    form_data = {"campaign": "review", "ruling": Ruling.objects.get().pk}
+    rev.post(address, form_data)
+    assert "already withdrawn" in words(rev.post(address, form_data))
 
 
 @pytest.mark.parametrize(

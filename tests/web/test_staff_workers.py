@@ -88,12 +88,12 @@ def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
 
 
 def test_the_table_pages_by_key_and_keeps_its_order(world):
-    result, after = [], 0
+    values, after = [], 0
     for _ in range(3):
         page = worker_page(world.campaign, WorkerTableRequest(sort="worker", up=True, after=after), size=2)
-        result += [row.pseudonym for row, _figures in page.rows]
+        values += [row.pseudonym for row, _figures in page.rows]
         after = page.after or 0
-    assert result[:4] == [f"quay-w{i}" for i in range(4)] and page.total == 4
+    assert values[:4] == [f"quay-w{i}" for i in range(4)] and page.total == 4
 
 
 def test_what_nobody_earns_is_no_column(world, ada):
@@ -135,11 +135,11 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
 
 
 def test_a_kind_that_is_none_is_refused(world, ada):
-    payload = {"campaign": "quay", "workers": "quay-w0", "kind": "x"}
-    page = ada.post(reverse("operation", args=["withdraw_answers"]), payload)
+    form_data = {"campaign": "quay", "workers": "quay-w0", "kind": "x"}
+    page = ada.post(reverse("operation", args=["withdraw_answers"]), form_data)
     assert page.status_code == 400 and "Expected one of: " in words(page) and not Job.objects.exists()
-    payload["kind"] = "relevance"
-    page = ada.post(reverse("operation", args=["withdraw_answers"]), payload)
+    form_data["kind"] = "relevance"
+    page = ada.post(reverse("operation", args=["withdraw_answers"]), form_data)
     assert "no kind of question “relevance” here" in words(page) and not Job.objects.exists()
 
 

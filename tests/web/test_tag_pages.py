@@ -142,12 +142,12 @@ def test_the_tags_of_a_corpus_are_listed_by_frequency(
     assert "No tag matches." in reader.get(f"{address}?contains=zz").content.decode()
     for module in ("annotation.selectors.tags.kept", "annotation.web.corpus.tagged"):
         monkeypatch.setattr(f"{module}.TAGS_PER_PAGE", 2)
-    result, query = [], ""
+    names, query = [], ""
     for _ in range(3):
         page = reader.get(address + query).content.decode()
-        result += re.findall(r'<a href="[^"]*">([^<]+)</a> <span class="figures">', page)
+        names += re.findall(r'<a href="[^"]*">([^<]+)</a> <span class="figures">', page)
         query = next(iter(re.findall(r'rel="next" href="([^"]+)"', page)), "")
-    assert result == ["dog", "frisbee", "soccer field", "cat", "grass"] and not query
+    assert names == ["dog", "frisbee", "soccer field", "cat", "grass"] and not query
 
 
 def test_the_tags_of_all_images_are_exported_as_rank_tags_writes_them(tagged: Corpus, reader: Client) -> None:
@@ -187,9 +187,7 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
 
     with pytest.raises(OSError, match="full"):
         keep_tags(corpus=tagged, images=broken(), unit="nouns", alpha=0.75)
-    assert {row.text for row in CorpusTag.objects.all()} == {
-        tag for own_tag in TAGS.values() for tag, _ in own_tag
-    }
+    assert {row.text for row in CorpusTag.objects.all()} == {tag for tags in TAGS.values() for tag, _ in tags}
     TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
     long = "x" * 201
     stored = keep(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})

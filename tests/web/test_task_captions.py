@@ -35,8 +35,8 @@ def test_a_long_caption_is_clipped_around_its_phrases_and_loses_nothing(spans: t
     assert "".join(piece.text for piece in result) == LONG.text
     hidden = [piece.text for piece in result if piece.cut]
     assert hidden and all(not piece.number for piece in result if piece.cut)
-    total = sum(len(piece.text) for piece in result if not piece.cut)
-    assert total <= len(spans) * (2 * CONTEXT + 20) < len(LONG.text)
+    visible = sum(len(piece.text) for piece in result if not piece.cut)
+    assert visible <= len(spans) * (2 * CONTEXT + 20) < len(LONG.text)
     # Words are whole, on either side of a cut.
     assert all(set(text.split()) <= set(WORDS) for text in hidden)
     assert all(set(piece.text.split()) <= set(WORDS) for piece in result if not piece.cut)
@@ -82,10 +82,10 @@ def test_how_much_is_left_is_told_in_tens_and_does_not_follow_single_answers(tmp
     ann = desk.at_work(work)
     before = available_tasks.about_left(campaign=work.campaign.pk, kind="coref_link")
     assert before % 10 == 0
-    message = left_in_words(work.campaign.pk, "coref_link")
-    assert message in text_of(ann.get(desk.address()))
+    text = left_in_words(work.campaign.pk, "coref_link")
+    assert text in text_of(ann.get(desk.address()))
     work.work(["coref_link"])
-    assert left_in_words(work.campaign.pk, "coref_link") == message
+    assert left_in_words(work.campaign.pk, "coref_link") == text
     available_tasks._about_left.cache_clear()
     assert left_in_words(work.campaign.pk, "coref_link") == "fewer than 10 left"
     assert left_in_words(work.campaign.pk, "coref_link", of_visit=3) == "3 left"

@@ -161,7 +161,7 @@ def test_without_a_time_worked_an_answer_counts_all_the_same(work: World, second
 
 
 @pytest.mark.parametrize(
-    ("edges", "message"),
+    ("edges", "text"),
     [
         (("", "", "", ""), "Draw a box first"),
         (("1", "2", "3", ""), "Draw a box first"),
@@ -172,14 +172,14 @@ def test_without_a_time_worked_an_answer_counts_all_the_same(work: World, second
         (("10", "10", "481", "40"), "extends beyond the picture"),
     ],
 )
-def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str, ...], message: str):
+def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str, ...], text: str):
     desk.bring_up(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
     payload = dict(zip(("xmin", "ymin", "xmax", "ymax"), edges, strict=True))
     page = ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "drawn", **payload})
     assert page.status_code == 422
-    assert message in text_of(page)
+    assert text in text_of(page)
     assert re.findall(r'name="[xy]m\w+" value="([^"]*)"', page.content.decode()) == list(edges)
     assert not Judgment.objects.filter(assignment=int(held["assignment"])).exists()
 
@@ -229,20 +229,20 @@ def test_reloading_keeps_the_task(work: World):
 def test_a_page_that_is_open_gets_its_next_task_alone(work: World):
     ann = desk.at_work(work)
     first = desk.hidden(ann.get(desk.address()))
-    again = ann.get(desk.address() + "?part=desk")
+    again = ann.get(desk.address() + "?part=task")
     assert desk.hidden(again)["assignment"] == first["assignment"]
-    following = ann.get(desk.address() + f"?part=desk&holding={first['assignment']},x,")
+    following = ann.get(desk.address() + f"?part=task&holding={first['assignment']},x,")
     assert desk.hidden(following)["assignment"] != first["assignment"]
-    assert following.content.decode().strip().startswith('<div class="desk" data-desk')
+    assert following.content.decode().strip().startswith('<div class="task" data-task')
     assert "<title>" not in following.content.decode() and "no-store" in following["Cache-Control"]
 
 
 def test_what_comes_instead_of_the_next_task_is_told_by_its_code(work: World):
     ann, unread = desk.at_work(work), desk.at_work(work, read=False)
-    assert unread.get(desk.address() + "?part=desk").json() == {"nothing": "instructions"}
-    assert ann.get(desk.address(q.BOX_QUALITY) + "?part=desk").json() == {"nothing": "none_open"}
+    assert unread.get(desk.address() + "?part=task").json() == {"nothing": "instructions"}
+    assert ann.get(desk.address(q.BOX_QUALITY) + "?part=task").json() == {"nothing": "none_open"}
     instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
-    assert ann.get(desk.address() + "?part=desk").json() == {"nothing": "no_consent"}
+    assert ann.get(desk.address() + "?part=task").json() == {"nothing": "no_consent"}
 
 
 def test_nothing_is_kept_by_browsers(work: World):

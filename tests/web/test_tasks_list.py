@@ -57,9 +57,9 @@ def set_test(work: World, *, only: str = "") -> None:
 def rows(client: Client) -> dict[str, str]:
     """Title -> what its row of the list says."""
     page = client.get("/tasks/").content.decode()
-    matches = re.findall(r'<li class="line.*?</li>', page, flags=re.S)
-    texts = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in matches]
-    return {title: row for row in texts for title in TITLES if row.startswith(title)}
+    names = re.findall(r'<li class="line.*?</li>', page, flags=re.S)
+    lines = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in names]
+    return {title: row for row in lines for title in TITLES if row.startswith(title)}
 
 
 LINK, VERIFY, DRAW = "Same or different?", "All the same?", "Draw a box"
@@ -75,8 +75,8 @@ def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
         if row.control is None:
             break
         known = str(row.control.known)
-        provided = known if right else {"yes": "no", "no": "yes"}[known]
-        page = ann.post(desk.address(kind), {**held, "answer": provided}, follow=True)
+        value = known if right else {"yes": "no", "no": "yes"}[known]
+        page = ann.post(desk.address(kind), {**held, "answer": value}, follow=True)
     return page
 
 
@@ -161,22 +161,22 @@ def test_who_comes_while_others_hold_the_rest_is_told_when_to_look_again(work: W
 
 
 @pytest.mark.parametrize(
-    ("state", "message"),
+    ("state", "text"),
     [(Campaign.PAUSED, "This campaign is paused: lunch"), (Campaign.CLOSED, "This campaign is over")],
 )
-def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, message: str):
+def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, text: str):
     ann = desk.at_work(work)
     ann.get(desk.address(q.COREF_LINK))
     Campaign.objects.update(state=state, reason="lunch")
     page = text_of(ann.get("/tasks/"))
-    assert page.count(message) == 1
+    assert page.count(text) == 1
     assert "Continue" in rows(ann)[LINK]
 
 
 def test_a_campaign_without_an_open_question_says_so_once_and_stands_below_those_with_work(work: World):
     work.work()
-    other_world = World(name="zoo")
-    instructions.publish_text(campaign=other_world.campaign, kind=instructions.CONSENT, text="")
+    another = World(name="zoo")
+    instructions.publish_text(campaign=another.campaign, kind=instructions.CONSENT, text="")
     page = text_of(desk.at_work(work).get("/tasks/"))
     assert page.count("No question is open here now: choose another campaign, or come back later.") == 1
     assert page.index("zoo") < page.index("quay") < page.index("No question is open here now")
@@ -219,23 +219,23 @@ def test_who_was_taken_off_by_a_researcher_is_told_the_reason(work: World):
 
 
 @pytest.mark.parametrize(
-    ("reported", "message"),
+    ("reported", "text"),
     [
         ({"tasks": 20}, "needs 500 finished tasks"),
         ({"tasks": 900, "approved": 0.5}, "needs an approval rate of 95 %"),
     ],
 )
-def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str, Any], message: str):
+def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str, Any], text: str):
     Identity.objects.filter(worker=work.workers[0]).update(**reported)
     ann = desk.at_work(work)
-    assert message in rows(ann)[LINK]
-    assert message in text_of(ann.get(desk.address()))
+    assert text in rows(ann)[LINK]
+    assert text in text_of(ann.get(desk.address()))
 
 
-def practise(ann: Client, invalid: int) -> Any:
+def practise(ann: Client, error: int) -> Any:
     """Go through practice with so many wrong answers; its last page."""
     for number, item in enumerate(PRACTICE.get(q.COREF_LINK).items, 1):
-        right = number > invalid
+        right = number > error
         answer = item.right if right else {"yes": "no", "no": "yes"}[item.right]
         ann.post(f"{desk.address()}practice/?n={number}", {"answer": answer})
     return ann.get(f"{desk.address()}practice/?n={len(PRACTICE.get(q.COREF_LINK).items) + 1}&right=5")
@@ -248,10 +248,10 @@ def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_rig
     assert "I have read this: practise" in text_of(first) and "read this: begin" not in text_of(first)
     begun = ann.post(f"{desk.address()}instructions/")
     assert begun["Location"] == f"{desk.address()}practice/"
-    over = practise(ann, invalid=2)
+    over = practise(ann, error=2)
     assert "More must be correct before you can begin" in text_of(over)
     assert ann.post(f"{desk.address()}instructions/")["Location"] == f"{desk.address()}practice/"
-    assert b"<button>Begin</button>" in practise(ann, invalid=1).content
+    assert b"<button>Begin</button>" in practise(ann, error=1).content
     page = ann.post(f"{desk.address()}instructions/", follow=True)
     assert b"data-answer" in page.content
     ann.post(desk.address(), form_of(tested, page))

@@ -49,9 +49,9 @@ def caption(text: str) -> CaptionRecord:
 
 def mention(number: int, text: str, phrase: str, *categories: str) -> Mention:
     """The mention `phrase` in caption `text` (words at white space), which is caption `number`."""
-    words, parts = text.split(), phrase.split()
-    start = next(i for i in range(len(words)) if words[i : i + len(parts)] == parts)
-    return Mention(number, start, start + len(parts), tuple(parts), categories)
+    words, expected = text.split(), phrase.split()
+    start = next(i for i in range(len(words)) if words[i : i + len(expected)] == expected)
+    return Mention(number, start, start + len(expected), tuple(expected), categories)
 
 
 def layer_of(captions: list[str]) -> LayerRecord:
@@ -119,9 +119,9 @@ def _drawn(number: int) -> bytes:
                 pen.ellipse((middle - 28, box.ymin, middle + 28, box.ymin + 56), fill="#d9a77c")
             else:
                 pen.rounded_rectangle(corners, 30, fill=colour)
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
-    return buffer.getvalue()
+    result = io.BytesIO()
+    picture.save(result, "PNG")
+    return result.getvalue()
 
 
 def corpus(folder: Path, images: int = 3, *, name: str = "scenes", pictures: bool = True) -> Corpus:
@@ -152,7 +152,7 @@ def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
     """Have an operation done by an account, or by whoever runs commands; what comes out of it."""
     declared = operation_named(operation)
     request = read_request(declared.request, fields)
-    declared.admit(request, actor)
+    declared.authorize(request, actor)
     return declared.run(request, OperationContext(actor))
 
 

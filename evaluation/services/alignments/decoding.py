@@ -151,7 +151,7 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
     UnknownName, InputError, LayerError, BadModel and ValueError.
     """
     _check_choices(request, system_row(request.system), context)
-    progress, decoder = PhaseShares(context.tell), _Decoder.of(request)
+    progress, decoder = PhaseShares(context.report_progress), _Decoder.of(request)
     corpus = corpus_named(decoder.dataset.corpus)
     _check_free(corpus, request)
     chosen = decoder.dataset.to_rank(request.split, seed=request.seed)

@@ -101,7 +101,9 @@ class CollectRequest:
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
     """As `collect`."""
-    return collect(request.batch, count=request.counted(), report_progress=context.tell, actor=context.actor)
+    return collect(
+        request.batch, count=request.counted(), report_progress=context.report_progress, actor=context.actor
+    )
 
 
 def batch_named(name: str) -> Batch:

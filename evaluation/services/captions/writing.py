@@ -135,7 +135,7 @@ def generate_captions(request: CaptionsRequest, context: OperationContext) -> Wr
         "input_digest": writer.dataset.digest_of(places),
         "remarks": list(writer.remarks),
     }
-    progress = PhaseShares(context.tell)
+    progress = PhaseShares(context.report_progress)
     stored, created = get_or_publish(
         CaptionSet,
         request.set_name,

@@ -136,7 +136,7 @@ def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSe
         "input_digest": localizer.input_digest(),
         "remarks": list(localizer.remarks),
     }
-    progress = PhaseShares(context.tell)
+    progress = PhaseShares(context.report_progress)
 
     def fill(row: LocalizationSet) -> None:
         places = localizer.places

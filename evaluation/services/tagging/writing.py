@@ -136,7 +136,7 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
     Raises UnknownName, InputError, BadModel, FormatError, ValueError.
     """
     check_tagging(request, context)
-    system, progress = registry.system_row(request.system), PhaseShares(context.tell)
+    system, progress = registry.system_row(request.system), PhaseShares(context.report_progress)
     work = _Tagging.of(request, context, progress)
     columns = {
         "made_by": system,

@@ -27,8 +27,8 @@ class Caller:
     """A program that calls under a token."""
 
     def __init__(self, account: Account, *, writes: bool = True, **limit: Any) -> None:
-        api_token = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
-        self.token, self.secret = api_token
+        token = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
+        self.token, self.secret = token
         self.client = Client(headers={"Authorization": f"Bearer {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str, **query: Any) -> Any:

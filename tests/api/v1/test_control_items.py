@@ -40,9 +40,9 @@ def ada(world: Any) -> Caller:
 
 def test_an_item_made_by_hand_is_listed_with_the_number_by_which_it_is_retired(ada: Caller) -> None:
     drawing = {"kind": q.BOX_DRAWING, "purpose": "qualification", "image": "man", "mentions": [HAT]}
-    payload = {"items": [{**LINK, "explanation": "one man"}, {**drawing, "drawn": [BOX]}]}
-    assert ada.post(ITEMS, payload).json() == {"added": 2, "there": 0, "skipped": []}
-    assert ada.post(ITEMS, payload).json() == {"added": 0, "there": 2, "skipped": []}
+    form_data = {"items": [{**LINK, "explanation": "one man"}, {**drawing, "drawn": [BOX]}]}
+    assert ada.post(ITEMS, form_data).json() == {"added": 2, "there": 0, "skipped": []}
+    assert ada.post(ITEMS, form_data).json() == {"added": 0, "there": 2, "skipped": []}
     row = Control.objects.get(kind=q.COREF_LINK)
     assert (row.known, row.source, row.explanation, str(row.created_by)) == ("yes", "api", "one man", "ada")
     drawn, link = ada.get(ITEMS).json()["results"]
@@ -86,11 +86,9 @@ def test_items_that_cannot_be_are_named_and_nothing_is_added(ada: Caller) -> Non
     ]
     answer = ada.post(ITEMS, {"items": invalid})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
-    details = {error["field"]: error["detail"] for error in answer.json()["errors"]}
-    assert list(details) == ["items.1", "items.2", "items.3"]
-    assert (
-        "nobody" in details["items.1"] and "perhaps" in details["items.2"] and "9,1,2,4" in details["items.3"]
-    )
+    body = {error["field"]: error["detail"] for error in answer.json()["errors"]}
+    assert list(body) == ["items.1", "items.2", "items.3"]
+    assert "nobody" in body["items.1"] and "perhaps" in body["items.2"] and "9,1,2,4" in body["items.3"]
     assert not Control.objects.exists()
 
 

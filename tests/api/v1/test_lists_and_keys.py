@@ -212,10 +212,10 @@ def test_money_is_a_decimal_text_and_a_job_says_where_it_is(ada: Caller) -> None
 
 def test_a_stale_change_of_settings_is_told_from_one_that_cannot_be(ada: Caller) -> None:
     assert ada.post("campaigns", DRAFT).status_code == 201
-    expected = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
-    assert codes(ada.send("PATCH", "campaigns/quay/settings", expected)) == (412, "stale")
-    expected = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}
-    assert codes(ada.send("PATCH", "campaigns/quay/settings", expected)) == (400, "bad_request")
+    form_data = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
+    assert codes(ada.send("PATCH", "campaigns/quay/settings", form_data)) == (412, "stale")
+    form_data = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}
+    assert codes(ada.send("PATCH", "campaigns/quay/settings", form_data)) == (400, "bad_request")
 
 
 def test_too_many_calls_are_told_to_wait(ada: Caller, settings: Any) -> None:

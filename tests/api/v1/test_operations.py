@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 
 def openapi() -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(document._document())
-    return payload
+    body: dict[str, Any] = json.loads(document._document())
+    return body
 
 
 def schema_of(answers: dict[str, Any], name: str, status: int, kind: str) -> dict[str, Any]:
@@ -28,9 +28,9 @@ def schema_of(answers: dict[str, Any], name: str, status: int, kind: str) -> dic
     for methods in answers["paths"].values():
         for method in methods.values():
             if method["operationId"] == name:
-                response = method["responses"].get(str(status))
-                assert response is not None, f"{name} answered {status}, which the document does not tell"
-                content = response.get("content")
+                message = method["responses"].get(str(status))
+                assert message is not None, f"{name} answered {status}, which the document does not tell"
+                content = message.get("content")
                 if content is None:
                     return {}
                 assert kind in content, f"{name} answered {kind}; the document tells {list(content)}"
@@ -45,7 +45,7 @@ def test_every_operation_has_a_valid_call() -> None:
 
 def test_every_operation_succeeds_as_the_document_says(researcher: Caller, admin: Caller) -> None:
     """Dearer than a test may be: one world, and a call of each operation in it."""
-    reported = openapi()
+    message = openapi()
     failed = {}
     for endpoint in endpoints():
         name = endpoint.name
@@ -58,7 +58,7 @@ def test_every_operation_succeeds_as_the_document_says(researcher: Caller, admin
             failed[name] = (answer.status_code, body[:300])
             continue
         kind = answer.headers.get("Content-Type", "").partition(";")[0]
-        schema = schema_of(reported, name, answer.status_code, kind)
+        schema = schema_of(message, name, answer.status_code, kind)
         if kind == "application/json":
             jsonschema.validate(json.loads(body), schema, cls=jsonschema.Draft202012Validator)
             record(endpoint.operation.app, name, json.loads(body))

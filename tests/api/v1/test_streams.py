@@ -29,9 +29,9 @@ def test_judgments_come_as_they_are_with_all_that_their_kind_says(researcher: Ca
     for name in ("quay", "review"):
         campaign = Campaign.objects.get(name=name)
         result = table(researcher.get(f"campaigns/{name}/judgments.arrow")).to_pylist()
-        reported = list(answers(campaign))
-        assert result and len(result) == len(reported)
-        for row, answer in zip(result, reported, strict=True):
+        lines = list(answers(campaign))
+        assert result and len(result) == len(lines)
+        for row, answer in zip(result, lines, strict=True):
             more = json.loads(row.pop("more") or "{}")
             assert {**row, **more, "at": row["at"].isoformat()} == answer
 
@@ -40,7 +40,7 @@ def test_a_layer_comes_as_its_mentions_with_chains_and_boxes(researcher: Caller)
     result = table(researcher.get("corpora/quay/layers/import/mentions.arrow")).to_pylist()
     corpus = corpus_named("quay")
     records = list(stream_records(corpus=corpus, layer=layer_named(corpus, "import")))
-    reported = [
+    lines = [
         (record.id, mention.caption, mention.start, mention.end, mention.text)
         for record in records
         if record.layer is not None
@@ -48,9 +48,9 @@ def test_a_layer_comes_as_its_mentions_with_chains_and_boxes(researcher: Caller)
         for mention in chain.mentions
     ]
     assert (
-        reported
+        lines
         and [tuple(row[key] for key in ("image", "caption", "start", "end", "text")) for row in result]
-        == reported
+        == lines
     )
     boxes = sum(len(record.layer.depicted()) for record in records if record.layer is not None)
     assert len({(row["image"], row["chain"]) for row in result if row["boxes"]}) == boxes > 0

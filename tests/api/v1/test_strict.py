@@ -56,12 +56,12 @@ def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: 
                 if name in handlers:
                     caller = admin if name in names_for_admins() else researcher
                     answer = caller.perform(handlers[name], replace(call, body=body, files={}))
-                    status, message = answer.status_code, answer.content
+                    status, text = answer.status_code, answer.content
                 else:
-                    status, response_body = worker.post(path.format(**call.place), body)
-                    message = json.dumps(response_body).encode()
-                named = status == 400 and {endpoint["field"] for endpoint in json.loads(message)["errors"]}
+                    status, message = worker.post(path.format(**call.place), body)
+                    text = json.dumps(message).encode()
+                named = status == 400 and {endpoint["field"] for endpoint in json.loads(text)["errors"]}
                 if not named or field not in named:
-                    taken.append((name, field, body.get(field), status, message[:200]))
+                    taken.append((name, field, body.get(field), status, text[:200]))
             transaction.set_rollback(True)
     assert taken == []

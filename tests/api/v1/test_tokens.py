@@ -43,13 +43,13 @@ def harbour(db: None) -> Campaign:
     """A campaign of one corpus, and one of another."""
 
     def build() -> Campaign:
-        campaigns = [
+        values = [
             Campaign.objects.create(
                 name=name, corpus=a_corpus(corpus, some_images(1)), tasks="captions", settings={}
             )
             for name, corpus in (("quay", "harbour"), ("apart", "other"))
         ]
-        return campaigns[0]
+        return values[0]
 
     return worlds.again("two campaigns of two corpora", build)
 
@@ -63,13 +63,13 @@ def names(answer: Any) -> list[str]:
 
 
 def test_a_secret_is_stored_as_its_digest_alone(harbour: Campaign) -> None:
-    api_token = api_tokens.make_api_token(
+    token = api_tokens.make_api_token(
         account=web.account("ada", "researcher"), name="script", days=7, writes=True
     )
     row = ApiToken.objects.get()
-    assert row.digest == hashlib.sha256(api_token.secret.encode()).hexdigest()
+    assert row.digest == hashlib.sha256(token.secret.encode()).hexdigest()
     held = [str(value) for value in vars(row).values()] + [str(AuditEntry.objects.get().about)]
-    assert not any(api_token.secret in item for item in held)
+    assert not any(token.secret in item for item in held)
     assert AuditEntry.objects.get().act == "make_token"
 
 
@@ -174,10 +174,10 @@ def test_a_token_for_a_corpus_knows_of_no_other_token(harbour: Campaign) -> None
 def test_a_token_with_a_limit_tells_of_no_earnings_and_messages_elsewhere(harbour: Campaign, of: str) -> None:
     account = web.account("ada", "researcher")
     worker = pseudonyms.worker_of(account)
-    payload = {}
+    form_data = {}
     for campaign in (harbour, Campaign.objects.get(name="apart")):
         Bonus.objects.create(campaign=campaign, worker=worker, amount=1_000_000, reason="Patience")
-        payload[campaign.name] = WorkerMessage.objects.create(
+        form_data[campaign.name] = WorkerMessage.objects.create(
             campaign=campaign, worker=worker, text="Thanks."
         )
     limit: dict[str, Any] = {of: {"campaign": harbour, "corpus": harbour.corpus}[of]}
@@ -185,17 +185,17 @@ def test_a_token_with_a_limit_tells_of_no_earnings_and_messages_elsewhere(harbou
     for path in ("me/earnings", "me/messages"):
         assert {result["campaign"] for result in whole.get(path).json()["results"]} == {"quay", "apart"}
         assert [result["campaign"] for result in limited.get(path).json()["results"]] == ["quay"]
-    assert codes(limited.post(f"me/messages/{payload['apart'].pk}/read")) == (404, "unknown")
-    assert limited.post(f"me/messages/{payload['quay'].pk}/read").status_code == 204
-    assert WorkerMessage.objects.filter(read_at__isnull=False).get() == payload["quay"]
+    assert codes(limited.post(f"me/messages/{form_data['apart'].pk}/read")) == (404, "unknown")
+    assert limited.post(f"me/messages/{form_data['quay'].pk}/read").status_code == 204
+    assert WorkerMessage.objects.filter(read_at__isnull=False).get() == form_data["quay"]
 
 
 def test_a_limit_never_widens_what_the_account_may(harbour: Campaign) -> None:
-    other_corpus = Corpus.objects.get(name="other")
+    corpus = Corpus.objects.get(name="other")
     account = web.account("ada")
     granting.grant(account=account, role="researcher", campaign=harbour)
     with pytest.raises(api_tokens.TokenRefused):
-        api_tokens.make_api_token(account=account, name="x", days=1, writes=True, corpus=other_corpus)
+        api_tokens.make_api_token(account=account, name="x", days=1, writes=True, corpus=corpus)
     caller = Caller(account, corpus=harbour.corpus)
     assert names(caller.get("campaigns")) == ["quay"]
     assert codes(caller.get("corpora/harbour")) == (404, "unknown"), "the role is for the campaign alone"
@@ -229,10 +229,10 @@ def test_a_password_that_is_set_by_e_mail_ends_tokens(harbour: Campaign) -> None
     """Whoever knew the old password may have made them."""
     account = web.account("ada", "reviewer")
     caller, browser = Caller(account), Client()
-    index = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
-    browser.get(reverse("password_reset_confirm", args=index))
+    values = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
+    browser.get(reverse("password_reset_confirm", args=values))
     new = {"new_password1": "a-quay-in-the-rain-7", "new_password2": "a-quay-in-the-rain-7"}
-    browser.post(reverse("password_reset_confirm", args=[index[0], "set-password"]), new)
+    browser.post(reverse("password_reset_confirm", args=[values[0], "set-password"]), new)
     account.refresh_from_db()
     assert account.check_password("a-quay-in-the-rain-7")
     assert codes(caller.get("me")) == (401, "signed_out")
@@ -277,15 +277,15 @@ def test_of_jobs_about_no_corpus_researchers_of_the_server_steer_evaluations_and
     eve = web.account("eve", "researcher")
     ada = web.account("ada", "researcher")
     weak = Job.objects.create(kind="import_weak_collection", created_by=eve)
-    value, anothers = (Job.objects.create(kind="delete_corpus", created_by=row) for row in (ada, eve))
+    ours, anothers = (Job.objects.create(kind="delete_corpus", created_by=item) for item in (ada, eve))
     seen = Caller(ada).get("jobs").json()["results"]
-    assert [row["number"] for row in seen] == [value.pk, weak.pk]
-    for job in (value, weak):
+    assert [item["number"] for item in seen] == [ours.pk, weak.pk]
+    for job in (ours, weak):
         assert Caller(ada).post(f"jobs/{job.pk}/cancel").json()["state"] == Job.CANCELLED
     assert codes(Caller(ada).post(f"jobs/{anothers.pk}/cancel")) == (404, "unknown")
     # One's own too take the role for the whole server.
     narrow = Caller(ada, corpus=harbour.corpus)
-    assert codes(narrow.get(f"jobs/{value.pk}")) == (404, "unknown")
+    assert codes(narrow.get(f"jobs/{ours.pk}")) == (404, "unknown")
 
 
 def test_nobody_revokes_the_token_of_another(harbour: Campaign) -> None:
@@ -356,17 +356,17 @@ def test_a_session_that_came_by_a_platform_opens_nothing(harbour: Campaign) -> N
 def test_no_answer_lets_another_site_read_it(harbour: Campaign) -> None:
     caller = Caller(web.account("ada", "researcher"))
     answer = caller.client.get("/api/v1/me", headers={"Origin": "https://evil.example"})
-    response = caller.client.options("/api/v1/me", headers={"Origin": "https://evil.example"})
-    for value in (answer, response):
-        assert not [name for name in value.headers if name.lower().startswith("access-control")]
-    assert response.status_code == 405
+    request = caller.client.options("/api/v1/me", headers={"Origin": "https://evil.example"})
+    for item in (answer, request):
+        assert not [name for name in item.headers if name.lower().startswith("access-control")]
+    assert request.status_code == 405
 
 
 def test_a_token_of_the_api_opens_the_pictures_that_it_was_told_of(data: Any) -> None:
     web.corpus(data / "made", name="drawn")
     caller = Caller(web.account("ada", "researcher"))
-    result = caller.get("corpora/drawn/images").json()["results"][0]
-    assert caller.client.get(result["picture"]).status_code == 200
-    assert Client().get(result["picture"]).status_code == 403
+    response = caller.get("corpora/drawn/images").json()["results"][0]
+    assert caller.client.get(response["picture"]).status_code == 200
+    assert Client().get(response["picture"]).status_code == 403
     ApiToken.objects.all().delete()
-    assert caller.client.get(result["picture"]).status_code == 403
+    assert caller.client.get(response["picture"]).status_code == 403

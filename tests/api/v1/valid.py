@@ -103,8 +103,8 @@ def _pilot() -> ValidCall:
 
 def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
-    created = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
-    return ValidCall({"campaign": "review", "ruling": created.ruling.pk})
+    ruling = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
+    return ValidCall({"campaign": "review", "ruling": ruling.ruling.pk})
 
 
 def _ruled() -> ValidCall:
@@ -139,8 +139,10 @@ def of_workers(body: dict[str, Any]) -> Make:
 def _bonus() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = discarding.worker_named(_pseudonym(), campaign)
-    (created,) = bonuses.give_bonus(campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience")
-    return ValidCall({"campaign": "quay", "bonus": created.pk}, body={"reason": "The wrong worker."})
+    (give_bonu,) = bonuses.give_bonus(
+        campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience"
+    )
+    return ValidCall({"campaign": "quay", "bonus": give_bonu.pk}, body={"reason": "The wrong worker."})
 
 
 def _payment() -> ValidCall:
@@ -166,8 +168,8 @@ def _message() -> ValidCall:
 
 def _token() -> ValidCall:
     account = Account.objects.get(username="researcher")
-    api_token = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
-    return ValidCall({"token": api_token.token.pk})
+    token = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
+    return ValidCall({"token": token.token.pk})
 
 
 def _stranger(*, active: bool) -> str:
@@ -355,9 +357,9 @@ def _begun(received: bytes = b"") -> Upload:
     owner = Account.objects.get(username="researcher")
     for old in uploads.uploads_of(owner):
         uploads.remove_upload(old)
-    upload = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
-    upload.place(0).write_bytes(received)
-    return upload
+    created = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
+    created.place(0).write_bytes(received)
+    return created
 
 
 def _upload(received: bytes = b"", **more: Any) -> Make:
@@ -370,16 +372,16 @@ def _part() -> ValidCall:
 
 
 def _checked() -> ValidCall:
-    begun = _begun(_SENT)
-    (begun.folder / PROBLEMS_FILE).write_text('{"sort": "no_picture"}\n')
+    created = _begun(_SENT)
+    (created.folder / PROBLEMS_FILE).write_text('{"sort": "no_picture"}\n')
     Job.objects.create(
         kind="check_upload",
-        arguments={"upload": begun.key},
+        arguments={"upload": created.key},
         state=Job.DONE,
         result={"format": "csv", "images": 1},
         created_by=Account.objects.get(username="researcher"),
     )
-    return ValidCall({"upload": begun.key})
+    return ValidCall({"upload": created.key})
 
 
 #: What is of the researcher alone, whose valid call succeeds for nobody else.
