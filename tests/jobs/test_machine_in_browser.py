@@ -22,7 +22,7 @@ from evaluation.services.machines import stored_proposers
 from evaluation.services.machines.examples import training_pictures
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
-from tests.browser.at_work import answered, at, eventually, shown
+from tests.browser.at_work import answered, at, eventually, wait_for_task
 from tests.browser.box_editor import drag
 from tests.browser.conftest import Open, open_page, profiles, sign_in
 from tests.jobs.conftest import Delivery, broker, installation
@@ -80,7 +80,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
 
     # ann is asked about a box that nobody can tell from one of a person, and refuses it.
     at(page, q.BOX_QUALITY)
-    shown(page)
+    wait_for_task(page)
     response = Judgment.objects.get(name=_asked(work))
     assert response.worker == machine.worker
     page.get_by_role("button", name="Bad").click()
@@ -92,7 +92,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     expect(page.get_by_text("check some of them first")).to_be_visible()
     call_command("change_settings", "quay", "--set", "machine.check_first=false")
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     drag(page, (59, 79), (130, 330))
     page.get_by_role("button", name="Send this box").click()
     answered(page, q.BOX_DRAWING, 1)
