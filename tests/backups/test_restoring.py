@@ -48,9 +48,9 @@ def world(tmp_path: Path) -> World:
         replace(record, picture=a_picture(tmp_path / "shown" / f"{record.id}.png", colour, (500, 375)))
         for record, colour in zip(some_images(3), ("navy", "olive", "red"), strict=True)
     ]
-    campaign = World(listed)
+    world = World(listed)
     for number in range(2):
-        campaign.submit(number, campaign.held(number), then=False)
+        world.submit(number, world.held(number), then=False)
     for name in (
         "systems/s/weights.bin",
         "reports/r/index.html",
@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> World:
         "what",
     ):
         write(name)
-    return campaign
+    return world
 
 
 @pytest.fixture

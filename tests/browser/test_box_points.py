@@ -24,9 +24,9 @@ TIGHT = [62, 82, 130, 160]
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    campaign = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(campaign, q.BOX_DRAWING)
-    return campaign
+    world = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(world, q.BOX_DRAWING)
+    return world
 
 
 @pytest.fixture

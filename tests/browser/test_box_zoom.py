@@ -37,9 +37,9 @@ PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mob
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    campaign = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(campaign, q.BOX_DRAWING)
-    return campaign
+    world = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(world, q.BOX_DRAWING)
+    return world
 
 
 @pytest.fixture

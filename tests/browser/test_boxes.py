@@ -26,9 +26,9 @@ SCREENS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    campaign = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(campaign, q.BOX_DRAWING)
-    return campaign
+    world = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(world, q.BOX_DRAWING)
+    return world
 
 
 @pytest.fixture

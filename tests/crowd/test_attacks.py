@@ -249,9 +249,9 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
 
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
-    campaign = World(name="other")
+    world = World(name="other")
     platform_visits.save_study(
-        campaign=campaign.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+        campaign=world.campaign, provider="prolific", external_id=BOB, answers_wanted=1
     )
     arrive(BOB, SECOND)
     report_state("ACTIVE", SECOND, BOB)
@@ -515,15 +515,15 @@ def test_a_researcher_confirms_by_hand(work: World):
 
 def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
-    campaign = World(some_images(1), name="other")
+    world = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=campaign.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
+        campaign=world.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
     arrive(client=client)
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
-    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, campaign))
+    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, world))
     assert (here.verification, there.verification) == ("confirmed", "refused")
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())

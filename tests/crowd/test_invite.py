@@ -288,8 +288,8 @@ def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
 
 
 def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):
-    campaign = World(name="other")
-    row = invitations.make_invitation(campaign=campaign.campaign)
+    world = World(name="other")
+    row = invitations.make_invitation(campaign=world.campaign)
     form_data = {"campaign": "quay", "invitation": row.pk}
     assert ada.post(reverse("operation", args=["revoke_invitation"]), form_data).status_code == 400
 

@@ -159,9 +159,9 @@ def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], m
 
 
 def test_a_study_belongs_to_one_campaign(work: World):
-    campaign = World(name="other")
+    world = World(name="other")
     with pytest.raises(VisitError, match="already belongs to another campaign"):
-        platform.prolific_study(campaign)
+        platform.prolific_study(world)
 
 
 def command(*arguments: str) -> dict[str, Any]:

@@ -37,17 +37,17 @@ __all__ = ["broker", "installation", "open_page", "profiles"]
 def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
     machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
-    campaign = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
+    world = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
     people.account("ada", "researcher")
     # One that has hardly learned: whatever it draws, people decide.
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
-    records = stream_records(corpus=campaign.corpus, layer=campaign.corpus.layers.get(name="import"))
+    records = stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
     BoxProposer(small).fit(list(training_pictures(records, small.side))).save(
         stored_proposers.proposer_folder("scenes")
     )
-    changed = {**campaign.campaign.settings, "machine": {**campaign.campaign.settings["machine"], **machine}}
-    campaigns.change_campaign_settings(campaign=campaign.campaign, settings=changed)
-    return campaign
+    changed = {**world.campaign.settings, "machine": {**world.campaign.settings["machine"], **machine}}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=changed)
+    return world
 
 
 # By default the same by requests, in `queue/test_machine_turns` and `systems/test_teaching_machines`.
