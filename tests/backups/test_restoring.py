@@ -361,7 +361,8 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
-        with pytest.raises(BackupError, match="the restore is not finished: No space left .* restore the backup again"):
+        unfinished = "the restore is not finished: No space left .* restore the backup again"
+        with pytest.raises(BackupError, match=unfinished):
             restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; restore the backup again"):
         with exclusive_folder("import.x", busy=""):

@@ -21,7 +21,7 @@ from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.shown import name_of
-from annotation.web.common import known_browsers, limits
+from annotation.web.common import limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
@@ -233,9 +233,9 @@ def test_a_browser_is_known_for_those_alone_who_signed_in_there(ada: Account, rf
     cookie = other_client.cookies["known"].value
     assert other_client.cookies["known"]["httponly"] and "ada" not in cookie
     response = rf.get("/", HTTP_COOKIE=f"known={cookie}")
-    assert known_browsers.knows(response, "ada") and not known_browsers.knows(response, "bob")
+    assert limits.knows(response, "ada") and not limits.knows(response, "bob")
     forged = rf.get("/", HTTP_COOKIE=f"known={cookie[:-1]}{'a' if cookie[-1] != 'a' else 'b'}")
-    assert not known_browsers.knows(forged, "ada")
+    assert not limits.knows(forged, "ada")
 
 
 def test_guessing_from_one_address_is_stopped_whatever_is_guessed_at(ada: Account):

@@ -552,6 +552,7 @@ def returned(at: At) -> Call:
 # Looking at corpora ----------------------------------------------------------------------------
 
 get("home", SIGNED_IN)
+get("documentation", SIGNED_IN, lambda at: at.one("", "index.html", "../config/settings.py"))
 get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)

@@ -200,6 +200,7 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
+                "documentation": ["index.html"],
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},

@@ -20,7 +20,7 @@ from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER
 from annotation.models import Account, ApiToken, AuditEntry, RecoveryCode, SecondFactor
 from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
-from annotation.workers.accounts import granting, inviting, sealed, second_factor
+from annotation.workers.accounts import granting, inviting, second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
 from tests.web import world as people
 from tests.web.staff import messages_on, press, words
@@ -136,7 +136,7 @@ def test_setting_one_up_asks_for_the_password(ada: Account, clock: Clock):
     client = Client()
     client.force_login(ada)
     client.get(reverse("set_up_second_factor"))
-    secret = sealed.unseal(SecondFactor.objects.get().secret)
+    secret = second_factor.unseal(SecondFactor.objects.get().secret)
     response = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
     assert "Confirm your password" in words(response) and not second_factor.has_second_factor(ada)
 
@@ -327,7 +327,7 @@ def test_where_staff_must_have_one_who_has_none_sets_it_up_before_anything_else(
     assert client.get("/api/v1/me").json()["code"] == "second_factor"
     assert client.get("/api/tasks").json()["code"] == "second_factor"
     client.get(reverse("set_up_second_factor"))
-    secret = sealed.unseal(SecondFactor.objects.get(account=ada).secret)
+    secret = second_factor.unseal(SecondFactor.objects.get(account=ada).secret)
     codes = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
     assert "Recovery codes" in words(codes) and client.get(reverse("campaigns")).status_code == 200
     response = client.post(reverse("remove_second_factor"), follow=True)

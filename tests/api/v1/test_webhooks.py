@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Account, RepeatableCall, RoleGrant, Webhook
-from annotation.notifications.signing import secret_of
+from annotation.notifications.receivers import secret_of
 from tests.api.v1.conftest import Caller
 from tests.factories import a_corpus, some_images
 from tests.web import world as web
