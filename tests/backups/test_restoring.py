@@ -31,7 +31,7 @@ from annotation.models import Account, AuditEntry, Corpus, Identity, Image, Last
 from annotation.moderation.withdrawing import withdraw_picture
 from annotation.workers import pseudonyms
 from tests import emptying, launcher
-from tests.backups.forging import forged, room_for, about_member
+from tests.backups.forging import about_member, forged, room_for
 from tests.factories import some_images
 from tests.house.product import PATIENCE, environment
 from tests.intake.conftest import a_picture
@@ -284,7 +284,9 @@ def test_a_backup_of_another_kind_changes_nothing(world: World, tmp_path: Path, 
 
 def test_a_database_that_is_none_changes_nothing(world: World, tmp_path: Path):
     members = [(database.database().member, b"no database"), ("erasures.txt", b"")]
-    unchanged(forged(tmp_path / "b.tar", about_member(), members), "its database is damaged|pg_restore failed")
+    unchanged(
+        forged(tmp_path / "b.tar", about_member(), members), "its database is damaged|pg_restore failed"
+    )
 
 
 def test_a_damaged_backup_changes_nothing(backup: Path):
