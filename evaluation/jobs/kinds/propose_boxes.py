@@ -13,7 +13,10 @@ from models_core.estimators.base import Method
 
 
 class Phases(PhaseShares):
-    """A function that phases call, and that tells a job: the phase is named, and the share never falls. Raises what `Progress.advance` raises."""
+    """A function that phases call, and that tells a job: the phase is named, and the share never falls.
+
+    Raises what `Progress.advance` raises.
+    """
 
     def __init__(self, progress: JobProgress, method: Method | None = None) -> None:
         super().__init__(

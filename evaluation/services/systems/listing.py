@@ -1,4 +1,4 @@
-"""Systems as lists and their own pages have them, their learning curves, and the recipes they are trained by."""
+"""Systems as lists and their own pages have them, their learning curves, and the recipes they learn by."""
 
 from dataclasses import dataclass
 from datetime import datetime
