@@ -57,8 +57,8 @@ def test_an_image_after_discard_does_not_depend_on_what_the_discarded_had_answer
     def out(judgment: Judgment) -> bool:
         return judgment.worker in discarded and judgment.question in kinds
 
-    other = [another(j, data) if out(j) else j for j in judgments]
-    withdrawn = [[replace(j, withdrawn=out(j)) for j in given] for given in (judgments, other)]
+    anothers = [another(j, data) if out(j) else j for j in judgments]
+    withdrawn = [[replace(j, withdrawn=out(j)) for j in provided] for provided in (judgments, anothers)]
     absent = [j for j in judgments if not out(j)]
     assert fold(withdrawn[0]) == fold(withdrawn[1]) == fold(absent)
 
