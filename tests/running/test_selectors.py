@@ -177,15 +177,15 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     world.held(0, q.BOX_DRAWING) if progress.open_tasks_by_kind(world.campaign)[
         q.BOX_DRAWING
     ].wanting else None
-    cost = cost.costs(world.campaign, pay_of(world.campaign))
+    whole = cost.costs(world.campaign, pay_of(world.campaign))
     done = Assignment.objects.filter(state=Assignment.SUBMITTED)
-    assert cost.answers == done.count() and cost.earned == 10_000 * cost.answers
-    assert cost.due == cost.earned and cost.hourly is None
+    assert whole.answers == done.count() and whole.earned == 10_000 * whole.answers
+    assert whole.due == whole.earned and whole.hourly is None
     held = Assignment.objects.filter(state=Assignment.LEASED).count()
-    assert cost.in_hand == 10_000 * held
-    assert {k: of.answers for k, of in cost.kinds.items()} == Counter(done.values_list("kind", flat=True))
+    assert whole.in_hand == 10_000 * held
+    assert {k: of.answers for k, of in whole.kinds.items()} == Counter(done.values_list("kind", flat=True))
     checks = done.filter(role="double_check").count()
-    assert sum(of.double_checks for of in cost.kinds.values()) == checks > 0
+    assert sum(of.double_checks for of in whole.kinds.values()) == checks > 0
     overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
     assert overview.pace.to_come and overview.pay_to_come == 10_000 * overview.pace.to_come
 
