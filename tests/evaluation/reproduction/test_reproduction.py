@@ -177,7 +177,7 @@ def test_the_chosen_conventions_beat_their_alternatives(reproduced: Reproduction
     better = {
         (other.convention, other.family)
         for other in reproduced.alternatives
-        if other.other.mean < other.chosen.mean - 0.05
+        if other.alternative.mean < other.chosen.mean - 0.05
     }
     assert better == {
         ("lemmatised captions", "Table 8, R1(gold), ROUGE"),

@@ -72,9 +72,9 @@ def test_a_run_that_is_left_out_loses_what_it_alone_found() -> None:
     odd, even = leave_out(lists, found, known, relevant)
     # Image 0 has two relevant captions, 0 and 1: odd finds both in its top 2, even one.
     assert [odd.score, even.score] == pytest.approx([1, (0.5 + 1 + 0) / 3])
-    assert (odd.own, odd.relevant, odd.place, odd.place_without) == (1, 1, 1, 1)
+    assert (odd.own_pairs, odd.relevant, odd.rank, odd.rank_without) == (1, 1, 1, 1)
     assert odd.score_without == pytest.approx((0 + 1 + 1) / 3)
-    assert (even.own, even.relevant, even.score_without) == (1, 0, even.score)
+    assert (even.own_pairs, even.relevant, even.score_without) == (1, 0, even.score)
 
 
 def test_by_a_measure_of_ranks_the_lower_one_is_better() -> None:
@@ -83,7 +83,7 @@ def test_by_a_measure_of_ranks_the_lower_one_is_better() -> None:
     known = space.pairs(np.array([0]), np.array([1]))
     for measure in ("R@1", "median rank"):
         found = leave_out(lists, pool(lists, space, depth=1), known, np.array([False]), measure=measure)
-        assert [(one.run, one.place, one.place_without) for one in found] == [
+        assert [(one.run, one.rank, one.rank_without) for one in found] == [
             ("right", 1, 1),
             ("wrong", 2, 2),
         ]
@@ -98,7 +98,7 @@ def test_both_runs_of_a_system_are_left_out_together() -> None:
     other = run("y-a", ANNOTATION, [0, 1], [1, 0], system="y")
     known = space.pairs(np.array([0]), np.array([1]))
     found = leave_out([*both, other], pool([*both, other], space, depth=1), known, np.array([True]))
-    assert [one.own for one in found] == [1, 1, 0]
+    assert [one.own_pairs for one in found] == [1, 1, 0]
     assert found[0].score > found[0].score_without
 
 
