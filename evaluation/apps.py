@@ -29,7 +29,7 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         """Once the models are there: what a site adds, what is checked, and the app's parts elsewhere."""
         from annotation.backups import contents
-        from annotation.campaigns import named_elsewhere
+        from annotation.campaigns import setting_checks
         from annotation.checks import REGISTRIES
         from annotation.datasets import deleting
         from annotation.jobs import schedule  # its rows are there only now
@@ -67,7 +67,7 @@ class EvaluationConfig(AppConfig):
             )
         )
         deleting.add_corpus_use(store.sets_in_words)
-        named_elsewhere.add_setting_check("machine.system", why_no_proposer)
+        setting_checks.add_setting_check("machine.system", why_no_proposer)
         deleting.add_corpus_cleaner(remove_unfinished_of_corpus)
         contents.add_folders(
             "collections", "features", "machines", "parses", "proposers", "reports", "sources", "systems"

@@ -77,7 +77,10 @@ class Problem(Exception):
 
 def invalid_problem(error: Invalid) -> Problem:
     """A problem of status 400: what is wrong with each field of a request."""
-    errors = [FieldProblem(field=one.field, code=one.code, detail=one.detail) for one in error.errors]
+    errors = [
+        FieldProblem(field=field_error.field, code=field_error.code, detail=field_error.detail)
+        for field_error in error.errors
+    ]
     first = error.errors[0]
     return Problem(
         HTTPStatus.BAD_REQUEST,

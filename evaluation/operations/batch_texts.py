@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from annotation.common.plain_text import pages_text, plain_table
+from annotation.common.plain_text import pages_text, text_table
 from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.closing import ClosedBatch
 from evaluation.services.batches.collecting import Collected
@@ -46,9 +46,9 @@ def plan_text(plan: PlannedBatch) -> str:
     work = f"{numbers.hours:.1f} hours of work at {numbers.seconds_an_answer:.0f} seconds per answer"
     return "\n".join(
         [
-            plain_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
+            text_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
             "",
-            plain_table(["what", "number"], rows),
+            text_table(["what", "number"], rows),
             "",
             f"{work} ({took}), {numbers.price}",
             *pages_text(filling, _UNFILTERED if plan.threshold is None else _REMEDY),
@@ -129,7 +129,7 @@ def status_text(report: BatchStatus) -> str:
         keys = ("run", "direction", "own_pairs", "relevant", "score", "score_without", "rank", "rank_without")
         lines += [
             "",
-            plain_table(head, [[getattr(system, key) for key in keys] for system in state.omissions]),
+            text_table(head, [[getattr(system, key) for key in keys] for system in state.omissions]),
         ]
     return "\n".join(lines)
 

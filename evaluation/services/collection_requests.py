@@ -102,7 +102,7 @@ def import_requested_parses(request: ImportParsesRequest, context: OperationCont
     path = PARSE_FILES.path(request.file, by_path=context.by_path)
     with errors_without_folder(path, context):
         imported = import_parses(
-            request.corpus, path, replace=request.replace, progress=PhaseShares(context.tell)
+            request.corpus, path, replace=request.replace, progress=PhaseShares(context.report_progress)
         )
     parses = imported.parses
     return StoredParses(
@@ -141,7 +141,7 @@ def import_requested_collection(
     """Import a collection; raises as `import_collection` does."""
     path = COLLECTION_FILES.path(request.file, by_path=context.by_path)
     with errors_without_folder(path, context):
-        row, new = import_collection(request.name, path, progress=PhaseShares(context.tell))
+        row, new = import_collection(request.name, path, progress=PhaseShares(context.report_progress))
     return StoredCollection(**_collection_values(row), unchanged=not new)
 
 

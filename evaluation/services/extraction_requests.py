@@ -163,7 +163,7 @@ def extract_requested_features(request: ExtractFeaturesRequest, context: Operati
         dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
-    stored, new, absent = extract_set(extraction, progress=PhaseShares(context.tell))
+    stored, new, absent = extract_set(extraction, progress=PhaseShares(context.report_progress))
     return StoredFeatures(**set_values(stored), unchanged=not new, remarks=_without_pictures(absent))
 
 
@@ -189,10 +189,10 @@ def extract_requested_regions(request: ExtractRegionsRequest, context: Operation
         declared=declared_training(request.trained_on, context),
     )
     if file is None:
-        extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
+        extracted = extract_regions(extraction, progress=PhaseShares(context.report_progress))
     else:
         with errors_without_folder(file, context):
-            extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
+            extracted = extract_regions(extraction, progress=PhaseShares(context.report_progress))
     without = (f"{extracted.without} images have no region besides the whole",) if extracted.without else ()
     remarks = (*_without_pictures(extracted.excluded), *without, *extracted.remarks)
     return StoredFeatures(**set_values(extracted.stored), unchanged=not extracted.created, remarks=remarks)
@@ -200,14 +200,16 @@ def extract_requested_regions(request: ExtractRegionsRequest, context: Operation
 
 def extract_visual_words(request: VisualWordsRequest, context: OperationContext) -> Extracted:
     """Store every picture's words; raises as `extract_features` does."""
-    return extract_features(corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.tell))
+    return extract_features(
+        corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.report_progress)
+    )
 
 
 def export_visual_words(request: VisualWordsRequest, context: OperationContext) -> NewFile:
     """A file of histograms of the words, which trainings take as vectors of images."""
 
     def write(out: Path) -> Extracted:
-        phases = PhaseShares(context.tell)
+        phases = PhaseShares(context.report_progress)
         return extract_features(corpus=request.corpus, out=out, seed=request.seed, progress=phases)
 
     return NewFile(f"{request.corpus}.safetensors", write)

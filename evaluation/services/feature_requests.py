@@ -294,12 +294,14 @@ def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -
 def train_requested_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
     """Learn word vectors; raises as `train_word_vectors` does."""
     check_word_vectors(request, context)
-    row, new = train_word_vectors(WordTraining(**asdict(request)), progress=PhaseShares(context.tell))
+    row, new = train_word_vectors(
+        WordTraining(**asdict(request)), progress=PhaseShares(context.report_progress)
+    )
     return StoredFeatures(**set_values(row), unchanged=not new)
 
 
 def _imported(feature_import: FeatureImport, context: OperationContext) -> StoredFeatures:
-    imported = import_features(feature_import, progress=PhaseShares(context.tell))
+    imported = import_features(feature_import, progress=PhaseShares(context.report_progress))
     return StoredFeatures(
         **set_values(imported.set), unchanged=imported.unchanged, remarks=tuple(imported.remarks)
     )

@@ -10,11 +10,11 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
+from annotation.common.operations import Invalid, OperationContext, operation_named, result_to_dict
 from annotation.selectors.corpora import split_names
 from annotation.selectors.scopes import Account
 from annotation.web.common.access import RUNNING, account_of, for_roles
-from annotation.web.common.request_forms import sent_request
+from annotation.web.common.request_forms import query_request
 from evaluation.comparison.comparisons import table_of_comparison
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.models import QrelsSnapshot, Run
@@ -150,8 +150,8 @@ def _maker(run: Run) -> int | str:
 
 
 def _side(direction: str, query: QueryDict, account: Account) -> _Side:
-    request, _row = sent_request(operation_named("compare_runs"), account, query)
-    report = plain_result(compare_under_qrels(request, OperationContext(account)))
+    request, _row = query_request(operation_named("compare_runs"), account, query)
+    report = result_to_dict(compare_under_qrels(request, OperationContext(account)))
     table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(

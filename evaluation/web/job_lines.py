@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from annotation.selectors.jobs import Job, newest_of
-from annotation.web.staff.job_lines import ShownJob, job_line
+from annotation.web.staff.job_lines import JobView, job_line
 from evaluation.web import visible
 
 #: Jobs on a page, the newest.
@@ -22,7 +22,7 @@ def job_lines(
     leads: Callable[[Sequence[Job]], Mapping[int, str]] | None = None,
     limit: int = NEWEST_JOBS,
     of_server: bool = False,
-) -> list[ShownJob]:
+) -> list[JobView]:
     """The newest jobs of these kinds that are open to the caller.
 
     `leads` says where the work of finished jobs is looked at, by their ids, without those of which there is

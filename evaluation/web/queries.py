@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.web.common.access import RUNNING, for_roles_on
-from annotation.web.staff.frame import query_string as as_query
+from annotation.web.staff.campaign_pages import query_string as as_query
 from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.models import QrelsSnapshot, Run

@@ -6,11 +6,11 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
+from annotation.common.operations import Invalid, OperationContext, operation_named, result_to_dict
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
-from annotation.web.common.request_forms import RequestForm, sent_request
+from annotation.web.common.request_forms import RequestForm, query_request
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.models import QrelsSnapshot, Run
@@ -87,10 +87,10 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     try:
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            score_request, _row = sent_request(
+            score_request, _row = query_request(
                 operation_named("score_run"), account, request.GET, run=row.name
             )
-            figures = plain_result(score_under_qrels(score_request, OperationContext(account)))
+            figures = result_to_dict(score_under_qrels(score_request, OperationContext(account)))
     except Invalid as error:
         message = error.errors[0].detail
     except RUN_ERRORS as error:

@@ -46,8 +46,8 @@ def campaign(folder: Path, **settings: Mapping[str, Any]) -> World:
     return desk.campaign(folder / "drawn", settings={**TRUSTING, **settings})
 
 
-def status_of(page: Page, said: str) -> None:
-    expect(page.get_by_role("status")).to_contain_text(said)
+def status_of(page: Page, text: str) -> None:
+    expect(page.get_by_role("status")).to_contain_text(text)
 
 
 # For everybody
@@ -128,12 +128,12 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
         q.CHAIN_VERIFICATION: "please write to us",
         q.BOX_DRAWING: "Others still have to check 1 of your boxes",
     }
-    for said in doors.values():
-        expect(page.get_by_text(said)).to_be_visible()
+    for door in doors.values():
+        expect(page.get_by_text(door)).to_be_visible()
     for_everybody(page)
-    for kind, said in doors.items():
+    for kind, door in doors.items():
         page.goto(desk.address(kind))
-        expect(page.get_by_text(said)).to_be_visible()
+        expect(page.get_by_text(door)).to_be_visible()
         for_everybody(page)
 
 
@@ -305,9 +305,9 @@ def test_the_heartbeat_keeps_what_is_in_hand_and_the_answer_to_what_is_gone_is_s
     both_in_hand(page)
     before = max(mine.values_list("expires_at", flat=True))
 
-    def active(place: int) -> None:
+    def active(index: int) -> None:
         """Do something, and let the time of a heartbeat come."""
-        page.mouse.move(place, place)
+        page.mouse.move(index, index)
         page.clock.fast_forward("00:15")
 
     active(60)

@@ -23,7 +23,7 @@ from annotation.checks import task_types
 from annotation.models import Account, Assignment, Campaign, Control, Corpus, Judgment, TrustState
 from annotation.protocol import kinds
 from annotation.quality import controls
-from annotation.selectors.campaign.double_checks import agreement
+from annotation.selectors.campaign.glance import agreement
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types import discovery

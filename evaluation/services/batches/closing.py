@@ -50,7 +50,7 @@ def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBat
     """Collect and freeze; raises as the two do, and neither does anything twice."""
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
-    report_progress, actor = context.tell, context.actor
+    report_progress, actor = context.report_progress, context.actor
     counted = request.counted()
     collected = collect(
         request.batch, count=counted, report_progress=part_of_progress(report_progress, 0.0, 0.6), actor=actor

@@ -21,8 +21,8 @@ from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.by_command import with_known
 from annotation.common.operations import Help, Named, OperationContext
+from annotation.common.plain_text import with_known
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
@@ -101,7 +101,9 @@ class CollectRequest:
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
     """As `collect`."""
-    return collect(request.batch, count=request.counted(), report_progress=context.tell, actor=context.actor)
+    return collect(
+        request.batch, count=request.counted(), report_progress=context.report_progress, actor=context.actor
+    )
 
 
 def batch_named(name: str) -> Batch:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation import campaigns
 from annotation.campaigns import OpenedPairs
 from annotation.common import database
-from annotation.common.operations import Help, Named, OperationContext, invalid, plain_result, read_result
+from annotation.common.operations import Help, Named, OperationContext, invalid, read_result, result_to_dict
 from annotation.protocol.money import amount_text
 from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
@@ -103,7 +103,7 @@ def launch(
                 if plan.strategy
                 else {},
                 numbers={
-                    **plain_result(plan.numbers()),
+                    **result_to_dict(plan.numbers()),
                     "task_count": opened.tasks,
                     **page_fill_numbers(opened.filling),
                 },
@@ -167,14 +167,14 @@ def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatch
 
 def plan_batch(request: BatchRequest, context: OperationContext) -> PlannedBatch:
     """What a batch would ask, and cost; nothing is written. Raises as `plan`, and as `check_known`."""
-    planned = _planned(request, context.tell)
+    planned = _planned(request, context.report_progress)
     return PlannedBatch(**_plan_values(planned), numbers=planned.numbers())
 
 
 def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBatch:
     """Plan and launch; a batch that is there already, made from the same, stays. Raises as the two do."""
-    planned = _planned(request, part_of_progress(context.tell, 0.0, 0.8))
-    context.tell("opening its questions", 0.8)
+    planned = _planned(request, part_of_progress(context.report_progress, 0.0, 0.8))
+    context.report_progress("opening its questions", 0.8)
     done = launch(
         planned, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor
     )

@@ -58,7 +58,7 @@ def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Re
 
 def reassign_pages(request: ReassignRequest, context: OperationContext) -> Reassignment:
     """As `reassign_answers`."""
-    return reassign_answers(request.batch, actor=context.actor, report_progress=context.tell)
+    return reassign_answers(request.batch, actor=context.actor, report_progress=context.report_progress)
 
 
 def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:

@@ -84,7 +84,7 @@ def number_round(request: NextRoundRequest, context: OperationContext) -> NextRo
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
     """As `ask_next_round`."""
     return ask_next_round(
-        request.batch, number=request.round, actor=context.actor, report_progress=context.tell
+        request.batch, number=request.round, actor=context.actor, report_progress=context.report_progress
     )
 
 
@@ -183,7 +183,7 @@ def _written(
                 campaign=batch.campaign,
                 pairs=pairs,
                 fillers=fillers,
-                wave=len(rounds["asked"]) + 1,
+                round=len(rounds["asked"]) + 1,
                 actor=actor,
             )
             rounds["asked"] = [*rounds["asked"], opened.pairs]

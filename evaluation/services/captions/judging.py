@@ -97,7 +97,7 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
         controls={pk: list(map(CaptionRecord, captions)) for pk, captions in only.items()},
         source=f"captions of {origins}",
     )
-    import_candidates(candidates, phase="mixing captions", progress=PhaseShares(context.tell))
+    import_candidates(candidates, phase="mixing captions", progress=PhaseShares(context.report_progress))
     ranked = {
         system: {pk: [(text, 1.0)] for pk, text in captions.items() if text}
         for system, captions in by_system.items()

@@ -63,7 +63,7 @@ def score_localization(request: LocalizationScoring, context: OperationContext) 
     """Score the set, and store its figures in the place of those of the same images; raises as
     `localization_report` and `store_localization_scores`."""
     check_localization_scoring(request, context)
-    context.tell("scoring localizations", 0.0)
+    context.report_progress("scoring localizations", 0.0)
     report = localization_report(request)
     if request.store:
         store_localization_scores(request.localization_set, report)

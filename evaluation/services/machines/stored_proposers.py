@@ -125,7 +125,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
-    name, corpus, progress = request.name, request.corpus, PhaseShares(context.tell)
+    name, corpus, progress = request.name, request.corpus, PhaseShares(context.report_progress)
     folder = proposer_folder(name)
     with exclusive_folder(
         f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"

@@ -1,6 +1,6 @@
 """A machine of a campaign is taught, and says what it would draw in the images that are not finished.
 
-It learns from the chains with boxes of the campaign (`annotation.campaigns.learning`). It goes on from what
+It learns from the chains with boxes of the campaign (`annotation.campaigns.training`). It goes on from what
 it learnt last, and in its first lesson from a stored proposer where the campaign names one
 (`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
 as it is. Its boxes are stored as proposals; from then on `annotation.queue.machine_turns` answers with them.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.conf import settings as django_settings
 
 from annotation.campaigns import campaign_named, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
@@ -101,7 +101,7 @@ def teach_machine(
     """
     row = campaign_named(campaign)
     annotator = machines.machine_named(row, model_annotator)
-    with machines.lesson(annotator) as (version, work):
+    with machines.training_run(annotator) as (version, work):
         if annotator.from_file and not replaces_file:
             raise CampaignError(
                 f"the boxes of machine {annotator.name!r} come from {annotator.source}, so it does not "
@@ -109,7 +109,7 @@ def teach_machine(
                 "who teaches it replaces them"
             )
         replaced = annotator.source if annotator.from_file else ""
-        finished = to_learn_from.count_to_learn_from(row)
+        finished = training_records.count_training_images(row)
         unreadable: set[str] = set()
         training = _Lesson(version, work, device, report_progress, unreadable.add)
         begun = _beginning(annotator)
@@ -125,7 +125,7 @@ def teach_machine(
             report_progress=partial(report_progress, "proposing"),
         )
         # From here on the lesson counts: nothing may stop it that could be told.
-        machines.machine_learnt(annotator, images=images, source=source)
+        machines.machine_trained(annotator, images=images, source=source)
         _forget_others(annotator)
     answers = _take_turns(annotator)
     return Taught(
@@ -151,7 +151,7 @@ def propose_boxes(
     """
     row = campaign_named(campaign)
     annotator = machines.machine_named(row, model_annotator)
-    with machines.lesson(annotator):
+    with machines.training_run(annotator):
         folder = version_folder(annotator, annotator.version)
         if annotator.from_file or not folder.is_dir():
             raise CampaignError(
@@ -362,7 +362,7 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
         annotator = machine_at_work(row.pk)
         if annotator is None or annotator.from_file:
             continue
-        settings, finished = settings_of(row.settings).machine, to_learn_from.count_to_learn_from(row)
+        settings, finished = settings_of(row.settings).machine, training_records.count_training_images(row)
         if learns_now(settings, finished=finished, learnt=annotator.learnt) or (
             # From another beginning than it had: that holds from now on.
             annotator.learnt is not None
@@ -395,13 +395,13 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _
 
     torch_for(training.device)  # Before all pictures are read.
     settings = begin.settings if begin is not None else ProposerSettings()
-    records = to_learn_from.records_to_learn_from(row)
+    records = training_records.training_records_of(row)
     with pictures_on_disk(
         training_pictures(records, settings.side, unreadable=training.unreadable),
         training.folder,
         report_progress=lambda done: training.report_progress("reading pictures", done, finished),
     ) as pictures:
-        judged = to_learn_from.first_verdicts(row)
+        judged = training_records.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         learned = BoxProposer(settings).learned_from(pictures)
         return BoxProposer(settings).fit(

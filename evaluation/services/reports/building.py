@@ -21,9 +21,9 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
-from annotation.common.by_command import with_known
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
+from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_tables import as_csv
@@ -112,7 +112,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
         for file, content in files.items():
             (built / file).parent.mkdir(parents=True, exist_ok=True)
             (built / file).write_bytes(content)
-        context.tell("saving the report", 1.0)
+        context.report_progress("saving the report", 1.0)
         sums = {file: _sha256(content) for file, content in files.items()}
         try:
             with transaction.atomic():
@@ -133,7 +133,7 @@ def _progress(context: OperationContext) -> ReportProgress:
 
     def report(phase: str, done: int, of: int) -> None:
         start, end = (_COMPUTED, 1.0) if phase.startswith("drawing") else (0.0, _COMPUTED)
-        context.tell(phase, start + (end - start) * done / of)
+        context.report_progress(phase, start + (end - start) * done / of)
 
     return report
 

@@ -124,7 +124,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
     Raises UnknownName, InputError, FormatError, Busy, ValueError.
     """
     check_ranking(request, context)
-    row, phases = registry.system_row(request.system), PhaseShares(context.tell)
+    row, phases = registry.system_row(request.system), PhaseShares(context.report_progress)
     corpus, name = request.corpus or row.corpus.name, request.name or row.name
     source_fields = item_sources(request, context)
     sources = Sources(**source_fields) if any(source_fields.values()) else None

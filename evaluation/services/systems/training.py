@@ -133,7 +133,7 @@ def train_system(request: TrainingRequest, context: OperationContext) -> Trained
     """
     with joined_processes(request.device) as (processes, device):
         checked = checked_training(replace(request, device=device), context)
-        phases = PhaseShares(context.tell, checked.recipe.kind)
+        phases = PhaseShares(context.report_progress, checked.recipe.kind)
         return _train(checked, processes, registry.requested_by(context), phases)
 
 

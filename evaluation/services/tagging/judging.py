@@ -84,7 +84,7 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
 
     Raises UnknownName, FormatError, InputError, IntakeError, Busy and OSError.
     """
-    files, progress = _files(request.lists), PhaseShares(context.tell)
+    files, progress = _files(request.lists), PhaseShares(context.report_progress)
     lists = {system: _read(request, system, path) for system, path in files.items()}
     rng = np.random.default_rng(request.seed)
     chosen, others = _images(request, lists, rng)

@@ -154,7 +154,7 @@ def score_tags(request: TagScoringRequest, context: OperationContext) -> TagScor
         name=row.name,
         how=request.how,
         subset=subset,
-        progress=PhaseShares(context.tell),
+        progress=PhaseShares(context.report_progress),
     )
     if request.store:
         store_figures(row.name, report)

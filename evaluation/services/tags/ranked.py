@@ -195,7 +195,7 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
     Raises UnknownName and Busy; those stored before stay then.
     """
     check_tags(request, context)
-    images = tags_of_images(request, progress=PhaseShares(context.tell))
+    images = tags_of_images(request, progress=PhaseShares(context.report_progress))
     corpus = corpus_named(request.corpus)
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     ranked = ((key, image.tags) for key, image in zip(keys, images, strict=True))
@@ -207,7 +207,9 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
 def export_ranked_tags(request: ExportTagsRequest, context: OperationContext) -> NewFile:
     """Rank the tags of a corpus into a file."""
     check_tags(request, context)
-    images = tags_of_images(request, processes=request.processes, progress=PhaseShares(context.tell))
+    images = tags_of_images(
+        request, processes=request.processes, progress=PhaseShares(context.report_progress)
+    )
     return NewFile(
         f"{request.corpus}-tags.{request.layout}",
         lambda path: write_ranked_tags(images, path, request.layout),

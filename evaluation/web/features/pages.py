@@ -8,7 +8,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.common.files import LARGEST_SENT
+from annotation.common.files import LARGEST_FORM
 from annotation.common.operations import operation_named
 from annotation.selectors.corpora import layers_of_corpora, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
@@ -68,7 +68,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             parsing=_form(request, "import_parses"),
             word_vectors=vectors,
             tags_form=_form(request, "rank_tags", "corpus", "unit", "place"),
-            largest=filesizeformat(LARGEST_SENT),
+            largest=filesizeformat(LARGEST_FORM),
             jobs=lines,
             live=any(job.live for job in lines),
         ),

@@ -89,7 +89,7 @@ def _caption_rows(row: CaptionSet, images: list[int]) -> list[_CaptionRow]:
 def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
     """The form that has a set mixed with others; None for whoever may not."""
     operation, account = operation_named("judge_captions"), account_of(request)
-    if not operation.permission.admits(account):
+    if not operation.permission.allows(account):
         return None
     form = RequestForm(operation, account, initial={"sets": [row.name], "images": 40, "controls": 20})
     set_row_choices(form, "sets", row.corpus.captionsets.filter(published=True, regions="").order_by("name"))

@@ -7,7 +7,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.common.files import LARGEST_SENT
+from annotation.common.files import LARGEST_FORM
 from annotation.common.operations import operation_named
 from annotation.web.common.access import RUNNING, for_roles
 from evaluation.services.common import MOST_READ
@@ -39,7 +39,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
             deeper=True,
             corpora=visible.visible_corpora(request),
             forms=[form.form for form in forms.values()],
-            largest=filesizeformat(LARGEST_SENT),
+            largest=filesizeformat(LARGEST_FORM),
             largest_read=filesizeformat(MOST_READ),
             error="".join(form.error for form in forms.values()),
         ),

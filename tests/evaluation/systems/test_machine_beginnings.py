@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.models import Campaign, Job, Machine, MachineProposals
 from evaluation.services.common import InputError
 from evaluation.services.machines.examples import proposals_of
@@ -86,7 +86,7 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
     # From nothing it learns once there is enough to learn from.
     settings_now(world, system="")
     assert machines_to_teach() == []
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     settings_now(world, from_images=1)
     assert machines_to_teach() == [(world.campaign, "drawer")]
 
@@ -95,7 +95,7 @@ def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world:
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     learnt = call("teach_machine", world.campaign.name, "drawer")
     assert learnt["source"] == "1 finished images, from proposer scenes on"
     settings_now(world, from_images=99)
@@ -130,7 +130,7 @@ def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) ->
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 1)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 1)
     assert call("teach_machine", world.campaign.name, "drawer")["learnt"] == 0
     machine.refresh_from_db()
     assert machine.learnt == 0 and machines_to_teach() == []
@@ -151,7 +151,7 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import", "--replace")
     call(*again)
     settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     call("teach_machine", world.campaign.name, "drawer")
     call("teach_machine", world.campaign.name, "drawer")
     assert machines_to_teach() == []
@@ -203,7 +203,7 @@ def test_no_job_is_asked_for_while_a_machine_is_taught_by_command(world: World) 
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    with machines.lesson(machine):
+    with machines.training_run(machine):
         assert machines_to_teach() == [(world.campaign, "drawer")] and teach_machines() == 0
         with pytest.raises(CommandError, match="is being taught, or is given boxes"):
             call("teach_machine", world.campaign.name, "drawer")

@@ -16,7 +16,7 @@ from django.utils import translation
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.jobs import JobProgress
 from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
 from annotation.protocol.campaign_settings import settings_of
@@ -54,7 +54,10 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
         teach_machine(campaign=world.campaign.name, model_annotator="drawer")
     assert teach_machines() == 0
     world.work(enough=lambda: machines.count_finished(world.campaign) > 0)
-    done, learnt = machines.count_finished(world.campaign), to_learn_from.count_to_learn_from(world.campaign)
+    done, learnt = (
+        machines.count_finished(world.campaign),
+        training_records.count_training_images(world.campaign),
+    )
     assert done <= learnt <= 3
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="teach_machine")
@@ -95,7 +98,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     call("teach_machine", world.campaign.name, "drawer", "--restart")
     assert [on for on, _ in given] == [False, True, False]
     # Those whose boxes were judged last come last: of them the part is that is held out.
-    assert given[1][1] == list(to_learn_from.first_verdicts(world.campaign)) and len(given[1][1]) == 3
+    assert given[1][1] == list(training_records.first_verdicts(world.campaign)) and len(given[1][1]) == 3
     assert given[1][1][0] == last.image.key
     # Where the campaign names a stored proposer now, it learns from that on, once.
     monkeypatch.setattr(BoxProposer, "fit", fit)
@@ -232,7 +235,7 @@ def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
     monkeypatch.undo()
     machines.store_proposals(machine, proposed, version=1)  # As where it was killed.
     assert machine_turns.take_turns(world.campaign, submission.submit) == 0
-    machines.machine_learnt(machine, images=0, source="now")
+    machines.machine_trained(machine, images=0, source="now")
     assert machine_turns.take_turns(world.campaign, submission.submit) > 0
 
 
@@ -244,7 +247,7 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     OpenImage.objects.update(complete=False)
     seen: list[tuple[str, int, int]] = []
 

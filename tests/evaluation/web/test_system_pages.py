@@ -181,7 +181,7 @@ def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monke
 
 
 def test_what_is_too_large_for_a_page_is_refused(ada, monkeypatch):
-    monkeypatch.setattr(sent_files, "LARGEST_SENT", 100)
+    monkeypatch.setattr(sent_files, "LARGEST_FORM", 100)
     assert wrong(bring(ada, file=little.embeddings())).startswith("The files have ")
 
 

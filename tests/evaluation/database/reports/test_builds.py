@@ -11,7 +11,7 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.common.locks import exclusive_folder
-from annotation.common.operations import OperationContext, plain_request, read_request
+from annotation.common.operations import OperationContext, read_request, request_to_dict
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
 from evaluation.services.judgments.freezing import freeze_qrels
@@ -155,7 +155,7 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(
     qrels: str, runs: list[str], also: dict[str, Any], why: str
 ) -> None:
     with pytest.raises((ValueError, LookupError), match=why):
-        data = {**plain_request(wanted(runs)), **also}
+        data = {**request_to_dict(wanted(runs)), **also}
         building.build_report(read_request(ReportRequest, data), OperationContext())
     assert not Report.objects.exists() and not building.report_folder("r").exists()
 
