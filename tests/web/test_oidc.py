@@ -26,7 +26,7 @@ from annotation.models import Account, AuditEntry, RoleGrant
 from annotation.web.common import limits
 from annotation.workers.accounts import second_factor
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -186,7 +186,7 @@ def test_a_connection_grants_no_role_and_is_one_accounts(there: Elsewhere, ada: 
     there.claims = {"sub": "1001", "roles": ["admin"]}
     before = set(RoleGrant.objects.values_list("account", "role"))
     bob = connect(people.account("bob"), there)
-    assert "another account here" in said(bob.get(reverse("account")))[0]
+    assert "another account here" in messages_on(bob.get(reverse("account")))[0]
     assert SocialAccount.objects.get().user == ada
     assert set(RoleGrant.objects.values_list("account", "role")) == before
 

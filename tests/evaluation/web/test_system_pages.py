@@ -18,7 +18,7 @@ from evaluation.services.declarations import ARRAYS_UPLOAD
 from evaluation.services.systems.folders import system_folder
 from models_core.systems.table11 import TABLE_11
 from tests.evaluation.web import little
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -31,8 +31,8 @@ def small(db) -> str:
 def wrong(page) -> str:
     """What is said to be wrong: beside a field, or with all of it."""
     if page.status_code == 400:
-        shown = page.context.get("forms") or [page.context["form"]]
-        return next(text for form in shown for texts in form.errors.values() for text in texts)
+        displayed = page.context.get("forms") or [page.context["form"]]
+        return next(text for form in displayed for texts in form.errors.values() for text in texts)
     assert page.status_code == 409
     return page.context.get("error") or page.context["wrong"]
 
@@ -45,12 +45,12 @@ def bring(ada, act: str = "add_system", **fields: Any):
 
 def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     page = bring(ada, file=little.embeddings())
-    assert said(page) == ["System “clip” was added."]
+    assert messages_on(page) == ["System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
     assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
     page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
-    assert said(page) == ["Ranking the images and captions."]
+    assert messages_on(page) == ["Ranking the images and captions."]
     assert "Rank with a system clip, test queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
@@ -63,7 +63,9 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert "clip-annotation, run clip-search use it" in wrong(page)
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove")
-    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["The system is removed."]
+    assert messages_on(press(ada, "/evaluation/systems/clip/", "Remove this system")) == [
+        "The system is removed."
+    ]
     assert not System.objects.exists() and not Run.objects.exists() and not system_folder("clip").exists()
 
 
@@ -71,19 +73,19 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
     bring(ada, file=little.embeddings())
     assert "Without a split, the system ranks all images" in words(ada.get("/evaluation/systems/clip/"))
     page = press(ada, "/evaluation/systems/clip/", "Rank")
-    assert said(page) == ["Ranking the images and captions."]
+    assert messages_on(page) == ["Ranking the images and captions."]
     assert Job.objects.get().arguments == {"system": "clip"}
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
-    shown = words(ada.get("/evaluation/systems/clip/"))
-    assert "clip-annotation captions for images all images one caption 3" in shown
+    page_text = words(ada.get("/evaluation/systems/clip/"))
+    assert "clip-annotation captions for images all images one caption 3" in page_text
     for page in ("/evaluation/runs/", "/evaluation/runs/clip-search/"):
         assert "all images" in words(ada.get(page))
 
 
 def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
     page = bring(ada, file=little.embeddings(images=np.zeros((3, 3))))
-    assert said(page) == [
+    assert messages_on(page) == [
         "System “clip” was added.",
         "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
     ]
@@ -99,7 +101,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
         beside: dict[str, Any] = {
             "file": npy(images, np.eye(3)),
             "captions": npy(captions, np.repeat(np.eye(3), 3, axis=0)),
-            "ids": [SimpleUploadedFile(f"{one}.ids.txt", "\n".join(held[one]).encode()) for one in ids],
+            "ids": [SimpleUploadedFile(f"{item}.ids.txt", "\n".join(held[item]).encode()) for item in ids],
         }
         return bring(ada, **beside, inner_products="true")
 
@@ -107,7 +109,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     assert wrong(send("i.npy", "c.npy", "c")) == (
         "i.npy: has no ids 'ids'; expected the ids in the file, or in i.ids.txt"
     )
-    assert said(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
+    assert messages_on(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
     assert System.objects.get().settings["cosine"] is False
 
 
@@ -129,8 +131,8 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, format, file, says):
-    sent: dict[str, Any] = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
-    assert wrong(bring(ada, format=format, **sent)).startswith(says)
+    payload: dict[str, Any] = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
+    assert wrong(bring(ada, format=format, **payload)).startswith(says)
     assert not System.objects.exists()
     assert not (data_dir / "systems").exists() and not list((data_dir / "uploads").glob("*"))
 
@@ -150,11 +152,11 @@ def test_a_run_is_brought_whole_or_not_at_all(ada):
     )
     assert not Run.objects.exists() and not System.objects.exists()
     good: dict[str, Any] = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
-    assert said(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
+    assert messages_on(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_run")
     assert (line.actor_name, line.about["run"]) == ("ada", "clip")
     good["file"].seek(0)
-    assert said(bring(ada, "import_run", **good)) == [
+    assert messages_on(bring(ada, "import_run", **good)) == [
         "“clip” of this file already exists: nothing has changed."
     ]
     assert set(System.objects.get().runs.values_list("name", "source")) == {("clip", "run.trec")}
@@ -164,15 +166,15 @@ def test_a_run_is_brought_whole_or_not_at_all(ada):
 
 def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
     long = 200 * "ü"
-    sent = little.embeddings(f"{long}.npz")
-    with np.load(sent) as held:
+    embeddings = little.embeddings(f"{long}.npz")
+    with np.load(embeddings) as held:
         out = BytesIO()
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
     page = bring(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
-    assert said(page) == ["System “clip” was added."]
-    (kept,) = System.objects.get().sources
-    assert kept.endswith("ü.npz") and len(kept.encode()) <= sent_files.LONGEST_NAME
+    assert messages_on(page) == ["System “clip” was added."]
+    (source,) = System.objects.get().sources
+    assert source.endswith("ü.npz") and len(source.encode()) <= sent_files.LONGEST_NAME
 
 
 def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monkeypatch):
@@ -198,14 +200,14 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     (background / "news.txt").write_text("A dog runs .\n")
     ask = {"name": "tri", "recipe": "TRI5-BNC", "train": "test", "held_out": "dev", "background": "news.txt"}
     page = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "Training the system." in said(page)[0]
+    assert "Training the system." in messages_on(page)[0]
     press(ada, "/evaluation/train/", "Train", **ask)
     job = Job.objects.get()
     assert (job.kind, job.arguments["background"]) == ("train_system", ["news.txt"])
     page = press(ada, "/evaluation/", "Cancel")
     assert "Train a system tri cancelled" in words(page)
     page = press(ada, "/evaluation/", "Resume")
-    assert said(page) == ["Job resumed from where it stopped."]
+    assert messages_on(page) == ["Job resumed from where it stopped."]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def files(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("requested", "says"),
     [
         ({"recipe": "TRI5-BNC"}, "Recipe TRI5-BNC needs this."),
         (
@@ -255,11 +257,11 @@ def files(data_dir: Path) -> None:
         ({"recipe": "torn.toml"}, "recipe file"),
     ],
 )
-def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files, asked, says):
+def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files, requested, says):
     form = {"name": "tri", "corpus": "small", "train": "test", "held_out": "dev"}
-    page = ada.post("/evaluation/train/", {**form, **asked})
+    page = ada.post("/evaluation/train/", {**form, **requested})
     assert wrong(page).startswith(says)
-    assert f'<option value="{asked["recipe"]}" selected>' in page.content.decode()
+    assert f'<option value="{requested["recipe"]}" selected>' in page.content.decode()
     assert not Job.objects.exists()
 
 
