@@ -165,6 +165,7 @@ def test_work_that_lost_its_database_is_begun_again_soon(database: Database, eit
         assert database.seconds_back() < LOST, "the sweep would have come later"
 
 
+@pytest.mark.slow  # by default workers are told to stop in `test_deliveries`
 def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
     database: Database, request: pytest.FixtureRequest, tmp_path: Path, held: Path
 ):
