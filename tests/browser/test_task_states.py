@@ -64,7 +64,6 @@ def test_a_question_is_for_everybody(work: World, open_page: Open, kind: str):
     page = open_page(390, 844)
     at(page, kind)
     shown(page)
-    assert_accessible(page)
     for_everybody(page)
     open_sheet(page, "Instructions")
     assert_accessible(page)

@@ -31,6 +31,7 @@ from tests.house.product import serving
 from tests.jobs import kinds, workers
 from tests.jobs.conftest import Delivery, delivered
 from tests.jobs.workers import wait_for, wait_until
+from tests.sizes import by_default
 
 pytestmark = [pytest.mark.only_on("postgresql"), pytest.mark.django_db(transaction=True)]
 
@@ -100,7 +101,7 @@ def database(tables: Database) -> Iterator[Database]:
         told.update(before)
 
 
-@pytest.fixture(params=["celery", "embedded"])
+@pytest.fixture(params=by_default(1, ["celery", "embedded"]))
 def either(request: pytest.FixtureRequest, tmp_path: Path, database: Database) -> Delivery:
     return delivered(request.param, request, tmp_path)
 

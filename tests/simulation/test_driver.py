@@ -116,7 +116,7 @@ def test_what_was_spent_adds_up_to_the_judgments_given():
 def test_the_better_the_crowd_the_better_the_chains():
     def f1(kind: str) -> float:
         people = Crowd(make_crowd({kind: 8}, seed=4), seed=4)
-        images = world(60)
+        images = world(sized(30, 60))
         runs = [compare_layers(simulate_image(m, t, people).state.layer, gold) for m, t, gold in images]
         return sum(run.f1 for run in runs) / len(runs)
 
