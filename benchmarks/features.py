@@ -22,7 +22,7 @@ import numpy as np
 from cv2 import COLOR_RGB2GRAY, cvtColor
 from scipy.signal import fftconvolve
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from benchmarks.measuring import peak, seconds
 from models_core.features.image import pictures
 from models_core.features.image.descriptors import DESCRIPTORS, Field, bank
@@ -60,7 +60,7 @@ def main() -> None:
             beside = [slow, work / taken / best] if what.endswith("computed") else ["", ""]
             rows.append([what, len(paths), taken, busy, 1000 * taken / len(paths), *beside])
     print(
-        plain_table(
+        text_table(
             ["what", "pictures", "s", "processor s", "ms a picture", "obvious, s", "share of peak"], rows
         )
     )

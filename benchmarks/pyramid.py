@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from benchmarks.measuring import peak, slope
 from phrasebox.device import CPU, NoDevice, torch_on
 from phrasebox.kernels.intersection import Intersection, fold_shares
@@ -83,7 +83,7 @@ def main() -> None:
         rows.append(row)
     head = ["images", "numbers", "s", "processor s", "obvious, s", "share of peak"]
     head += [] if options.device == CPU else [f"{options.device}, s", "largest difference"]
-    print(plain_table(head, rows))
+    print(text_table(head, rows))
     print(f"slope {slope(sizes, times):.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import django
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from benchmarks.intake import FLICKR30K, database
 
 SCENES = 100
@@ -61,7 +61,7 @@ def main() -> None:
             return json.loads(output.splitlines()[-1])
 
         filled = result(begin("fill", folder / "unused"))
-        print(plain_table(list(filled), [list(filled.values())]))
+        print(text_table(list(filled), [list(filled.values())]))
         others: dict[str, dict[str, list[float]]] = {}
         acts: dict[str, Any] = {}
         for act in ("withdraw", "bring_up"):
@@ -75,13 +75,13 @@ def main() -> None:
         [act, output["images"], output["seconds"], output["seconds"] / output["images"] * 1000]
         for act, output in acts.items()
     ]
-    print(plain_table(["act", "images", "seconds", "ms an image"], rows))
+    print(text_table(["act", "images", "seconds", "ms an image"], rows))
     rows = [
         [when, role, len(times), *(1000 * value for value in _spread(times))]
         for when, output in others.items()
         for role, times in output.items()
     ]
-    print(plain_table(["meanwhile", "who", "times", "p50 ms", "p99 ms", "most ms"], rows))
+    print(text_table(["meanwhile", "who", "times", "p50 ms", "p99 ms", "most ms"], rows))
 
 
 def _beside(begin: Any, result: Any, until: Path, act: Any) -> dict[str, list[float]]:

@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from benchmarks.measuring import seconds
 from evaluation.services.tags.reading import TagReader
 from models_core.features.text.lemmas import NOUN, Word
@@ -180,7 +180,7 @@ def _print(
         table.append(line)
     print(f"\nTags from {source}; {int((rows[0][1] > ABSENT).sum()):,} pairs with a tag, ", end="")
     print(f"{int((relevant & (rows[0][1] > ABSENT)).sum()):,} of them relevant\n")
-    print(plain_table(["ranking", "MAP", "MiAP", "MAP, occurring", "MiAP, occurring"], table))
+    print(text_table(["ranking", "MAP", "MiAP", "MAP, occurring", "MiAP, occurring"], table))
     print("\nDifferences, paired:")
     against = ["nouns, alpha 1 (frequency alone)", "the word is a tag"]
     for first, second in itertools.product(("nouns, alpha 0", "nouns, alpha 0.75"), against):

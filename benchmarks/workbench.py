@@ -32,7 +32,7 @@ from typing import Any
 import django
 import numpy as np
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from benchmarks.intake import FLICKR30K, database
 from benchmarks.refresh import NAME
 
@@ -73,10 +73,10 @@ def main() -> None:
             return json.loads(completed.stdout.splitlines()[-1])
 
         filled = result("fill")
-        print(plain_table(list(filled), [list(filled.values())]), flush=True)
+        print(text_table(list(filled), [list(filled.values())]), flush=True)
         pages = result("ask")
     heads = ["cold p50", "cold p95", "warm p50", "warm p95", "cold CPU", "warm CPU"]
-    print(plain_table(["page", "queries", *heads, "within"], pages))
+    print(text_table(["page", "queries", *heads, "within"], pages))
 
 
 def _fill(options: argparse.Namespace) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import BatchRequest, plan
     from evaluation.services.judgments.freezing import freeze_protocol
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     Image.objects.filter(corpus__name=NAME).update(split="train")
     in_order = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
@@ -147,7 +147,7 @@ def _evaluate(options: argparse.Namespace) -> None:
                     best = np.argsort(-scores, kind="stable")[:DEPTH]
                     yield query, [items[index] for index in best], scores[best]
 
-            provenance = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
+            provenance = RunMetadata(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
             store_run(provenance, rankings(), NAME)
     test = subset_named(NAME, "test")
     freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)
@@ -158,7 +158,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _surround(options: argparse.Namespace) -> None:
     """What lists have besides: campaigns and jobs; a researcher, and an annotator of the campaign."""
-    from annotation.campaigns.summing import keep_sums
+    from annotation.campaigns.stored_sums import store_sums
     from annotation.models import Account, Campaign, Corpus, Job, RoleGrant
     from annotation.protocol.campaign_settings import settings_of
     from benchmarks import queue_fill
@@ -182,7 +182,7 @@ def _surround(options: argparse.Namespace) -> None:
     researcher = Account.objects.create(username="researcher", password="!")
     RoleGrant.objects.create(account=researcher, role="researcher")
     queue_fill.enrol(1)
-    keep_sums(campaign)
+    store_sums(campaign)
     queue_fill.vacuum()
 
 

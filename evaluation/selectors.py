@@ -18,8 +18,8 @@ import numpy as np
 from django.db.models import Case, Count, F, Q, QuerySet, When
 from numpy.typing import NDArray
 
-from annotation.common.batching import chunks
-from annotation.common.by_command import with_known
+from annotation.common.database import chunks
+from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.corpora import corpus_named
@@ -220,7 +220,7 @@ def batch_of(judgments: JudgmentSet) -> Batch | None:
     return batches.filter(name=judgments.source.removeprefix(_OF_BATCH)).first()
 
 
-def asked_of(batch: Batch) -> set[tuple[int, int]]:
+def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
     return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == ROLE_WANTED}
 

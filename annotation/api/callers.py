@@ -29,7 +29,7 @@ _SCHEME = "Token "
 #: Characters of a token; what is longer is none.
 _LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
-OWNERS_KEPT = 4096
+OWNERS_CACHED = 4096
 #: The account's id by session key, as it was found last: a guess, checked by every call.
 _owners: dict[str, int] = {}
 
@@ -115,22 +115,22 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
                 WHERE s.session_key = %s AND s.expire_date > %s""",
             [about, guess, key, database.sql_time(timezone.now())],
         )
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         return None, {}
-    session = _decoded(found[0], settings.SECRET_KEY)
+    session = _decoded(row[0], settings.SECRET_KEY)
     if not session.get(SESSION_KEY):
         return None, session
     owner = int(session[SESSION_KEY])
     if owner == guess:
-        return (_Row(*found[1:]) if found[1] is not None else None), session
-    if len(_owners) >= OWNERS_KEPT:
+        return (_Row(*row[1:]) if row[1] is not None else None), session
+    if len(_owners) >= OWNERS_CACHED:
         _owners.clear()
     _owners[key] = owner
     return _row("WHERE a.id = %s", [about, owner]), session
 
 
-@lru_cache(maxsize=OWNERS_KEPT)
+@lru_cache(maxsize=OWNERS_CACHED)
 def _decoded(data: str, secret: str) -> Mapping[str, Any]:
     """What a session's data hold, {} where they were not signed with this secret."""
     return MappingProxyType(SessionStore().decode(data))
@@ -147,7 +147,7 @@ def _still_valid(request: HttpRequest, session: Mapping[str, Any], row: _Row) ->
     return get_user(request).is_authenticated
 
 
-@lru_cache(maxsize=OWNERS_KEPT)
+@lru_cache(maxsize=OWNERS_CACHED)
 def _hash_under(password: str, secret: str) -> str:
     """What a session opened under this password (a hash itself) carries."""
     return Account(password=password).get_session_auth_hash()
@@ -156,8 +156,8 @@ def _hash_under(password: str, secret: str) -> str:
 def _row(which: str, values: Sequence[Any]) -> _Row | None:
     with connection.cursor() as cursor:
         database.execute(cursor, f"{_WHO} {which}", values)
-        found = cursor.fetchone()
-    return _Row(*found) if found else None
+        row = cursor.fetchone()
+    return _Row(*row) if row else None
 
 
 def _signed_out(detail: str) -> Problem:

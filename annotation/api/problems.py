@@ -77,7 +77,10 @@ class Problem(Exception):
 
 def invalid_problem(error: Invalid) -> Problem:
     """A problem of status 400: what is wrong with each field of a request."""
-    errors = [FieldProblem(field=one.field, code=one.code, detail=one.detail) for one in error.errors]
+    errors = [
+        FieldProblem(field=field_error.field, code=field_error.code, detail=field_error.detail)
+        for field_error in error.errors
+    ]
     first = error.errors[0]
     return Problem(
         HTTPStatus.BAD_REQUEST,
@@ -99,7 +102,7 @@ def no_role(*roles: str) -> Problem:
     return Problem(HTTPStatus.FORBIDDEN, "no_role", detail)
 
 
-def too_often(seconds: int) -> Problem:
+def too_many_requests(seconds: int) -> Problem:
     """A problem of status 429: the caller may try again in some seconds."""
     detail = _("Too many requests. Try again in %(seconds)d s.") % {"seconds": seconds}
     return Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers={"Retry-After": str(seconds)})

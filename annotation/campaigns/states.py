@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.audit import record
-from annotation.campaigns import portions
+from annotation.campaigns import planned_images
 from annotation.campaigns.changing import change_some_settings
 from annotation.common import database
 from annotation.common.operations import Help, OperationContext
@@ -97,7 +97,7 @@ class StopRulesRequest(CampaignRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedImages:
+class SkippedImages:
     """How many planned images are not opened any more."""
 
     images: int
@@ -262,9 +262,9 @@ def set_named_stop_rules(request: StopRulesRequest, context: OperationContext) -
     return campaign_summary(row)
 
 
-def drop_planned_images(request: DropPlannedRequest, context: OperationContext) -> DroppedImages:
+def drop_planned_images(request: DropPlannedRequest, context: OperationContext) -> SkippedImages:
     """Open no further images of a campaign."""
-    return DroppedImages(images=portions.drop_plan(request.row(), actor=context.actor))
+    return SkippedImages(images=planned_images.drop_plan(request.row(), actor=context.actor))
 
 
 def _locked(campaign: Campaign) -> Campaign:

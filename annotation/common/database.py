@@ -1,4 +1,5 @@
-"""How the queue talks to its database: turns, locks, and several statements in one trip.
+"""How the product talks to its database: turns, locks, several statements in one trip, many rows in
+portions, one moment for several queries, and whether the tables are those that the code expects.
 
 The queue's hot path is written in SQL that PostgreSQL and SQLite both speak. What differs is
 here: row locks, which SQLite neither has nor needs, and the turn that SQLite's writers take.
@@ -14,17 +15,20 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from django.db import connection, transaction
-from django.db.models import Model
+from django.core.management.base import CommandError
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -40,7 +44,7 @@ def parameters(values: Sized) -> str:
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
-def these_ids(ids: Iterable[int]) -> RawSQL:
+def id_list(ids: Iterable[int]) -> RawSQL:
     """These ids as the right side of `pk__in`, however many: SQLite takes 32,766 parameters, and this is
     one."""
     as_numbers = (
@@ -64,19 +68,19 @@ def writing() -> Iterator[None]:
             yield
         return
     _check_after_silence()
-    with _turn(), transaction.atomic():
+    with _write_lock(), transaction.atomic():
         yield
 
 
 @contextlib.contextmanager
-def _turn() -> Iterator[None]:
-    """Hold SQLite's turn to write; nothing elsewhere, nor where the database is in memory."""
+def _write_lock() -> Iterator[None]:
+    """Hold SQLite's write lock; nothing elsewhere, nor where the database is in memory."""
     file = str(connection.settings_dict["NAME"])
     if connection.vendor != "sqlite" or ":memory:" in file or "mode=memory" in file:
         yield
         return
-    # Opened anew each time: a descriptor kept across a fork would be one lock for both.
-    handle = os.open(f"{file}.turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    # Opened anew each time: a descriptor good_for across a fork would be one lock for both.
+    handle = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -146,15 +150,15 @@ def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
     >>> split_row((7, "quay", 12), Image, Task)
     [Image(id=7, key='quay'), Task(id=12)]
     """
-    found = []
+    parts = []
     start = 0
     for record in records:
         end = start + len(record._fields)
-        found.append(record._make(row[start:end]))
+        parts.append(record._make(row[start:end]))
         start = end
     if start != len(row):
         raise TypeError(f"a row of {len(row)} values: expected {start}")
-    return found
+    return parts
 
 
 def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
@@ -168,7 +172,7 @@ def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
 
 #: Seconds after which a connection plans anew: at first soon, since a plan made for an empty table scans it
 #: when it is full, then twice as late each time, up to the second number.
-PLANS_KEPT = 1.0, 20.0
+PLANS_GOOD_FOR = 1.0, 20.0
 
 
 @dataclass
@@ -176,7 +180,7 @@ class _Plans:
     """The names of what a PostgreSQL connection has prepared; when it planned, and how long that is good."""
 
     at: float
-    kept: float
+    good_for: float
     known: set[str]
 
 
@@ -221,11 +225,11 @@ def _plans(cursor: Any) -> set[str]:
     if plans is None:
         # Left to itself, PostgreSQL finds plans for given values cheaper, and makes them every time.
         cursor.execute("SET plan_cache_mode = force_generic_plan")
-        plans = _prepared[raw] = _Plans(now, PLANS_KEPT[0], set())
-    elif now - plans.at > plans.kept:
+        plans = _prepared[raw] = _Plans(now, PLANS_GOOD_FOR[0], set())
+    elif now - plans.at > plans.good_for:
         # Those of its checks of foreign keys too, which nothing else makes it forget.
         cursor.execute("DISCARD PLANS")
-        plans.at, plans.kept = now, min(2 * plans.kept, PLANS_KEPT[1])
+        plans.at, plans.good_for = now, min(2 * plans.good_for, PLANS_GOOD_FOR[1])
     return plans.known
 
 
@@ -260,3 +264,82 @@ def time_from_sql(value: Any) -> datetime:
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+#: Rows deleted in one transaction.
+ROWS_PER_TRANSACTION = 5_000
+
+_T = TypeVar("_T")
+
+
+def chunks(things: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """`things` in lists of `size`, the last one shorter."""
+    iterator = iter(things)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def delete_in_pages(rows: QuerySet[Any], *, alive: Callable[[], object] = lambda: None) -> None:
+    """Delete `rows` without ever holding more than a page of them; `alive` is called before each page."""
+    while page := list(rows.order_by().values_list("pk", flat=True)[:ROWS_PER_TRANSACTION]):
+        alive()
+        rows.model._default_manager.filter(pk__in=page).delete()
+
+
+#: Unknown migrations that are named; more are counted.
+_NAMED = 3
+
+
+class NewerSchema(ValueError):
+    """The database was migrated by a newer version of the code; one line with the remedy."""
+
+
+def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
+    """Raise NewerSchema where migrations were applied that the code does not have."""
+    fault = newer(MigrationLoader(connections[database]))
+    if fault:
+        raise NewerSchema(fault)
+
+
+def refuse_to_migrate(using: str, **signal: Any) -> None:
+    """Before migrations are applied: refuse a database that is newer; raises CommandError."""
+    try:
+        refuse_newer(using)
+    except NewerSchema as error:
+        raise CommandError(str(error)) from error
+
+
+def newer(loader: MigrationLoader) -> str:
+    """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
+    unknown = sorted(set(loader.applied_migrations or ()) - set(loader.disk_migrations or ()))
+    if not unknown:
+        return ""
+    names = ", ".join(f"{app}.{name}" for app, name in unknown[:_NAMED])
+    more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+    return (
+        f"the database is newer than this version of the code, which does not know migration {names}{more}: "
+        "run the version that applied it, or restore a backup from before"
+    )
+
+
+@contextlib.contextmanager
+def one_moment() -> Iterator[None]:
+    """Let several queries see the database as it is at the first of them. For reading alone, and briefly.
+
+    Inside a transaction they see what that sees.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+    else:
+        # `atomic` would begin to write, and wait for all who do.
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from evaluation.comparison.cross_validation import MEDIAN_RANK, TESTED
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Cell, Table, as_text
@@ -14,7 +14,7 @@ from evaluation.reproduction.cells import COUNT, KAPPA, PrintedCell
 from evaluation.reproduction.figure3 import PRINTED_FIGURE3, SIMILAR_WORDS_SHOWN, Figure3
 from evaluation.reproduction.report import ReproductionReport
 from evaluation.services.batches.recorded_judges import SimulatedJudges
-from evaluation.services.figure_requests import FigureReport
+from evaluation.services.request_fields import FigureReport
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.selection import CUTOFFS
 
@@ -66,7 +66,7 @@ def _remarks(report: dict[str, Any]) -> str:
     lines = [whom, how]
     if report["background"]:
         removed = (
-            f"dropped {report['background_dropped']:,} of {report['background_lines']:,} lines, captions of "
+            f"dropped {report['background_excluded']:,} of {report['background_lines']:,} lines, captions of "
             "the corpus"
         )
         lines.append(f"Background text in place of the BNC: {', '.join(report['background'])}; {removed}.")
@@ -135,7 +135,7 @@ CROSSED_LAYOUTS = {
 
 def similar_words_text(figure: Figure3) -> str:
     """Sizes, how many words agree, our own lists, and each printed word beside ours."""
-    sizes = plain_table(
+    sizes = text_table(
         ["vocabulary", "printed", "ours"],
         [[cell.row, int(cell.printed), int(cell.ours or 0)] for cell in figure.sizes],
     )
@@ -210,7 +210,7 @@ def _cells(report: ReproductionReport) -> str:
             [cell.row, cell.column, _cell_text(cell.printed, cell.unit), *_ours(cell), _remark(cell)]
             for cell in cells
         ]
-        parts.append(f"{name}\n{plain_table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
+        parts.append(f"{name}\n{text_table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
     return "\n\n".join(parts)
 
 
@@ -292,5 +292,5 @@ def _others(report: ReproductionReport) -> str:
     return (
         "Other conventions: cells within tolerance and their mean difference in units of the tolerance "
         "(off), as chosen and then so. "
-        f"Chosen: {report.conventions.described()}\n{plain_table(head, rows)}"
+        f"Chosen: {report.conventions.described()}\n{text_table(head, rows)}"
     )

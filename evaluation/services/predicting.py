@@ -13,7 +13,7 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import System
 from evaluation.services.common import check_same_corpus
 from evaluation.services.features.store import FeatureSet, feature_sets
-from evaluation.services.image_choice import check_images
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored_kinds import OfCorpusRequest
 from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS
@@ -76,8 +76,8 @@ def prediction_values(row: Any) -> dict[str, Any]:
     }
 
 
-def system_asked(request: PredictionRequest, context: OperationContext) -> System:
-    """The system that a request names. Raises ImportRefused where it is of another corpus than its job, and
+def requested_system(request: PredictionRequest, context: OperationContext) -> System:
+    """The system that a request names. Raises InputError where it is of another corpus than its job, and
     Invalid where its corpus has no such images."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)

@@ -22,9 +22,9 @@ from tests.browser.at_work import (
     in_hand,
     moved_on,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody
@@ -33,7 +33,7 @@ from tests.web import counted_desk, desk
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 RIGHT = "Two people walk with two dogs."
-WRONG = "Two peopel walk with two doggs."
+MISSPELT = "Two peopel walk with two doggs."
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 def opened(page: Page) -> int:
     """Wait until one may write and send; which assignment that is."""
     at(page, CAPTION_WRITING)
-    shown(page)
+    wait_for_task(page)
     return in_hand(page)
 
 
@@ -90,16 +90,16 @@ def test_a_sentence_is_sent_by_finger(work: Campaign, open_page: Open):
 def test_a_sentence_is_sent_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
     at(page, CAPTION_WRITING)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     answered(page, CAPTION_WRITING, 1)
-    assert written() == WRONG
+    assert written() == MISSPELT
 
 
 def test_misspelt_words_are_shown_and_put_right_by_mouse(work: Campaign, open_page: Open):
     page = open_page()
     held = opened(page)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     odd = page.get_by_role("region", name="Are these words spelled right?")
     expect(odd).to_be_focused()
@@ -135,18 +135,18 @@ def test_misspelt_words_are_put_right_by_keys_alone(work: Campaign, open_page: O
 def test_a_sentence_goes_as_it_is_where_one_says_so(work: Campaign, open_page: Open):
     page = open_page()
     held = opened(page)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     page.get_by_role("button", name="Send it as it is").click()
     moved_on(page, held)
     answered(page, CAPTION_WRITING, 1)
-    assert written() == WRONG
+    assert written() == MISSPELT
 
 
 def test_a_word_that_is_written_anew_is_not_pointed_at_any_more(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     expect(page.locator(".odd .word")).to_have_count(2)
     field(page).fill("Two peopel walk with two dogs.")
@@ -158,21 +158,21 @@ def test_too_few_words_are_said_before_anything_is_sent(work: Campaign, open_pag
     held = opened(page)
     field(page).fill("Two people")
     send(page)
-    said = page.get_by_role("alert").filter(has_text="at least 3 words")
-    expect(said).to_be_visible()
+    alert = page.get_by_role("alert").filter(has_text="at least 3 words")
+    expect(alert).to_be_visible()
     expect(field(page)).to_be_focused()
     assert in_hand(page) == held
     field(page).fill("Two people walk")
-    expect(said).to_be_hidden()
+    expect(alert).to_be_hidden()
 
 
 def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
-    asked: list[str] = []
+    questions: list[str] = []
     page.on(
         "request",
-        lambda request: asked.append(request.post_data or "") if "spelling" in request.url else None,
+        lambda request: questions.append(request.post_data or "") if "spelling" in request.url else None,
     )
     expect(page.locator("[data-spelling]")).to_contain_text("The spelling is checked while you write.")
     page.keyboard.type("Two peopel wal")
@@ -180,7 +180,7 @@ def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign
     assert page.locator(".odd .word").all_text_contents() == ["peopel"]
     expect(field(page)).to_be_focused()
     # The word that somebody is in the middle of is not looked at.
-    assert not any("peopel wal" in text for text in asked)
+    assert not any("peopel wal" in text for text in questions)
     page.keyboard.type("k with two dogs. ")
     for _ in range(len("Two peopel walk with two dogs. ") - len("Two peop")):
         page.keyboard.press("ArrowLeft")
@@ -200,22 +200,22 @@ def test_what_cannot_be_looked_at_is_sent_by_who_says_so_alone(work: Campaign, o
         page.route("**/api/spelling", lambda route: route.abort())
     else:
         page.route("**/api/spelling", lambda route: route.fulfill(status=503))
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     expect(page.locator("[data-spelling]")).to_contain_text("not checked: the server does not answer")
     send(page)
-    said = page.get_by_role("region", name="Spelling not checked")
-    expect(said).to_be_focused()
+    region = page.get_by_role("region", name="Spelling not checked")
+    expect(region).to_be_focused()
     assert in_hand(page) == held and stored(CAPTION_WRITING) == []
     if trouble == "no network":
         page.unroute("**/api/spelling")
-        said.get_by_role("button", name="Check again").click()
+        region.get_by_role("button", name="Check again").click()
         expect(page.locator(".odd .word")).to_have_count(2)
         page.get_by_role("button", name="Send it as it is").click()
     else:
-        said.get_by_role("button", name="Send it unchecked").click()
+        region.get_by_role("button", name="Send it unchecked").click()
     moved_on(page, held)
     answered(page, CAPTION_WRITING, 1)
-    assert written() == WRONG
+    assert written() == MISSPELT
 
 
 def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):
@@ -224,7 +224,7 @@ def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign
     held = opened(page)
     field(page).fill(RIGHT)
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(field(page)).to_have_value(RIGHT)
     expect(page.locator(".now")).to_have_text("Words: 6")
     send(page)
@@ -238,9 +238,9 @@ def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign
 @pytest.fixture
 def test_first(transactional_db: None, tmp_path: Path) -> Campaign:
     """A campaign that lets nobody write before they have passed the test of spelling."""
-    made = counted_desk.campaign(tmp_path / "drawn", "captions", settings={}, images=4)
-    controls.install_sentences(campaign=made, kind=rules.CAPTION_WRITING)
-    return made
+    campaign = counted_desk.campaign(tmp_path / "drawn", "captions", settings={}, images=4)
+    controls.install_sentences(campaign=campaign, kind=rules.CAPTION_WRITING)
+    return campaign
 
 
 def test_the_test_shows_a_sentence_with_two_choices_and_no_picture(test_first: Campaign, open_page: Open):

@@ -17,11 +17,11 @@ from tests.browser.at_work import (
     let_go,
     moved_on,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
-from tests.browser.box_editor import place
+from tests.browser.box_editor import point_at
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -44,7 +44,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 def at_a_question(page: Page, kind: str = q.COREF_LINK) -> None:
     take_time(page)
     at(page, kind)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
 
 
@@ -53,7 +53,7 @@ def test_what_the_page_says_is_heard_whichever_task_it_shows(work: World, open_p
     at_a_question(page)
     page.evaluate(LISTEN)
     moved_on(page, answer_next(page))
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     read(page)
     page.keyboard.press("r")
@@ -75,16 +75,16 @@ def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, 
     moved_on(page, answer_next(page))
     let_go(page)
     expect(page.get_by_role("status")).to_contain_text("Answers kept in this browser: 1")
-    shown(page)
+    wait_for_task(page)
     read(page)
     page.get_by_role("button", name="Try now").focus()
     let_go(page)
     page.wait_for_timeout(1_000)
     expect(page.get_by_role("button", name="Try now")).to_be_focused()
-    assert sum("Answers kept in this browser: 1" in said for said in page.evaluate("window.heard")) == 1
+    assert sum("Answers kept in this browser: 1" in item for item in page.evaluate("window.heard")) == 1
     page.unroute("**/api/assignments/*/answer")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
@@ -118,18 +118,18 @@ def test_on_the_list_of_tasks_it_gives_the_focus_to_the_page(work: World, open_p
 def test_a_tab_that_rests_has_the_focus_on_why(work: World, open_page: Open):
     page = open_page()
     at_a_question(page)
-    other = page.context.new_page()
-    other.goto(desk.address(q.COREF_LINK))
+    other_page = page.context.new_page()
+    other_page.goto(desk.address(q.COREF_LINK))
     why = "You are working on this task in another tab"
-    expect(other.get_by_role("heading", name=why)).to_be_focused()
-    other.get_by_role("button", name="Continue here").click()
+    expect(other_page.get_by_role("heading", name=why)).to_be_focused()
+    other_page.get_by_role("button", name="Continue here").click()
     expect(page.get_by_role("heading", name=why)).to_be_focused()
 
 
 def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     pictures: list[Route] = []
     page.route("**/pictures/**", lambda route: pictures.append(route))
     page.reload(wait_until="commit")
@@ -143,7 +143,7 @@ def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(
     for picture in pictures:
         picture.continue_()
     expect(choice).to_be_enabled()
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     assert (in_hand(page), stored(q.COREF_LINK)) == (held, [])
     moved_on(page, answer_next(page))
 
@@ -154,13 +154,13 @@ def test_escape_gives_up_a_box_in_the_making_before_it_closes_the_help(work: Wor
     at_a_question(page, q.BOX_DRAWING)
     # On the next task, whose editor came after the page's own keys.
     moved_on(page, answer_next(page, "No box"))
-    shown(page)
+    wait_for_task(page)
     how = page.locator(".box-keys")
     how.locator("summary").click()
     expect(how).to_have_attribute("open", "")
-    page.mouse.move(*place(page, 59, 79))
+    page.mouse.move(*point_at(page, 59, 79))
     page.mouse.down()
-    page.mouse.move(*place(page, 130, 330), steps=4)
+    page.mouse.move(*point_at(page, 130, 330), steps=4)
     page.keyboard.press("Escape")
     page.mouse.up()
     expect(page.get_by_label("Left", exact=True)).to_have_value("")

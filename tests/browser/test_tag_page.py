@@ -22,7 +22,7 @@ from tests.web import world
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 TAGS = ("dog", "frisbee", "grass", "boy", "tree", "ball", "beach", "hat", "soccer field", "crowd")
-WANTED = {"dog", "frisbee", "soccer field"}
+TICKED = {"dog", "frisbee", "soccer field"}
 
 
 @pytest.fixture
@@ -34,16 +34,16 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
         world.draw(picture, number)
         records.append(an_image(f"i{number}", *TAGS, layered=False, size=world.SIZE, picture=picture))
     a_corpus("quay", records)
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name="quay", corpus="quay", tasks="tags", settings=dict(TRUSTING), open_to_all=True
     )
     pairs = [Pair(f"i{n}", f"i{n}#{k}") for n in range(6) for k in range(len(TAGS))]
-    campaigns.open_pairs(campaign=made, pairs=pairs)
-    campaigns.begin_campaign(campaign=made)
-    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
+    campaigns.open_pairs(campaign=campaign, pairs=pairs)
+    campaigns.begin_campaign(campaign=campaign)
+    instructions.publish_text(campaign=campaign, kind=instructions.CONSENT, text="")
     ann = Worker.objects.create(pseudonym="w-ann")
     Identity.objects.create(worker=ann, account=world.account("ann", "annotator"))
-    return made
+    return campaign
 
 
 def opened(page: Page) -> None:
@@ -52,13 +52,13 @@ def opened(page: Page) -> None:
     page.evaluate("document.querySelector('.larger img').decode().then(() => null)")
 
 
-def kept() -> set[str]:
+def stored_tags() -> set[str]:
     """The tags that ann's stored answer ticks, as she saw them."""
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
     (block,) = content["blocks"]
     assert len(block["yes"]) == len(TAGS)
-    return {TAGS[place] for (_, place), yes in zip(block["captions"], block["yes"], strict=True) if yes}
+    return {TAGS[index] for (_, index), yes in zip(block["captions"], block["yes"], strict=True) if yes}
 
 
 def key_of(page: Page, tag: str) -> str:
@@ -69,22 +69,22 @@ def key_of(page: Page, tag: str) -> str:
 def by_keys(page: Page) -> None:
     keys = page.locator(".tick kbd").all_inner_texts()
     assert keys == list("1234567890")
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         page.keyboard.press(key_of(page, tag))
-    wrong = key_of(page, "crowd")
-    page.keyboard.press(wrong)
-    page.keyboard.press(wrong)  # the same key takes it back
+    error = key_of(page, "crowd")
+    page.keyboard.press(error)
+    page.keyboard.press(error)  # the same key takes it back
     page.keyboard.press("Enter")
 
 
 def by_mouse(page: Page) -> None:
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         page.get_by_text(tag, exact=True).click()
     page.get_by_role("button", name="Send these tags").click()
 
 
 def by_finger(page: Page) -> None:
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         row = page.locator(".tick").filter(has_text=tag)
         box = row.bounding_box()
         assert box is not None and box["height"] >= 44, "a finger hits it"
@@ -99,7 +99,7 @@ def by_ear(page: Page) -> None:
     expect(group.get_by_role("link", name="The picture, larger")).to_be_attached()
     boxes = group.get_by_role("checkbox")
     expect(boxes).to_have_count(len(TAGS))
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         box = group.get_by_role("checkbox", name=tag, exact=True)
         expect(box).not_to_be_checked()
         box.focus()
@@ -126,17 +126,17 @@ def test_tags_are_ticked_by_every_means(
     answer(page)
     moved_on(page, held)
     answered(page, TAG_RELEVANCE, 1)
-    assert kept() == WANTED
+    assert stored_tags() == TICKED
 
 
 def test_tags_are_ticked_without_scripts(work: Campaign, open_page: Open) -> None:
     page = open_page(java_script_enabled=False)
     at(page, TAG_RELEVANCE)
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         page.get_by_label(tag, exact=True).check()
     page.get_by_role("button", name="Send these tags").click()
     answered(page, TAG_RELEVANCE, 1)
-    assert kept() == WANTED
+    assert stored_tags() == TICKED
 
 
 def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Open) -> None:
@@ -144,13 +144,13 @@ def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Op
     opened(page)
     held = in_hand(page)
     page.keyboard.press("Enter")
-    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
-    expect(asked).to_be_focused()
+    alert = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
+    expect(alert).to_be_focused()
     assert in_hand(page) == held and stored(TAG_RELEVANCE) == []
     page.keyboard.press("Enter")
     moved_on(page, held)
     answered(page, TAG_RELEVANCE, 1)
-    assert kept() == set()
+    assert stored_tags() == set()
 
 
 @pytest.mark.parametrize("width", by_default(1, [390, 1280]))

@@ -36,7 +36,7 @@ from annotation.protocol import questions as q
 from annotation.workers import confirmation, payments, platform_visits, prolific_api
 from annotation.workers.payments import PaymentError
 from tests.crowd import platform
-from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, tell, visit
+from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, report_state, visit
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
@@ -66,8 +66,8 @@ def way(request: pytest.FixtureRequest, settings: Any, itself: platform.Server) 
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET if request.param == WEBHOOK else ""
     settings.PROLIFIC_API_TOKEN = platform.API_TOKEN if request.param == API else ""
     settings.PROLIFIC_SIGNED_LINKS = request.param == LINKS
-    found: str = request.param
-    return found
+    result: str = request.param
+    return result
 
 
 @pytest.fixture
@@ -125,14 +125,14 @@ def test_an_invented_submission_changes_and_erases_nothing(ann: tuple[World, Cli
     client = attack(way)
     if client is None:
         return
-    for own in (client, ann[1]):
+    for item in (client, ann[1]):
         # Not even where the session is the participant's own: an address is no password.
         for route, fields in (
             ("account_mail", {"email": "eve@example.org"}),
             ("erase_me", {"sure": "yes", "texts": "yes"}),
             ("password_change", {"old_password": "", "new_password1": "x" * 12, "new_password2": "x" * 12}),
         ):
-            assert own.post(reverse(route), fields).status_code == 403
+            assert item.post(reverse(route), fields).status_code == 403
     theirs.refresh_from_db()
     assert theirs.email == "" and not theirs.has_usable_password()
     assert Identity.objects.get(account=theirs).external_id == ANN
@@ -150,8 +150,8 @@ def test_an_invented_submission_has_nothing_of_the_participants_history(ann: tup
     worker = visit(INVENTED).identity.worker
     assert worker != theirs and visit(INVENTED).identity.external_id == ""
     assert list(TrustState.objects.filter(worker=theirs).order_by("pk").values()) == before
-    own = TrustState.objects.get(worker=worker, kind=q.COREF_LINK)
-    assert own.items == 2 and own.entered_tasks is None
+    ours = TrustState.objects.get(worker=worker, kind=q.COREF_LINK)
+    assert ours.items == 2 and ours.entered_tasks is None
 
 
 def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str):
@@ -195,7 +195,7 @@ def test_an_invented_submission_stands_in_the_way_of_nobody(ann: tuple[World, Cl
         attack(way, submission=f"{INVENTED[:-1]}{number}")
         attack(way, who=BOB, submission=f"{INVENTED[:-2]}a{number}")
     assert "C0MPLETE" in words(client.get(reverse("visit")))
-    tell("ACTIVE", SECOND, BOB)
+    report_state("ACTIVE", SECOND, BOB)
     bob = come(BOB, SECOND)
     answers(world, SECOND)
     assert "C0MPLETE" in words(bob.get(reverse("visit")))
@@ -226,9 +226,9 @@ def test_who_comes_first_with_the_ids_of_another_is_put_out_when_that_one_comes(
     assert visit(FIRST, ANN) if way == LINKS else Visit.objects.filter(verification="refused").count() == 2
     confirmed = Visit.objects.get(verification="confirmed")
     assert confirmed.identity.account == account_in(client) and confirmed.participant == ANN
-    for other in (thief, copy):
-        assert other.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
-        assert other.get("/api/tasks").status_code == 401
+    for item in (thief, copy):
+        assert item.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
+        assert item.get("/api/tasks").status_code == 401
     assert Client().get(platform.address(BOB, FIRST)).status_code == 403
 
 
@@ -237,24 +237,24 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
     thief = arrive(ANN, SECOND)
     answers(ann[0], SECOND)
     bob = arrive(BOB, SECOND)
-    assert tell("ACTIVE", SECOND, BOB).json() == {"changed": True}
+    assert report_state("ACTIVE", SECOND, BOB).json() == {"changed": True}
     assert visit(SECOND, ANN).verification == "refused" and visit(SECOND, BOB).verification == "confirmed"
     assert thief.get(reverse("visit"))["Location"].startswith(reverse("sign_in"))
     assert bob.get(reverse("visit")).status_code == 200
     # For good: whatever is told later.
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     assert visit(SECOND, ANN).verification == "refused"
     assert Client().get(platform.address(ANN, SECOND)).status_code == 403
 
 
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
-    other = World(name="other")
+    world = World(name="other")
     platform_visits.save_study(
-        campaign=other.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+        campaign=world.campaign, provider="prolific", external_id=BOB, answers_wanted=1
     )
     arrive(BOB, SECOND)
-    tell("ACTIVE", SECOND, BOB)
+    report_state("ACTIVE", SECOND, BOB)
     answer = Client().get(platform.address(BOB, SECOND, study=BOB, name="other"))
     assert answer.status_code == 403 and "somebody else" in words(answer)
 
@@ -275,7 +275,7 @@ def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
 @WEBHOOKS
 def test_a_forged_webhook_confirms_nobody(ann: tuple[World, Client], way: str, forged: dict[str, Any]):
     arrive(ANN, INVENTED)
-    tell("ACTIVE", **{"submission": INVENTED, "who": ANN, **forged})
+    report_state("ACTIVE", **{"submission": INVENTED, "who": ANN, **forged})
     assert visit(INVENTED).verification in ("waiting", "refused")
     assert Identity.objects.filter(external_id=ANN).count() == 1
 
@@ -316,8 +316,8 @@ def forged(case: str) -> str:
 
 def by_secret(claims: dict[str, Any], secret: bytes) -> str:
     signing = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256)
-    plain = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": "theirs"}).rsplit(".", 1)[0]
-    return f"{plain}.{jwt.utils.base64url_encode(signing.sign(plain.encode(), secret)).decode()}"
+    reference = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": "theirs"}).rsplit(".", 1)[0]
+    return f"{reference}.{jwt.utils.base64url_encode(signing.sign(reference.encode(), secret)).decode()}"
 
 
 CASES = (
@@ -405,10 +405,10 @@ def test_who_the_api_says_nothing_of_waits_and_is_asked_about_later(
     assert visit().verification == "waiting"
     assert client.get(reverse("visit"), {"part": "state"}).json() == {"verification": "waiting"}
     itself.status = 200
-    asked = len(itself.asked)
+    request = len(itself.asked)
     client.get(reverse("visit"))
     confirmation.ask_waiting()
-    assert len(itself.asked) == asked, "it was asked a moment ago"
+    assert len(itself.asked) == request, "it was asked a moment ago"
     later(120)
     confirmation.ask_waiting()
     assert visit().verification == "confirmed"
@@ -443,26 +443,30 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     held = world.held(-1)
     Study.objects.update(wanted=2)
     assert visit(SECOND).identity.worker != theirs
-    tell("ACTIVE", SECOND, ANN)
-    found = visit(SECOND)
-    assert (found.identity.worker, found.verification, found.verified_by) == (theirs, "confirmed", "webhook")
-    assert found.came_as and not Worker.objects.filter(pseudonym=found.came_as).exists()
+    report_state("ACTIVE", SECOND, ANN)
+    result = visit(SECOND)
+    assert (result.identity.worker, result.verification, result.verified_by) == (
+        theirs,
+        "confirmed",
+        "webhook",
+    )
+    assert result.came_as and not Worker.objects.filter(pseudonym=result.came_as).exists()
     assert account_in(client) == account_in(first)
     assert "C0MPLETE" in words(client.get(reverse("visit")))
     assert Judgment.objects.filter(worker=theirs).count() == 4
     # What they had in hand is answered by the page that shows it.
-    sent = client.post(
+    response = client.post(
         reverse("api_answer", args=[held.id]),
         {"answer": world.right(held).answer, "token": "t", "next": False},
         content_type="application/json",
     )
-    assert sent.status_code == 200, sent.content
+    assert response.status_code == 200, response.content
     assert Judgment.objects.filter(worker=theirs).count() == 5
 
 
 def test_news_that_comes_before_the_participant_confirms_them(work: World):
-    tell("RESERVED")
-    tell("ACTIVE")
+    report_state("RESERVED")
+    report_state("ACTIVE")
     arrive()
     assert (visit().verification, visit().verified_by) == ("confirmed", "webhook")
     assert Identity.objects.get().external_id == ANN
@@ -470,7 +474,7 @@ def test_news_that_comes_before_the_participant_confirms_them(work: World):
 
 
 def test_what_is_told_of_submissions_is_forgotten(work: World, later: Any):
-    tell("ACTIVE")
+    report_state("ACTIVE")
     confirmation.prune_platform_reports()
     assert PlatformReport.objects.count() == 1
     later(4 * 86_400)
@@ -482,9 +486,9 @@ def test_a_participant_with_two_new_submissions_in_one_browser_is_one_worker(wor
     client = arrive(ANN, FIRST)
     arrive(ANN, SECOND, client)
     assert Identity.objects.count() == 1 and Visit.objects.count() == 2
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     assert visit(FIRST).verification == "waiting" and visit(SECOND).verification == "confirmed"
-    tell("ACTIVE", FIRST, BOB)
+    report_state("ACTIVE", FIRST, BOB)
     assert visit(FIRST).verification == "refused"
     assert client.get(reverse("visit")).status_code == 200, "they came by another submission too"
 
@@ -493,7 +497,7 @@ def test_a_participant_with_two_new_submissions_in_one_browser_is_one_worker(wor
 def test_a_suspended_participant_does_not_escape_by_coming_unconfirmed(ann: tuple[World, Client], way: str):
     Account.objects.filter(pk=account_in(ann[1]).pk).update(is_active=False)
     client = arrive(ANN, SECOND)
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     assert visit(SECOND).verification == "refused"
     assert client.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
 
@@ -511,15 +515,15 @@ def test_a_researcher_confirms_by_hand(work: World):
 
 def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
-    other = World(some_images(1), name="other")
+    world = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=other.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
+        campaign=world.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
     arrive(client=client)
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
-    here, there = (Visit.objects.get(study__campaign=each.campaign) for each in (work, other))
+    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, world))
     assert (here.verification, there.verification) == ("confirmed", "refused")
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
@@ -532,8 +536,8 @@ def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way
     assert "confirmed: 1" in page
     assert ("Prolific: unverified. Only the address says who a participant is" in page) == (way == NOTHING)
     assert ("waiting: 1" in page) == (way in (WEBHOOK, API))
-    shown = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
-    assert all((f"confirmed by: {word}" in page) == (way == each) for each, word in shown.items())
+    by_name = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
+    assert all((f"confirmed by: {word}" in page) == (way == entry) for entry, word in by_name.items())
 
 
 # Sessions opened by an address may only work
@@ -573,9 +577,9 @@ def turk() -> World:
     return world
 
 
-def begin(**other: str) -> Client:
+def begin(**another: str) -> Client:
     client = Client()
-    page = client.get(platform.turk_address(**other)).content.decode()
+    page = client.get(platform.turk_address(**another)).content.decode()
     way = page.split('href="/mturk/quay/begin/')[1].split('"')[0]
     assert client.get(f"/mturk/quay/begin/{way}").status_code == 302
     return client

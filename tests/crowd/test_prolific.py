@@ -32,7 +32,7 @@ from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, visi
 from tests.queue.world import World
 from tests.trust.test_qualification import examining, take_test
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 BACK = "Back to Prolific, with the code"
@@ -89,7 +89,7 @@ def test_consent_comes_before_the_first_task(work: World):
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("", "incomplete"),
         ("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=x&SESSION_ID=y", "incomplete"),
@@ -98,9 +98,9 @@ def test_consent_comes_before_the_first_task(work: World):
         (f"?PROLIFIC_PID={ANN}&STUDY_ID={BOB}&SESSION_ID={FIRST}", "not been added here yet"),
     ],
 )
-def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, told: str):
+def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, message: str):
     answer = Client().get(reverse("prolific", args=["quay"]) + query)
-    assert answer.status_code == 403 and told in words(answer)
+    assert answer.status_code == 403 and message in words(answer)
     assert not Identity.objects.exists() and not Account.objects.exists()
 
 
@@ -160,7 +160,7 @@ def test_there_is_no_code_while_there_is_work(work: World):
     client = come()
     page = words(client.get(reverse("visit")))
     assert "0 of 2" in page and "C0MPLETE" not in page
-    assert "There is work left" in said(client.post(reverse("finish_visit"), follow=True))[0]
+    assert "There is work left" in messages_on(client.post(reverse("finish_visit"), follow=True))[0]
     assert visit().outcome == ""
 
 
@@ -295,7 +295,7 @@ def test_the_way_back_stands_at_the_end_of_a_task_and_where_there_is_nothing_to_
     client.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
     page = client.get(task)
     assert "data-answer" in page.content.decode() and way in words(page)
-    assert way not in words(client.get(f"{task}?part=desk&holding=0"))
+    assert way not in words(client.get(f"{task}?part=task&holding=0"))
     nothing = words(client.get(reverse("task", args=["quay", q.BOX_QUALITY])))
     assert "You have answered 0 of 2 questions." in nothing and way in nothing
     nobody = people.signed_in("olga", "annotator")

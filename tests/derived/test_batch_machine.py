@@ -30,7 +30,7 @@ from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import forecast, kept, money, overview
+from annotation.selectors.campaign import glance, kept, money, overview
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Report, Run
@@ -38,10 +38,10 @@ from evaluation.selectors import CorpusNames, names_of, qrels_of, snapshot_named
 from evaluation.services.batches import closing, collecting, launching, reassignment
 from evaluation.services.batches import state as batch_state
 from evaluation.services.batches.state import BatchState
-from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments import freezing, importing
 from evaluation.services.reports import building, request
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from phrasebox.formats.trec import read_qrels, write_qrels
 from tests import worlds
 from tests.derived import batch_world as world
@@ -185,7 +185,7 @@ class Managed:
         batch = self.batch(turn)
         try:
             done = reassignment.reassign_answers(batch.name)
-        except BatchRefused:
+        except BatchError:
             assert batch.campaign.state == "closed"
             return
         self.met["topped up"] += done.done
@@ -239,7 +239,7 @@ class Managed:
         now = (self.now if names is None else self.recounts({batch.name: names}))[batch.name]
         try:
             done = collecting.collect(batch.name, count=names)
-        except BatchRefused:
+        except BatchError:
             assert not now.given
             self.met["nothing to collect"] += 1
             return
@@ -255,7 +255,7 @@ class Managed:
             try:
                 wanted = closing.SettleRequest(batch=batch.name, qrels=name)
                 done = closing.settle_batch(wanted, OperationContext()).frozen
-            except BatchRefused:
+            except BatchError:
                 assert not self.now[batch.name].given
                 return
         elif batch.judgments is None:
@@ -282,7 +282,7 @@ class Managed:
             done = building.build_report(
                 replace(self.wanted(batch), replace=bool(turn % 2)), OperationContext()
             )
-        except ReportRefused:
+        except ReportError:
             assert stood and not up_to_date and not turn % 2
             self.met["report refused"] += 1
             return
@@ -433,7 +433,7 @@ class Managed:
         campaign = now.own.campaign
         pay = settings_of(campaign.settings).pay
         told = overview(campaign, pay, fresh=True)
-        coming = forecast(campaign, pay)
+        coming = glance(campaign, pay)
         assert (told.pace.to_come, told.pay_to_come) == (now.own.wanting(), now.own.to_come())
         assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
         assert (told.cost.answers, told.cost.earned) == (now.own.handed_in(), now.own.earned())
@@ -444,7 +444,7 @@ class Managed:
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
             wanted = self.wanted(Batch.objects.get(reports=row))
             if building.outdated(row):
-                with pytest.raises(ReportRefused):
+                with pytest.raises(ReportError):
                     building.build_report(wanted, OperationContext())
             else:
                 assert building.build_report(wanted, OperationContext()).unchanged

@@ -31,7 +31,7 @@ from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
 from annotation.campaigns.machines import machine_add
 from annotation.common import database
-from annotation.common.operations import OperationContext, plain_result
+from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
@@ -81,7 +81,7 @@ STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN = "stranger", "annotator", "rev
 ALL = (STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
 SIGNED_IN, READERS, RUNNERS = ALL[1:], ALL[2:], ALL[3:]
 #: A campaign of every kind of question, and the question.
-ASKED = {
+REQUESTS = {
     "quay": q.COREF_LINK,
     "relevance": RELEVANCE,
     "graded": GRADED_RELEVANCE,
@@ -151,13 +151,13 @@ class Operation:
 OPERATIONS: list[Operation] = []
 
 
-def _keep(route: str, called: str, roles: Iterable[str], make: Make) -> None:
+def _register(route: str, called: str, roles: Iterable[str], make: Make) -> None:
     name = f"{route} {called}"
-    assert name not in {each.name for each in OPERATIONS}, f"there are two operations {name!r}"
+    assert name not in {operations.name for operations in OPERATIONS}, f"there are two operations {name!r}"
     OPERATIONS.append(Operation(name, route, tuple(roles), make))
 
 
-def _plain(args: Iterable[Any]) -> str:
+def _text_of(args: Iterable[Any]) -> str:
     """The last of the arguments that is said outright."""
     return next((arg for arg in reversed(list(args)) if isinstance(arg, str)), "")
 
@@ -166,10 +166,10 @@ def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query:
     """A page; values may be functions of `At`."""
 
     def make(at: At) -> Call:
-        asked = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
-        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), asked)
+        questions = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
+        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), questions)
 
-    _keep(route, called or _plain(args) or "seen", roles, make)
+    _register(route, called or _text_of(args) or "seen", roles, make)
 
 
 def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **fields: Any) -> None:
@@ -179,21 +179,21 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
         call = Call("POST", reverse(route, args=[_of(arg, at) for arg in args]))
         for name, value in fields.items():
             value = _of(value, at)
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, bytes):
-                    call.files.append((name.rstrip("_"), 'filename="sent.npy"', each))
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, bytes):
+                    call.files.append((name.rstrip("_"), 'filename="sent.npy"', item))
                 else:
-                    call.fields.append((name.rstrip("_"), str(each)))
+                    call.fields.append((name.rstrip("_"), str(item)))
         return call
 
     usual = str(args[0]) if route == "operation" else "sent"
-    _keep(route, called or fields.get("act") or usual, roles, make)
+    _register(route, called or fields.get("act") or usual, roles, make)
 
 
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
     """A call of the API, by the session or by the account's token."""
 
-    def made(at: At) -> Call:
+    def created(at: At) -> Call:
         args, data = make(at)
         call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
         if at.role != STRANGER and at.dice.random() < 0.4:
@@ -201,28 +201,28 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
             call.headers["Authorization"] = f"Token {token.key}"
         return call
 
-    _keep(route, called, SIGNED_IN, made)
+    _register(route, called, SIGNED_IN, created)
 
 
 def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
     """An operation whose call a function makes."""
 
-    def keep(make: Make) -> Make:
-        _keep(route, called, roles, make)
+    def store(make: Make) -> Make:
+        _register(route, called, roles, make)
         return make
 
-    return keep
+    return store
 
 
 def unattacked() -> set[str]:
     """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
     (`tests/api/v1/test_schemathesis.py`)."""
-    found = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
-    return found - {each.route for each in OPERATIONS}
+    names = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
+    return names - {operations.route for operations in OPERATIONS}
 
 
-def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
-    for entry in found:
+def _routes(result: Iterable[Any], space: str = "") -> Iterator[str]:
+    for entry in result:
         if isinstance(entry, URLResolver):
             yield from _routes(entry.url_patterns, f"{entry.namespace}:" if entry.namespace else space)
         elif isinstance(entry, URLPattern):
@@ -257,8 +257,10 @@ def _asked_for_a_code(at: At) -> str:
     account = web.account(at.new("factor"), ANNOTATOR)
     app = _give_factor(account)
     if at.role == STRANGER:
-        given = {"username": account.username, "password": web.PASSWORD}
-        at.client.post(reverse("sign_in"), given, headers={"X-CSRFToken": at.client.cookies["csrf"].value})
+        form_data = {"username": account.username, "password": web.PASSWORD}
+        at.client.post(
+            reverse("sign_in"), form_data, headers={"X-CSRFToken": at.client.cookies["csrf"].value}
+        )
     return app.at(database.now() + timedelta(seconds=app.interval))
 
 
@@ -337,7 +339,7 @@ def come_by_link(at: At) -> Call:
 
 
 @by("prolific_webhook", "told", ALL)
-def told(at: At) -> Call:
+def described(at: At) -> Call:
     about = {"event_type": "submission.status.change", "resource_id": platform.FIRST}
     about |= {"participant_id": platform.ANN, "status": at.one("RETURNED", "APPROVED", "x")}
     # Signed as it is sent: what is spoilt then is no secret of theirs, what comes spoilt signed is below.
@@ -388,12 +390,12 @@ def _answer(lease: Lease) -> dict[str, Any]:
 
 def _form(lease: Lease) -> dict[str, str]:
     """The same as a page's form sends it."""
-    given = _answer(lease)
-    form = {"answer": given["answer"], **({"text": given["text"]} if "text" in given else {})}
-    if "ticked" in given:
-        form["sizes"] = ",".join(str(len(row)) for row in given["ticked"])
+    value = _answer(lease)
+    form = {"answer": value["answer"], **({"text": value["text"]} if "text" in value else {})}
+    if "ticked" in value:
+        form["sizes"] = ",".join(str(len(row)) for row in value["ticked"])
         form["tick-0-1"] = "on"
-    for number, region in enumerate(given.get("regions", ())):
+    for number, region in enumerate(value.get("regions", ())):
         edges = zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True)
         form |= {f"region-{number}-{k}": v for k, v in (*edges, ("text", region["text"]), ("way", "drag"))}
     return form
@@ -402,8 +404,8 @@ def _form(lease: Lease) -> dict[str, str]:
 def _held(at: At, name: str) -> Lease | None:
     """A task in the caller's hands, None where nothing is left."""
     campaign = Campaign.objects.get(name=name)
-    found = leases.take_lease(worker=at.worker, campaign=campaign, kind=ASKED[name])
-    return found if isinstance(found, Lease) else None
+    lease = leases.take_lease(worker=at.worker, campaign=campaign, kind=REQUESTS[name])
+    return lease if isinstance(lease, Lease) else None
 
 
 def _number(lease: Lease | None) -> int:
@@ -411,71 +413,71 @@ def _number(lease: Lease | None) -> int:
 
 
 def _kind(at: At) -> tuple[str, str]:
-    return at.dice.choice(list(ASKED.items()))
+    return at.dice.choice(list(REQUESTS.items()))
 
 
 api("api_tasks", "listed", lambda at: ([], None), "GET")
 
 
-def _wanted(name: str) -> Callable[[At], tuple[list[Any], Any]]:
-    return lambda at: ([], {"campaign": name, "kind": ASKED[name], "holding": at.one([], [1, 2])})
+def _of_request(name: str) -> Callable[[At], tuple[list[Any], Any]]:
+    return lambda at: ([], {"campaign": name, "kind": REQUESTS[name], "holding": at.one([], [1, 2])})
 
 
-for _name, _asked in ASKED.items():
-    api("api_next", _asked, _wanted(_name))
+for _name, _request in REQUESTS.items():
+    api("api_next", _request, _of_request(_name))
 
 
 def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]]:
     def make(at: At) -> tuple[list[Any], Any]:
         lease = _held(at, name)
-        said: dict[str, Any] = {"answer": "no"}
+        by_name: dict[str, Any] = {"answer": "no"}
         if lease is not None:
-            said = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
+            by_name = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
         more = {
             "token": at.new("t"),
             "seconds": at.one(None, 2.5, 3),
             "holding": [],
             "next": at.one(True, False),
         }
-        return [_number(lease)], {**said, **more}
+        return [_number(lease)], {**by_name, **more}
 
     return make
 
 
-for _name, _asked in ASKED.items():
-    api("api_answer", _asked, _handed_in(_name, False))
-    api("api_answer", f"{_asked} by form", _handed_in(_name, True))
+for _name, _request in REQUESTS.items():
+    api("api_answer", _request, _handed_in(_name, False))
+    api("api_answer", f"{_request} by form", _handed_in(_name, True))
 
 
-def _given(at: At) -> int:
+def _value_of(at: At) -> int:
     """An answer to change, made now."""
     lease = _held(at, "quay")
     if lease is not None:
         assignment = Assignment.objects.get(pk=lease.id)
-        given = Answer("yes")
+        answer = Answer("yes")
         submission.submit(
-            worker=assignment.worker_id, assignment=lease.id, answer=given, token=at.new("t"), then=False
+            worker=assignment.worker_id, assignment=lease.id, answer=answer, token=at.new("t"), then=False
         )
     return _number(lease)
 
 
 def _recent(at: At) -> tuple[list[Any], Any]:
-    name = at.one(*ASKED)
-    return [], {"campaign": name, "kind": ASKED[name]}
+    name = at.one(*REQUESTS)
+    return [], {"campaign": name, "kind": REQUESTS[name]}
 
 
 def _reported(at: At) -> tuple[list[Any], Any]:
-    lease = _held(at, at.one(*ASKED))
+    lease = _held(at, at.one(*REQUESTS))
     return [_number(lease)], {"flag": "offensive", "comment": "=cmd", "token": at.new("t"), "next": False}
 
 
 api("api_answer", "reported", _reported)
-api("api_change", "changed", lambda at: ([_given(at)], {"answer": at.one("yes", "no")}))
+api("api_change", "changed", lambda at: ([_value_of(at)], {"answer": at.one("yes", "no")}))
 api("api_recent_answers", "listed", _recent)
-api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
-api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
+api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*REQUESTS)))], {}))
+api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*REQUESTS)))], {}))
 api("api_test", "begun", lambda at: ([], {"campaign": "tested", "kind": q.COREF_LINK}))
-api("api_consent", "read", lambda at: ([at.one(*ASKED)], None), "GET")
+api("api_consent", "read", lambda at: ([at.one(*REQUESTS)], None), "GET")
 api("api_consent", "agreed", lambda at: (["tested"], {"version": 1}))
 api(
     "api_spelling",
@@ -484,28 +486,28 @@ api(
 )
 
 get("tasks", SIGNED_IN)
-for _name, _asked in ASKED.items():
+for _name, _request in REQUESTS.items():
     get(
         "task",
         SIGNED_IN,
         _name,
-        _asked,
+        _request,
         part=lambda at: at.one("desk", ""),
         holding=lambda at: at.one("", "1,2"),
     )
-    get("task_instructions", SIGNED_IN, _name, _asked)
-    post("task_instructions", SIGNED_IN, _name, _asked, called=f"{_asked} read")
+    get("task_instructions", SIGNED_IN, _name, _request)
+    post("task_instructions", SIGNED_IN, _name, _request, called=f"{_request} read")
     get(
         "task_practice",
         SIGNED_IN,
         _name,
-        _asked,
+        _request,
         n=lambda at: at.one(1, 2, 3, 99),
         right=lambda at: at.one(0, 1),
     )
 get("task_answers", SIGNED_IN, "quay", q.COREF_LINK)
-get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _given)
-post("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _given, answer="no")
+get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of)
+post("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of, answer="no")
 get("task_consent", SIGNED_IN, "tested", kind=q.COREF_LINK)
 post("task_consent", SIGNED_IN, "tested", version="1")
 post("task_test", SIGNED_IN, "tested", q.COREF_LINK)
@@ -529,13 +531,15 @@ def _page_sent(name: str) -> Make:
         lease = _held(at, name)
         held = {"assignment": str(_number(lease)), "token": at.new("t"), "seconds": "2.5"}
         form = _form(lease) if lease else {"answer": "no"}
-        return Call("POST", reverse("task", args=[name, ASKED[name]]), fields=list({**held, **form}.items()))
+        return Call(
+            "POST", reverse("task", args=[name, REQUESTS[name]]), fields=list({**held, **form}.items())
+        )
 
     return make
 
 
-for _name, _asked in ASKED.items():
-    by("task", f"{_asked} sent", SIGNED_IN)(_page_sent(_name))
+for _name, _request in REQUESTS.items():
+    by("task", f"{_request} sent", SIGNED_IN)(_page_sent(_name))
 
 
 @by("task", "returned", SIGNED_IN)
@@ -548,6 +552,7 @@ def returned(at: At) -> Call:
 # Looking at corpora ----------------------------------------------------------------------------
 
 get("home", SIGNED_IN)
+get("documentation", SIGNED_IN, lambda at: at.one("", "index.html", "../config/settings.py"))
 get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
@@ -567,7 +572,7 @@ def picture(at: At) -> Call:
 
 # Campaigns -------------------------------------------------------------------------------------
 
-NAMES = (*ASKED, "review", "batch")
+NAMES = (*REQUESTS, "review", "batch")
 
 
 def _campaign(at: At) -> str:
@@ -580,10 +585,10 @@ def _worker(at: At) -> str:
 
 def _job(state: str, kind: str = "export_dataset") -> Callable[[At], int]:
     def find(at: At) -> int:
-        found = Job.objects.filter(
+        jobs = Job.objects.filter(
             state=state, kind=kind, **({"campaign__name": "quay"} if kind[:6] == "export" else {})
         )
-        return found.order_by("pk").values_list("pk", flat=True).first() or 1
+        return jobs.order_by("pk").values_list("pk", flat=True).first() or 1
 
     return find
 
@@ -688,9 +693,9 @@ post(
 
 def _own_draft(at: At) -> int:
     """A draft of whoever asks."""
-    found = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
+    draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
-    return (found or keeping.begin_draft(owner=at.account, corpus=quay)).pk
+    return (draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
 
 
 get("campaign_drafts", RUNNERS, corpus="quay")
@@ -747,7 +752,7 @@ get("mark_items", RUNNERS, _own_draft, q.COREF_LINK, purpose="control", turn=0)
 def words_marked(at: At) -> Call:
     draft = CampaignDraft.objects.get(pk=_own_draft(at))
     posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
-    stamps = [(f"mark-{number}-of", each.stamp) for number, each in enumerate(posed)]
+    stamps = [(f"mark-{number}-of", item.stamp) for number, item in enumerate(posed)]
     address = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
     answers = [("mark-0", "yes"), ("mark-1", "no")]
     return Call("POST", address, fields=[("go", "done"), *stamps, *answers])
@@ -818,7 +823,7 @@ post(
     completion_code="C0DE",
     screen_out_code="0UT",
 )
-get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
+get("control_item_list", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
 post("operation", RUNNERS, "import_controls", campaign="review", file=KNOWN.encode())
 post("operation", RUNNERS, "promote_answers", campaign="review", kind=q.COREF_LINK, at_least="3")
 post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="import")
@@ -837,9 +842,9 @@ def _split_not_asked_about(at: At) -> str:
 
 
 post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
-get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
+get("new_control_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
-    "new_known_item",
+    "new_control_item",
     RUNNERS,
     "review",
     image="man",
@@ -881,8 +886,8 @@ post("operation", RUNNERS, "refresh_layer", campaign="quay")
 def _draft_campaign(at: At) -> str:
     """A campaign that is a draft, though its images were asked for: that job was cancelled."""
     campaign = campaigns.create_campaign(name=at.new("waits"), corpus="quay", tasks="entities")
-    asked: dict[str, Any] = {"split": None, "images": 1, "tags": []}
-    Job.objects.create(kind="open_images", campaign=campaign, arguments=asked, state=Job.CANCELLED)
+    form_data: dict[str, Any] = {"split": None, "images": 1, "tags": []}
+    Job.objects.create(kind="open_images", campaign=campaign, arguments=form_data, state=Job.CANCELLED)
     return campaign.name
 
 
@@ -891,7 +896,7 @@ get("operation_file", RUNNERS, "download_export", job=_job(Job.DONE))
 
 # Evaluation ------------------------------------------------------------------------------------
 
-SYSTEM, RUN, OTHER = "good", "good-annotation", "bad-annotation"
+SYSTEM, RUN, OTHER_RUN = "good", "good-annotation", "bad-annotation"
 FORM_OF_BATCH: dict[str, Any] = {"chosen": "1", "corpus": "quay", "tasks": "relevance", "depth": "2"} | {
     "threshold": "",
     "judges": "3",
@@ -917,7 +922,7 @@ def _system_for(predicts: str) -> Callable[[At], str]:
 
     def find(at: At) -> str:
         row = System.objects.get(name=SYSTEM)
-        method = next(name for name, each in METHODS.items() if each.predicts == predicts)
+        method = next(name for name, entry in METHODS.items() if entry.predicts == predicts)
         row.pk, row.name, row.settings = None, at.new("system"), {"recipe": {"method": method}}
         row.save()
         return row.name
@@ -929,8 +934,8 @@ WRITTEN = "written"
 get("evaluation:captions", RUNNERS, WRITTEN)
 
 
-FOUND = "found"
-get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
+EXISTS = "found"
+get("evaluation:localizations", RUNNERS, EXISTS, show="far", layer="gold")
 
 
 TAGGED = "tagged"
@@ -960,7 +965,7 @@ def scores(at: At) -> Call:
     fields = [("act", "add_system"), ("name", at.new("s")), ("corpus", "quay"), ("format", "scores")]
     ids = [f"scene-{n}.png" for n in range(IMAGES)]
     files = [("file", 'filename="x.npy"', numbers(IMAGES, IMAGES))]
-    for side, held in (("images", ids), ("captions", [f"{each}#0" for each in ids])):
+    for side, held in (("images", ids), ("captions", [f"{item}#0" for item in ids])):
         files.append(("ids", f'filename="x.{side}.txt"', "\n".join(held).encode()))
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
@@ -999,7 +1004,7 @@ get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda a
 get("evaluation:run", RUNNERS, RUN, called="each query", qrels="own", as_="queries-csv")
 get("operation_file", RUNNERS, "export_run", run=RUN, ties=lambda at: at.one("keep", "break"))
 post("operation", RUNNERS, "remove_run", run="spare-annotation")
-get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER)
+get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER_RUN)
 
 
 get("evaluation:qrels_list", RUNNERS, before=10**6)
@@ -1058,20 +1063,26 @@ def judgments_imported(at: At) -> Call:
 def query(at: At) -> Call:
     image = Image.objects.filter(corpus__name="quay").order_by("pk")[0].pk
     address = reverse("evaluation:query", args=[RUN, image])
-    return Call("GET", address, [("qrels", "own"), ("with", OTHER), ("order", "worst")])
+    return Call("GET", address, [("qrels", "own"), ("with", OTHER_RUN), ("order", "worst")])
 
 
 @by("evaluation:compare", "seen", RUNNERS)
 def compared(at: At) -> Call:
-    asked = [("run", RUN), ("run", OTHER), ("baseline", OTHER), ("qrels", "own"), ("measures", "R@1, MRR")]
-    asked += [("rounds", "10000"), ("direction", "annotation")]
-    asked += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
-    return Call("GET", reverse("evaluation:compare"), asked)
+    questions = [
+        ("run", RUN),
+        ("run", OTHER_RUN),
+        ("baseline", OTHER_RUN),
+        ("qrels", "own"),
+        ("measures", "R@1, MRR"),
+    ]
+    questions += [("rounds", "10000"), ("direction", "annotation")]
+    questions += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
+    return Call("GET", reverse("evaluation:compare"), questions)
 
 
 get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
 get("evaluation:new_batch", RUNNERS, runs=RUN, **FORM_OF_BATCH)
-post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER], **FORM_OF_BATCH)
+post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER_RUN], **FORM_OF_BATCH)
 get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
 get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
@@ -1079,8 +1090,8 @@ post(
     "evaluation:new_report",
     RUNNERS,
     name=lambda at: at.new("r"),
-    runs=[RUN, OTHER],
-    baseline=OTHER,
+    runs=[RUN, OTHER_RUN],
+    baseline=OTHER_RUN,
     **FORM_OF_REPORT,
 )
 get("evaluation:report", RUNNERS, "spring")
@@ -1162,8 +1173,8 @@ def _checked(at: At) -> uploads.Upload:
         arguments={"upload": upload.key},
     )
     request = corpus_uploads.CheckUploadRequest(upload=upload.key)
-    found = plain_result(corpus_uploads.check(request, OperationContext(at.account)))
-    Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=found)
+    result = result_to_dict(corpus_uploads.check(request, OperationContext(at.account)))
+    Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=result)
     return upload
 
 
@@ -1204,8 +1215,8 @@ def phrases_marked(at: At) -> Call:
     name = _spare_corpus(at)
     image = Image.objects.get(corpus__name=name)
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
-    sent = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
-    fields = [("corpus", name), ("image", "a"), ("phrases", sent)]
+    payload = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
+    fields = [("corpus", name), ("image", "a"), ("phrases", payload)]
     return Call("POST", reverse("operation", args=["mark_phrases"]), fields=fields)
 
 

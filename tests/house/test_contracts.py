@@ -38,7 +38,7 @@ INTRUDERS = (
     ("annotation", "annotation/common/intruder.py", "import annotation.images.pictures"),
     ("annotation", "annotation/room_without_a_place.py", ""),
     ("pages", "annotation/web/common/intruder.py", "import annotation.web.corpus.browse"),
-    ("pages", "annotation/web/annotator/intruder.py", "import annotation.web.staff.frame"),
+    ("pages", "annotation/web/annotator/intruder.py", "import annotation.web.staff.campaign_pages"),
     ("circles", "annotation/queue/leases/intruder.py", "import annotation.queue.submission"),
     ("circles", "evaluation/services/systems/intruder.py", "import evaluation.services.runs.ranking"),
     ("pure", "annotation/formats/intruder.py", "import annotation.models"),

@@ -16,7 +16,7 @@ from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, environment
 from tests.sizes import by_default
 
-TELL = """
+PRINT = """
 import json, os, signal, sys, threading
 print(json.dumps({
     "environment": dict(os.environ),
@@ -35,9 +35,9 @@ print(json.dumps({
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins from nothing")
 
 
-def told(folder: Path, *command: str, fresh: object = False, **given: str) -> dict:
+def output(folder: Path, *command: str, fresh: object = False, **value: str) -> dict:
     done = launcher.run(
-        [sys.executable, *command], env=environment(folder, given), timeout=PATIENCE, fresh=bool(fresh)
+        [sys.executable, *command], env=environment(folder, value), timeout=PATIENCE, fresh=bool(fresh)
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -45,13 +45,13 @@ def told(folder: Path, *command: str, fresh: object = False, **given: str) -> di
 
 def test_a_process_has_what_it_is_given_and_nothing_of_ours(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "of the tests")
-    given = {"DATA_DIR": str(tmp_path / "other"), "REDIS_URL": "redis://nowhere"}
+    form_data = {"DATA_DIR": str(tmp_path / "other"), "REDIS_URL": "redis://nowhere"}
     file = tmp_path / "tell.py"
-    file.write_text(TELL)
-    for command in (["-c", TELL, "one", "two"], [str(file), "--three"]):
-        forked = told(tmp_path, *command, **given)
-        assert forked == told(tmp_path, *command, fresh=True, **given)
-        assert forked["environment"]["DATA_DIR"] == given["DATA_DIR"]
+    file.write_text(PRINT)
+    for command in (["-c", PRINT, "one", "two"], [str(file), "--three"]):
+        forked = output(tmp_path, *command, **form_data)
+        assert forked == output(tmp_path, *command, fresh=True, **form_data)
+        assert forked["environment"]["DATA_DIR"] == form_data["DATA_DIR"]
         assert forked["leader"] and "SECRET_KEY" not in forked["environment"]
 
 
@@ -62,8 +62,8 @@ def test_settings_are_read_from_the_environment_of_each_process(tmp_path: Path) 
         folder.mkdir()
         url = f"redis://{name}"
         command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ask]
-        said = launcher.run(command, env=environment(folder, {"REDIS_URL": url}), timeout=PATIENCE).stdout
-        assert said.startswith(f"{folder / 'data'} {url} ") and str(folder / "data" / "phrasebox") in said
+        text = launcher.run(command, env=environment(folder, {"REDIS_URL": url}), timeout=PATIENCE).stdout
+        assert text.startswith(f"{folder / 'data'} {url} ") and str(folder / "data" / "phrasebox") in text
 
 
 @pytest.mark.parametrize(

@@ -23,18 +23,18 @@ FORMATS = jsonschema.Draft202012Validator.FORMAT_CHECKER
 def every_request() -> Iterator[Any]:
     for operation in all_operations():
         yield pytest.param(operation.request, id=operation.name)
-    for place in urlpatterns:
-        calls: dict[str, WorkerCall] = place.callback.calls  # type: ignore[attr-defined]
+    for urlpattern in urlpatterns:
+        calls: dict[str, WorkerCall] = urlpattern.callback.calls  # type: ignore[attr-defined]
         for call in calls.values():
             yield pytest.param(call.asks(), id=call.name)
 
 
-def refused(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
+def errors_of(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
     """The fields that are refused, each with the code of its error."""
     try:
         requests._model(kind).model_validate_json(json.dumps(data))
     except ValidationError as error:
-        return {(one["loc"][0], one["type"]) for one in error.errors()}
+        return {(item["loc"][0], item["type"]) for item in error.errors()}
     return set()
 
 
@@ -43,12 +43,14 @@ def test_a_request_takes_what_its_schema_allows(kind: Any, db: None) -> None:
     schema = json_schema(kind)
     assert schema["additionalProperties"] is False
     parts = {"components": {"schemas": schema.get("$defs", {})}}
-    assert {name for name, code in refused(kind, {}) if code == "missing"} == set(schema.get("required", ()))
-    assert ("nothing", "extra_forbidden") in refused(kind, {"nothing": 1})
+    assert {name for name, code in errors_of(kind, {}) if code == "missing"} == set(
+        schema.get("required", ())
+    )
+    assert ("nothing", "extra_forbidden") in errors_of(kind, {"nothing": 1})
     for name, of in schema["properties"].items():
         if requests.request_fields(kind)[name].upload is not None:
             continue
         allowed = jsonschema.Draft202012Validator({**of, **parts}, format_checker=FORMATS)
         for value in VALUES:
-            taken = name not in {field for field, _code in refused(kind, {name: value})}
+            taken = name not in {field for field, _code in errors_of(kind, {name: value})}
             assert taken == allowed.is_valid(value), f"{name}: {value!r}"

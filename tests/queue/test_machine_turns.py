@@ -115,16 +115,16 @@ def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
     world, machine = to_draw(2)
     before = dict(stored_proposals(machine))
     one, other = before
-    with pytest.raises(KeyboardInterrupt), machines.lesson(machine) as (version, _folder):
+    with pytest.raises(KeyboardInterrupt), machines.training_run(machine) as (version, _folder):
         machines.store_proposals(machine, [(one, {})], version=version)
         raise KeyboardInterrupt  # As when it is killed.
     assert version == 2 and dict(stored_proposals(machine)) == before
     assert turns(world) == 4  # A person and a hat in both images.
-    with machines.lesson(machine) as (version, _folder):
+    with machines.training_run(machine) as (version, _folder):
         machines.store_proposals(machine, [(other, {})], version=version)
-        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.lesson(machine):
+        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.training_run(machine):
             pass
-        machines.machine_learnt(machine, images=2, source="2 finished images")
+        machines.machine_trained(machine, images=2, source="2 finished images")
     # Of what was before nothing is left, nor of the lesson that was killed.
     assert dict(stored_proposals(machine)) == {other: {}}
     assert MachineProposals.objects.count() == 1
@@ -134,9 +134,9 @@ def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     world = World(settings=WITH_MACHINE)
     machine = a_machine(world)
     one, other = before = dict(stored_proposals(machine))
-    with machines.lesson(machine) as (version, _folder):
+    with machines.training_run(machine) as (version, _folder):
         machines.store_proposals(machine, [(other, {})], version=version)
-        machines.machine_learnt(machine, images=None, source="file more.jsonl", from_file=True)
+        machines.machine_trained(machine, images=None, source="file more.jsonl", from_file=True)
     assert dict(stored_proposals(machine)) == {one: before[one], other: {}}
     assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 

@@ -51,7 +51,7 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     assert trust_state.state == "suspended"
     assert turns(world) == 0 and not machine_reports(world.campaign)[0].works
     # What it has learned again is tried again.
-    machines.machine_learnt(machine, images=20, source="more")
+    machines.machine_trained(machine, images=20, source="more")
     assert machine_reports(world.campaign)[0].works
     trust_state.refresh_from_db()
     assert (trust_state.state, trust_state.known) == ("warm_up", 0)
@@ -62,7 +62,7 @@ def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -
     drawn = turns(world)
     trust_state = TrustState.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
     trust_state.update(state="suspended")
-    machines.machine_learnt(machine, images=20, source="more")
+    machines.machine_trained(machine, images=20, source="more")
     world.work([q.BOX_QUALITY])
     assert (
         drawn
@@ -107,7 +107,7 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     ]
     assert report.works
     # When it has learned again, it may try again.
-    machines.machine_learnt(machine, images=20, source="more")
+    machines.machine_trained(machine, images=20, source="more")
     assert machine.campaign == world.campaign
     with CaptureQueriesContext(connection) as seen:
         assert list(judged_boxes(machine, since=machine.version)) == []

@@ -22,7 +22,7 @@ from annotation.queue import leases
 from annotation.queue.leases import Lease, ended_lease
 from annotation.queue.submission import Answer
 from annotation.selectors.workers.recent_answers import RECENT_ANSWERS, SITTING, recent_answers
-from annotation.web.staff.campaign_tables import told_acts
+from annotation.web.staff.campaign_tables import worded_acts
 from tests.queue.world import TRUSTING, World
 from tests.rehearsal.play import Play, check_database
 from tests.rehearsal.script import Script, pictured
@@ -231,7 +231,7 @@ def test_control_items_that_a_change_retires_read_as_retired_by_it():
     line = AuditEntry.objects.get(act="retire_known_items")
     assert line.about["because"] == AuditEntry.CHANGE_ANSWER
     told = "by a worker’s change of an answer"
-    assert told_acts([line])[0].who == told
+    assert worded_acts([line])[0].who == told
     admin = signed_in("boss", "admin")
     assert told in words(admin.get("/people/audit/")) and "because" not in words(admin.get("/people/audit/"))
 

@@ -113,13 +113,13 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     """
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code)
-    found = [
+    names = [
         form
         for form in forms(page)
         if button in form.buttons and also in form.actions.get(button, form.action)
     ]
-    assert found, f"{address} has no button {button!r}: {[list(f.buttons) for f in forms(page)]}"
-    form = found[0]
+    assert names, f"{address} has no button {button!r}: {[list(f.buttons) for f in forms(page)]}"
+    form = names[0]
     fields: dict[str, list[str]] = dict(form.fields)
     for name, value in filled.items():
         values = [value] if isinstance(value, str) else value
@@ -133,7 +133,7 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     return send(form.actions.get(button) or form.action or address, fields, follow=True)
 
 
-def said(page: Any) -> list[str]:
+def messages_on(page: Any) -> list[str]:
     """What the page says about the last act."""
     return [str(message) for message in page.context["messages"]]
 

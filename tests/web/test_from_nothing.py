@@ -64,8 +64,8 @@ def practised(client: Client, kind: str) -> None:
     practice = reverse("task_practice", args=["first", kind])
     assert page.request["PATH_INFO"] == practice
     for number, item in enumerate(PRACTICE.get(kind).items, 1):
-        told = client.post(f"{practice}?n={number}", answer(kind, item))
-        assert "Correct" in words(told), (kind, number)
+        response = client.post(f"{practice}?n={number}", answer(kind, item))
+        assert "Correct" in words(response), (kind, number)
     page = press(client, f"{practice}?n={len(PRACTICE.get(kind).items) + 1}", "Begin")
     assert page.request["PATH_INFO"] == task
 
@@ -80,12 +80,12 @@ def remembered(client: Client, kinds: tuple[str, ...]) -> None:
 
 def worked(client: Client, kind: str) -> int:
     """Answer what there is of a kind by its page; how much that was."""
-    task, given = reverse("task", args=["first", kind]), 0
+    task, value = reverse("task", args=["first", kind]), 0
     while b"data-answer" in (page := client.get(task)).content:
-        sent = {**hidden(page), **ALWAYS[kind]}
-        assert client.post(task, sent).status_code == 303
-        given += 1
-    return given
+        form_data = {**hidden(page), **ALWAYS[kind]}
+        assert client.post(task, form_data).status_code == 303
+        value += 1
+    return value
 
 
 def all_worked(*clients: Client) -> None:

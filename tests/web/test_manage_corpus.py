@@ -13,7 +13,7 @@ from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.images.pictures import picture_path
 from annotation.models import Account, AuditEntry, Campaign, Corpus, Image, Job, RoleGrant
 from tests.web import world
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ def test_a_corpus_is_deleted(drawn: Corpus, reader: Client):
     assert address in reader.get(reverse("corpus", args=["drawn"])).content.decode()
     assert "Nothing uses this corpus. Its 3 images go" in words(reader.get(address))
     page = press(reader, address, "Delete this corpus", sure="on")
-    assert said(page) == ["Corpus deleted."] or "There is no corpus here yet." in words(page)
+    assert messages_on(page) == ["Corpus deleted."] or "There is no corpus here yet." in words(page)
     assert reader.get(address).status_code == 404
     assert [jobs.run_queued_job(job.pk) for job in Job.objects.all()] == [Job.DONE]
     assert not Corpus.objects.exists() and not Image.objects.exists()
@@ -50,12 +50,12 @@ def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
     inspector = reader.get(reverse("image", args=["drawn", image.key])).content.decode()
     address = f"{reverse('withdraw_picture', args=['drawn'])}?image={image.key}"
     assert address in inspector
-    shown = words(reader.get(address))
-    assert "Picture number 1" in shown and "It goes from every corpus that has the same picture" in shown
+    text = words(reader.get(address))
+    assert "Picture number 1" in text and "It goes from every corpus that has the same picture" in text
     page = press(reader, address, "Withdraw this picture permanently")
     assert page.status_code == 400 and picture_path(image.picture).exists()
     page = press(reader, address, "Withdraw this picture permanently", sure="on")
-    assert said(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
+    assert messages_on(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
     assert not picture_path(image.picture).exists()
     assert Image.objects.get(pk=image.pk).picture == ""
     assert "This image has no picture." in words(reader.get(address))
@@ -87,23 +87,23 @@ def test_a_picture_that_corpora_of_others_have_is_an_admins_to_withdraw(
         corpus = Corpus.objects.get(name=name)
         RoleGrant.objects.create(account=Account.objects.get(username="bob"), role=role, corpus=corpus)
     address = reverse("withdraw_picture", args=["drawn"])
-    shown = words(client.get(f"{address}?image={image.key}"))
-    assert ("Withdraw this picture permanently" in shown) == goes
-    sent = {"corpus": "drawn", "image": image.key, "sure": "on"}
-    sent["next"] = reverse("manage_corpus", args=["drawn"])
-    page = client.post(reverse("operation", args=["withdraw_picture"]), sent, follow=True)
-    told = {
+    text = words(client.get(f"{address}?image={image.key}"))
+    assert ("Withdraw this picture permanently" in text) == goes
+    form_data = {"corpus": "drawn", "image": image.key, "sure": "on"}
+    form_data["next"] = reverse("manage_corpus", args=["drawn"])
+    page = client.post(reverse("operation", args=["withdraw_picture"]), form_data, follow=True)
+    by_name = {
         True: "Picture withdrawn from drawn, secret, with 0 open tasks and 0 exports.",
         False: "Corpora of others have the same picture: ask an admin to withdraw it.",
     }
-    assert told[goes] in words(page) and (goes or "secret" not in shown + words(page))
+    assert by_name[goes] in words(page) and (goes or "secret" not in text + words(page))
     assert picture_path(image.picture).exists() is not goes
 
 
 @pytest.mark.parametrize("key", ["nobody", "", "\0", "<b>"])
 def test_an_image_that_is_not_there_is_told(drawn: Corpus, reader: Client, key: str):
     page = reader.get(reverse("withdraw_picture", args=["drawn"]), {"image": key}, follow=True)
-    assert "has no image" in said(page)[0] and "<b>”" not in page.content.decode()
+    assert "has no image" in messages_on(page)[0] and "<b>”" not in page.content.decode()
 
 
 def test_reviewers_and_other_corpora_have_no_such_page(drawn: Corpus):

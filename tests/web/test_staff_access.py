@@ -34,8 +34,8 @@ PAGES = {
     "workers": (OF_IT, RUNNERS),
     "worker": (OF_WORKER, RUNNERS),
     "entry": (OF_IT, RUNNERS),
-    "known_items": (OF_IT, RUNNERS),
-    "new_known_item": (OF_IT, RUNNERS),
+    "control_item_list": (OF_IT, RUNNERS),
+    "new_control_item": (OF_IT, RUNNERS),
     "texts": (OF_IT, RUNNERS),
     "text": (["review", "consent"], RUNNERS),
     "jobs": (OF_IT, RUNNERS),
@@ -48,7 +48,7 @@ ACTS = {
 BOTH = {
     "campaign_drafts": RUNNERS,
     "change_settings": RUNNERS,
-    "new_known_item": RUNNERS,
+    "new_control_item": RUNNERS,
 }
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
@@ -123,7 +123,7 @@ def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
 def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):
     page = visitor("reviewer").get(reverse("campaign", args=["review"])).content.decode()
     assert reverse("review", args=["review"]) in page
-    for route in ("workers", "known_items", "texts", "jobs"):
+    for route in ("workers", "control_item_list", "texts", "jobs"):
         assert reverse(route, args=["review"]) not in page
 
 

@@ -15,7 +15,7 @@ from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +69,7 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
     page = ada.get(PAGE)
     assert "and 5 more like it" in words(page)
     assert (
-        f'href="{reverse("known_items", args=[world.campaign.name])}">Add control items'
+        f'href="{reverse("control_item_list", args=[world.campaign.name])}">Add control items'
         in page.content.decode()
     )
 
@@ -77,20 +77,20 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
 def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_counts(world, ada):
     lease = world.held(0)
     page = press(ada, PAGE, "Pause", reason="lunch")
-    assert "workers get no new tasks" in said(page)[0]
+    assert "workers get no new tasks" in messages_on(page)[0]
     assert "paused" in words(page) and "lunch" in words(page)
     nothing = world.take(1)
     assert isinstance(nothing, NoTask) and nothing.code == "paused" and "lunch" in nothing.text
     receipt = world.submit(0, lease)
     assert receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "paused"
     assert Judgment.objects.count() == 1
-    assert said(press(ada, PAGE, "Resume")) == ["Campaign resumed."]
+    assert messages_on(press(ada, PAGE, "Resume")) == ["Campaign resumed."]
     assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), NoTask)
 
 
 def test_a_campaign_is_closed_by_page(world, ada):
     page = press(ada, PAGE, "Close", sure="on")
-    assert said(page) == ["Campaign closed."]
+    assert messages_on(page) == ["Campaign closed."]
     assert Campaign.objects.get().state == Campaign.CLOSED
     assert "Closed: workers get no more questions" in words(page)
     assert not any({"Pause", "Resume", "Close"} & form.buttons.keys() for form in forms(page))
@@ -118,7 +118,7 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
     address = reverse("campaign_settings", args=["review"])
     before = Campaign.objects.get().settings
     page = press(ada, address, "Set", budget="12.5", until="2030-01-31", images="10")
-    assert said(page) == ["Stop rules saved."]
+    assert messages_on(page) == ["Stop rules saved."]
     after = Campaign.objects.get().settings
     assert after["stop"] == {"budget": 12.5, "until": "2030-01-31", "images": 10}
     assert {**after, "stop": None} == {**before, "stop": None}
@@ -127,17 +127,17 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"),
+    ("values", "error"),
     [
         ({"budget": "lots"}, "Expected a number."),
         ({"until": "2030-02-31"}, "Expected a date"),
         ({"images": "-1"}, "Expected 0 or more."),
     ],
 )
-def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, given, wrong):
-    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **given)
-    assert page.status_code == 400 and wrong in words(page)
-    (name, value), *_rest = given.items()
+def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, values, error):
+    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **values)
+    assert page.status_code == 400 and error in words(page)
+    (name, value), *_rest = values.items()
     assert [value] in [form.fields.get(name) for form in forms(page)]
     assert Campaign.objects.get().settings["stop"]["budget"] is None
 
@@ -154,7 +154,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
         images="2",
         campaign_settings="link_votes = 3\n[pay]\nbasis = 'hour'\nhourly = 12.5",
     )
-    assert said(page) == ["Opening the images. The campaign opens after that."]
+    assert messages_on(page) == ["Opening the images. The campaign opens after that."]
     campaign = Campaign.objects.get()
     assert (campaign.state, str(campaign.created_by)) == (Campaign.DRAFT, "ada")
     assert campaign.settings["link_votes"] == 3 and campaign.settings["pay"]["hourly"] == 12.5
@@ -165,14 +165,14 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
 
 def test_what_earns_nothing_needs_a_word(ada):
     a_corpus("streets", some_images(1))
-    asked = {"name": "first", "corpus": "streets", "tasks": "entities"}
-    page = press(ada, OPENING, "Open a campaign", **asked)
+    form_data = {"name": "first", "corpus": "streets", "tasks": "entities"}
+    page = press(ada, OPENING, "Open a campaign", **form_data)
     assert page.status_code == 400 and "No pay is set for coref_link, chain_verification" in words(page)
     some = "[pay]\nbasis = 'item'\nper_item = { coref_link = 0.02 }"
-    page = press(ada, OPENING, "Open a campaign", **asked, campaign_settings=some)
+    page = press(ada, OPENING, "Open a campaign", **form_data, campaign_settings=some)
     assert "No pay is set for chain_verification, box_requirement" in words(page)
     assert not Campaign.objects.exists() and not Job.objects.exists()
-    press(ada, OPENING, "Open a campaign", **asked, unpaid="on")
+    press(ada, OPENING, "Open a campaign", **form_data, unpaid="on")
     assert Campaign.objects.get().name == "first"
 
 
@@ -182,9 +182,9 @@ def test_a_campaign_is_opened_like_another_with_what_is_changed(world, ada):
     settings = f"verification_votes = 3\n{settings}"
     address = f"{OPENING}?like=review"
     press(ada, address, "Open a campaign", name="again", campaign_settings=settings, unpaid="on")
-    made = Campaign.objects.get(name="again")
-    assert made.settings == {**world.campaign.settings, "verification_votes": 3}
-    assert instructions.current_text(campaign=made, kind=q.COREF_LINK).text == "Look twice."
+    campaign = Campaign.objects.get(name="again")
+    assert campaign.settings == {**world.campaign.settings, "verification_votes": 3}
+    assert instructions.current_text(campaign=campaign, kind=q.COREF_LINK).text == "Look twice."
     assert "duplicated another campaign of review" in words(ada.get("/campaigns/again/"))
 
 
@@ -192,7 +192,7 @@ def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
     unsure = press(ada, PAGE, "Delete")
     assert unsure.status_code == 400 and "This field is required." in words(unsure)
     page = press(ada, PAGE, "Delete", sure="on")
-    assert said(page) == ["Campaign deleted. Its history stays in the audit log."]
+    assert messages_on(page) == ["Campaign deleted. Its history stays in the audit log."]
     assert not Campaign.objects.exists()
     line = AuditEntry.objects.get(act="delete_campaign")
     assert (line.campaign, line.campaign_name, line.actor_name) == (None, "review", "ada")
@@ -206,7 +206,7 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"),
+    ("value", "error"),
     [
         ({"name": "gold"}, "choose another name"),
         ({"name": "a b"}, "no valid name"),
@@ -216,11 +216,11 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
         ({"name": "x", "images": "many"}, "Expected a whole number."),
     ],
 )
-def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, given, wrong):
+def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, value, error):
     a_corpus("streets", some_images(1))
     also = {"corpus": "streets", "tasks": "entities", "unpaid": "on"}
-    page = press(ada, OPENING, "Open a campaign", **also, **given)
-    assert page.status_code in (400, 409) and wrong in words(page)
+    page = press(ada, OPENING, "Open a campaign", **also, **value)
+    assert page.status_code in (400, 409) and error in words(page)
     (form,) = [form for form in forms(page) if "Open a campaign" in form.buttons]
-    assert form.fields["name"] == [given["name"]]
+    assert form.fields["name"] == [value["name"]]
     assert not Campaign.objects.exists() and not Job.objects.exists()

@@ -18,7 +18,7 @@ from annotation.queue import dispatch
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ def ada() -> Client:
     return people.signed_in("ada", "researcher")
 
 
-def told(*command: str) -> dict[str, Any]:
+def run(*command: str) -> dict[str, Any]:
     out = StringIO()
     call_command("prioritise_images", *command, "--json", stdout=out)
     report: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
@@ -70,7 +70,7 @@ def test_images_named_by_page_come_first_until_they_are_put_back(world: World, a
     assert "none has a priority" in words(ada.get(PAGE))
     assert PAGE in ada.get("/campaigns/quay/").content.decode()
     page = press(ada, PAGE, "Set their priority", images="1003\n\n 1002.jpg \n1003\n", priority="7")
-    assert said(page) == ["2 images have priority 7 now."]
+    assert messages_on(page) == ["2 images have priority 7 now."]
     assert "7 2 2 1002.jpg, 1003.jpg" in words(page)
     assert asked_first() == ["1002", "1003", "1000", "1001"]
     assert Image.objects.get(pk=world.held(0).image).key == "1002"
@@ -78,7 +78,9 @@ def test_images_named_by_page_come_first_until_they_are_put_back(world: World, a
     assert (entry.actor_name, entry.about) == ("ada", {"images": 2, "priority": 7})
     assert "changed which images come first images 2, priority 7" in words(ada.get("/campaigns/quay/"))
     page = press(ada, PAGE, "Set their priority", images="1002\n1003", priority="0")
-    assert said(page) == ["2 images come in their usual turn."] and "none has a priority" in words(page)
+    assert messages_on(page) == ["2 images come in their usual turn."] and "none has a priority" in words(
+        page
+    )
     assert asked_first() == ["1000", "1001", "1002", "1003"]
 
 
@@ -90,7 +92,7 @@ def test_images_below_the_usual_come_last_and_what_is_held_stays(world: World):
 
 
 @pytest.mark.parametrize(
-    ("images", "priority", "status", "wrong"),
+    ("images", "priority", "status", "error"),
     [
         ("1000\nharbour.jpg", "1", 409, "The corpus has no image “harbour.jpg”: correct the name"),
         ("a\nb\n1000\nc\nd", "1", 409, "no such 4 images: “a”, “b”, “c”, …. Correct the names"),
@@ -100,11 +102,11 @@ def test_images_below_the_usual_come_last_and_what_is_held_stays(world: World):
     ],
 )
 def test_what_cannot_be_is_named_with_its_remedy_and_kept_for_mending(
-    world: World, ada: Client, images: str, priority: str, status: int, wrong: str
+    world: World, ada: Client, images: str, priority: str, status: int, error: str
 ):
     before = state()
     page = ada.post(FORM, {"campaign": "quay", "images": images, "priority": priority, "next": PAGE})
-    assert page.status_code == status and wrong in words(page)
+    assert page.status_code == status and error in words(page)
     (form,) = (form for form in forms(page) if "Set which images come first" in form.buttons)
     assert form.fields["images"] == [images] and form.fields["priority"] == [priority]
     assert form.fields["next"] == [PAGE] and state() == before
@@ -141,21 +143,21 @@ def test_a_key_goes_before_another_images_file_name(world: World):
 
 
 def test_by_command_images_are_named(world: World):
-    assert told("quay", "--images", "1000", "1003.jpg") == {"images": 2, "priority": 1}
+    assert run("quay", "--images", "1000", "1003.jpg") == {"images": 2, "priority": 1}
     assert priorities() == {"1000": 1, "1001": 0, "1002": 0, "1003": 1}
 
 
 @pytest.mark.parametrize(
-    ("command", "wrong"),
+    ("command", "error"),
     [
         (["none", "--images", "1000"], "There is no campaign “none” here"),
         (["quay", "--images", "1000", "nowhere.txt"], "The corpus has no image “nowhere.txt”"),
         (["quay", "--images", "1000", "--priority", "40000"], "--priority: Expected 1000 or less."),
     ],
 )
-def test_the_command_refuses_in_one_line_and_changes_nothing(world: World, command: list[str], wrong: str):
+def test_the_command_refuses_in_one_line_and_changes_nothing(world: World, command: list[str], error: str):
     before = state()
-    with pytest.raises(CommandError, match=wrong) as caught:
+    with pytest.raises(CommandError, match=error) as caught:
         text(*command)
     assert "\n" not in str(caught.value) and state() == before
 

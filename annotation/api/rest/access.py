@@ -14,7 +14,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from annotation.api.problems import Problem, check_csrf, missing, too_often
+from annotation.api.problems import Problem, check_csrf, missing, too_many_requests
 from annotation.common.database import LARGEST_ID
 from annotation.models import Account, ApiToken
 from annotation.workers import api_tokens, sessions
@@ -64,7 +64,7 @@ class TokenOrSession(BaseAuthentication):
         return account, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a call without a token is told to send."""
+        """The `WWW-Authenticate` header for a call without a token."""
         return SCHEME.strip()
 
 
@@ -96,7 +96,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         ]
 
 
-def check_pace(account: int, *, reads: bool) -> None:
+def check_rate(account: int, *, reads: bool) -> None:
     """Count a call of an account, all its tokens and sessions together; raises Problem (429) where it makes
     too many in a minute.
 
@@ -115,12 +115,12 @@ def check_pace(account: int, *, reads: bool) -> None:
     else:
         wait = attempt(Try(Limit("api.writes", settings.API_WRITES_A_MINUTE, _MINUTE), str(account)))
     if wait:
-        raise too_often(wait)
+        raise too_many_requests(wait)
 
 
-def check_place(place: Mapping[str, Any]) -> None:
+def check_path_arguments(path_arguments: Mapping[str, Any]) -> None:
     """Raise Problem where an address holds what no row can: too large a number, a null character."""
-    for value in place.values():
+    for value in path_arguments.values():
         if (isinstance(value, int) and value > LARGEST_ID) or (isinstance(value, str) and "\0" in value):
             raise missing(_("There is no such thing here."))
 

@@ -60,12 +60,12 @@ class Endpoint:
     @cached_property
     def uploads(self) -> tuple[str, ...]:
         """The fields of a form that carry files."""
-        return tuple(one.name for one in upload_fields(self.operation))
+        return tuple(field.name for field in upload_fields(self.operation))
 
     @cached_property
     def takes_json(self) -> bool:
         """Whether it may be sent as JSON: all files can be left out."""
-        return not any(one.required for one in upload_fields(self.operation))
+        return not any(field.required for field in upload_fields(self.operation))
 
     @property
     def address_fields(self) -> list[str]:
@@ -75,7 +75,9 @@ class Endpoint:
 
 def endpoints() -> list[Endpoint]:
     """Every operation that the API serves, by name."""
-    return [Endpoint(one, one.rest) for one in all_operations() if one.rest is not None]
+    return [
+        Endpoint(operation, operation.rest) for operation in all_operations() if operation.rest is not None
+    ]
 
 
 def operation_patterns(
@@ -83,14 +85,14 @@ def operation_patterns(
 ) -> list[URLPattern]:
     """The addresses of what is served; `view` makes what answers at a route, by method."""
     routes: dict[str, dict[str, Endpoint]] = defaultdict(dict)
-    for one in served:
-        methods = routes[one.route]
-        if one.rest.method in methods:
-            raise ValueError(f"two operations {one.rest.method} {one.route}")
-        methods[one.rest.method] = one
-    found = []
+    for endpoint in served:
+        methods = routes[endpoint.route]
+        if endpoint.rest.method in methods:
+            raise ValueError(f"two operations {endpoint.rest.method} {endpoint.route}")
+        methods[endpoint.rest.method] = endpoint
+    patterns = []
     for route, methods in routes.items():
-        places = {one.rest.path for one in methods.values()}
+        places = {endpoint.rest.path for endpoint in methods.values()}
         assert len(places) == 1, f"{route} has several addresses: {places}"
-        found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
-    return found
+        patterns.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
+    return patterns

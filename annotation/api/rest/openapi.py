@@ -22,7 +22,7 @@ from annotation.workers.repeated_calls import KEY_HEADER
 #: Where an app's folder `operations` keeps answers that the document shows as examples.
 _ANSWERS_FILE = "answers.json"
 #: Where the OpenAPI document keeps a schema.
-SCHEMA_PLACE = "#/components/schemas/{model}"
+SCHEMA_REFERENCE = "#/components/schemas/{model}"
 _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 
@@ -83,8 +83,8 @@ def _declared_body(endpoint: Endpoint) -> Any:
         return None
     if not endpoint.uploads:
         return {"application/json": schema}
-    plain = {name: of for name, of in schema["properties"].items() if name not in endpoint.uploads}
-    as_json = {"application/json": {**schema, "properties": plain}} if endpoint.takes_json else {}
+    properties = {name: of for name, of in schema["properties"].items() if name not in endpoint.uploads}
+    as_json = {"application/json": {**schema, "properties": properties}} if endpoint.takes_json else {}
     return {**as_json, "multipart/form-data": schema}
 
 
@@ -104,11 +104,11 @@ def _query_of(request: type[Any], hide: Collection[str]) -> list[Any]:
 
 
 def _parameters(endpoint: Endpoint) -> list[Any]:
-    found = [*_query_of(CursorRequest, ())] if endpoint.operation.listed else []
+    parameters = [*_query_of(CursorRequest, ())] if endpoint.operation.listed else []
     if endpoint.reads:
-        found += _query_of(endpoint.operation.request, endpoint.address_fields)
+        parameters += _query_of(endpoint.operation.request, endpoint.address_fields)
     if endpoint.takes_key:
-        found.append(
+        parameters.append(
             OpenApiParameter(
                 KEY_HEADER,
                 str,
@@ -118,7 +118,7 @@ def _parameters(endpoint: Endpoint) -> list[Any]:
                 "same key is done once within 24 hours, and answered as before.",
             )
         )
-    return found
+    return parameters
 
 
 def _answers(endpoint: Endpoint) -> dict[Any, Any]:
@@ -126,10 +126,10 @@ def _answers(endpoint: Endpoint) -> dict[Any, Any]:
         held = OpenApiTypes.ANY if endpoint.media_type == "application/json" else OpenApiTypes.BINARY
         return {(endpoint.status, endpoint.media_type): held}
     if endpoint.operation.as_job:
-        job = {"$ref": SCHEMA_PLACE.format(model=JobStatus.__name__)}
+        job = {"$ref": SCHEMA_REFERENCE.format(model=JobStatus.__name__)}
         return {202: OpenApiResponse(job, "The job that does it; `Location` is its address.")}
     if isinstance(endpoint.operation.result, type):
-        row = {"$ref": SCHEMA_PLACE.format(model=endpoint.operation.result.__name__)}
+        row = {"$ref": SCHEMA_REFERENCE.format(model=endpoint.operation.result.__name__)}
         return {endpoint.status: _declared_list(row) if endpoint.operation.listed else row}
     return {204: OpenApiResponse(description="Done.")}
 
@@ -146,24 +146,24 @@ def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
 
 def declared_schemas() -> dict[str, Any]:
     """The schemas of what declared operations answer, and of all that these and requests refer to."""
-    problem = TypeAdapter(ProblemDetails).json_schema(ref_template=SCHEMA_PLACE)
-    found: dict[str, Any] = {**problem.pop("$defs"), ProblemDetails.__name__: problem}
-    for one in endpoints():
-        declared = one.operation
+    problem = TypeAdapter(ProblemDetails).json_schema(ref_template=SCHEMA_REFERENCE)
+    schemas: dict[str, Any] = {**problem.pop("$defs"), ProblemDetails.__name__: problem}
+    for endpoint in endpoints():
+        declared = endpoint.operation
         parts = {**json_schema(declared.request).get("$defs", {})}
         if isinstance(declared.result, type) and not declared.as_job:
             schema = {**json_schema(declared.result, result=True)}
             parts |= schema.pop("$defs", {})
             parts[declared.result.__name__] = schema
         for name, part in parts.items():
-            assert found.setdefault(name, part) == part, f"two schemas {name}"
-    return found
+            assert schemas.setdefault(name, part) == part, f"two schemas {name}"
+    return schemas
 
 
 def _errors(endpoint: Endpoint) -> dict[Any, Any]:
     return {
         (code, "application/problem+json"): OpenApiResponse(
-            {"$ref": SCHEMA_PLACE.format(model=ProblemDetails.__name__)}, _PROBLEMS[code]
+            {"$ref": SCHEMA_REFERENCE.format(model=ProblemDetails.__name__)}, _PROBLEMS[code]
         )
         for code in problem_codes(endpoint)
     }
@@ -172,23 +172,23 @@ def _errors(endpoint: Endpoint) -> dict[Any, Any]:
 @cache
 def _recorded_answers(file: Path) -> dict[str, Any]:
     """Operation -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return found
+    answers: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return answers
 
 
 def _examples(endpoint: Endpoint) -> list[OpenApiExample]:
-    found = []
+    examples = []
     if endpoint.rest.example is not None:
         required = json_schema(endpoint.operation.request).get("required", ())
         value = {**endpoint.rest.example, **{name: "..." for name in endpoint.uploads if name in required}}
         kinds = ["multipart/form-data"] if endpoint.uploads else []
         for sent_as in [*kinds, "application/json"] if endpoint.takes_json or not kinds else kinds:
-            found.append(OpenApiExample("Request", value=value, request_only=True, media_type=sent_as))
+            examples.append(OpenApiExample("Request", value=value, request_only=True, media_type=sent_as))
     # Beside the declarations of an app.
     home = Path(str(sys.modules[endpoint.operation.app].__file__))
-    shown = _recorded_answers(home.parent / "operations" / _ANSWERS_FILE).get(endpoint.name)
-    if shown is not None:
-        found.append(
-            OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(endpoint.status)])
+    answer = _recorded_answers(home.parent / "operations" / _ANSWERS_FILE).get(endpoint.name)
+    if answer is not None:
+        examples.append(
+            OpenApiExample("Answer", value=answer, response_only=True, status_codes=[str(endpoint.status)])
         )
-    return found
+    return examples

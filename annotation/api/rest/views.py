@@ -23,12 +23,12 @@ from rest_framework.views import APIView
 
 from annotation import jobs
 from annotation.api.problems import Problem, invalid_problem, missing, no_role
-from annotation.api.rest.access import TokenOrSession, check_confirmed, check_pace, check_place
+from annotation.api.rest.access import TokenOrSession, check_confirmed, check_path_arguments, check_rate
 from annotation.api.rest.cursors import CursorPage, CursorRequest, ListRequest, list_request
 from annotation.api.rest.endpoints import ROUTE_PREFIX, Endpoint
 from annotation.api.rest.openapi import described_for_openapi
-from annotation.common import plain_json
-from annotation.common.files import received_files, sent_file
+from annotation.common import incoming_json
+from annotation.common.files import file_download, received_files
 from annotation.common.locks import Busy
 from annotation.common.operations import (
     FieldError,
@@ -39,9 +39,9 @@ from annotation.common.operations import (
     OperationContext,
     Pages,
     invalid,
-    plain_result,
     read_request,
     request_fields,
+    result_to_dict,
 )
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
@@ -58,7 +58,7 @@ from annotation.workers.repeated_calls import (
 from phrasebox.registry import UnknownName
 
 #: What any operation may be refused for by the services behind it.
-_REFUSALS = (jobs.JobError, UnknownName, Busy)
+_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 
@@ -68,7 +68,7 @@ class ApiCall(NamedTuple):
 
     request: HttpRequest
     account: Account
-    place: Mapping[str, Any]
+    path_arguments: Mapping[str, Any]
     data: Mapping[str, Any]
     listed: ListRequest | None
 
@@ -85,11 +85,11 @@ class Created(NamedTuple):
 OperationAnswer = Mapping[str, Any] | CursorPage | Job | Created | HttpResponseBase | None
 
 
-class _OneAnswer(BaseContentNegotiation):
+class _OneType(BaseContentNegotiation):
     """Answers are of one type, whatever a call would rather have."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
-        """None: bodies are read by `_sent`, and parsers only tell the OpenAPI document their type."""
+        """None: bodies are read by `_body_data`, and parsers only tell the OpenAPI document their type."""
         return None
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
@@ -105,7 +105,7 @@ class OperationView(APIView):
     authentication_classes = [TokenOrSession]
     permission_classes = []
     throttle_classes = []
-    content_negotiation_class = _OneAnswer
+    content_negotiation_class = _OneType
 
     def get_parsers(self) -> list[BaseParser]:
         """JSON, or a form where the operation takes files."""
@@ -123,44 +123,44 @@ class OperationView(APIView):
         method = getattr(self.request, "method", "") or ""
         return self.endpoints.get("GET" if method == "HEAD" else method)
 
-    def _performed(self, request: Request, **place: Any) -> HttpResponseBase:
+    def _performed(self, request: Request, **path_arguments: Any) -> HttpResponseBase:
         endpoint, account, inner = self._endpoint(), request.user, request._request
         assert endpoint is not None and isinstance(account, Account)
         operation = endpoint.operation
         if endpoint.rest.paced:
-            check_pace(account.pk, reads=endpoint.reads)
-        check_place(place)
-        if not operation.permission.admits(account):
+            check_rate(account.pk, reads=endpoint.reads)
+        check_path_arguments(path_arguments)
+        if not operation.permission.allows(account):
             raise Forbidden(*operation.permission.roles)
         if operation.confirms:
             check_confirmed(request)
-        place_in_list, data = _read(endpoint, inner)
+        cursor, data = _read(endpoint, inner)
         key = _key_of(endpoint, account, inner)
         listed = (
-            list_request(path=inner.path, account=account.pk, filters=data, place=place_in_list)
+            list_request(path=inner.path, account=account.pk, filters=data, cursor=cursor)
             if operation.listed
             else None
         )
-        call = ApiCall(inner, account, place, data, listed)
+        call = ApiCall(inner, account, path_arguments, data, listed)
         if key is None:
             answer = _answer(endpoint, call)
             if isinstance(answer, HttpResponseBase):
                 return private(answer)
-            return _as_response(_plain(endpoint, answer))
+            return _as_response(_call_answer(endpoint, answer))
         return _answered_once(key, endpoint, call)
 
 
 def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
     """What answers at the address of `route`."""
 
-    def answering(one: Endpoint) -> Any:
-        def method(self: OperationView, request: Request, **place: Any) -> HttpResponseBase:
-            return self._performed(request, **place)
+    def answering(endpoint: Endpoint) -> Any:
+        def method(self: OperationView, request: Request, **path_arguments: Any) -> HttpResponseBase:
+            return self._performed(request, **path_arguments)
 
-        return described_for_openapi(one)(method)
+        return described_for_openapi(endpoint)(method)
 
     name = "".join(part.title() for part in route.split("_")) + "View"
-    held = {one.rest.method.lower(): answering(one) for one in methods.values()}
+    held = {endpoint.rest.method.lower(): answering(endpoint) for endpoint in methods.values()}
     view: Any = type(name, (OperationView,), {**held, "endpoints": methods, "__doc__": f"Route {route}."})
     return view.as_view()
 
@@ -168,16 +168,18 @@ def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
 def _answer(endpoint: Endpoint, call: ApiCall) -> OperationAnswer:
     """Have the operation done that a call asks for; its address holds some fields of the request."""
     operation = endpoint.operation
-    operation.admit_named(call.place, call.account)
-    for name in sorted(call.place.keys() & call.data.keys()):
-        known = ", ".join(field for field in request_fields(operation.request) if field not in call.place)
+    operation.authorize_named(call.path_arguments, call.account)
+    for name in sorted(call.path_arguments.keys() & call.data.keys()):
+        known = ", ".join(
+            field for field in request_fields(operation.request) if field not in call.path_arguments
+        )
         raise invalid(name, "extra_forbidden", known=known)
     for name in endpoint.uploads:
         if name in call.data:
             raise invalid(name, "file_expected")
     with received_files(operation, call.request.FILES) as files:
-        request = read_request(operation.request, {**call.data, **call.place, **files})
-        row = operation.admit(request, call.account)
+        request = read_request(operation.request, {**call.data, **call.path_arguments, **files})
+        row = operation.authorize(request, call.account)
         if operation.as_job:
             return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
         picture = partial(signed_picture_address, call.request)
@@ -189,37 +191,38 @@ def _answer(endpoint: Endpoint, call: ApiCall) -> OperationAnswer:
                 assert call.listed is not None
                 return _page(call.listed, result)
             case NewFile():
-                return sent_file(operation, result)
+                return file_download(operation, result)
     if endpoint.rest.creates:
         address = endpoint.rest.creates.format(**asdict(result))
-        return Created(plain_result(result), f"{reverse('v1_openapi').removesuffix('openapi.json')}{address}")
-    return plain_result(result)
+        root = reverse("v1_openapi").removesuffix("openapi.json")
+        return Created(result_to_dict(result), f"{root}{address}")
+    return result_to_dict(result)
 
 
 def _page(listed: ListRequest, result: Listing | Pages) -> CursorPage:
     if isinstance(result, Pages):
         results, mark = result.page(listed.mark, listed.limit)
-        return listed.page(map(plain_result, results), mark)
+        return listed.page(map(result_to_dict, results), mark)
     rows, by = result.rows, result.by
     if isinstance(rows, QuerySet) and isinstance(by, str):
-        return listed.of_rows(rows, by, lambda row: plain_result(result.result(row)))
+        return listed.of_rows(rows, by, lambda row: result_to_dict(result.result(row)))
     assert callable(by) and not isinstance(rows, QuerySet)
-    return listed.of_values(rows, by, lambda row: plain_result(result.result(row)))
+    return listed.of_values(rows, by, lambda row: result_to_dict(result.result(row)))
 
 
 def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
     refused."""
-    fields = {name: one for name, one in request_fields(request).items() if one.upload is None}
-    found: dict[str, Any] = {}
+    fields = {name: field for name, field in request_fields(request).items() if field.upload is None}
+    data: dict[str, Any] = {}
     for name, texts in query.items():
         values = [fields[name].read_text(text) for text in texts] if name in fields else texts
-        found[name] = values if name in fields and fields[name].many else values[-1]
-    return found
+        data[name] = values if name in fields and fields[name].many else values[-1]
+    return data
 
 
-def problem_of(error: Exception, endpoint: Endpoint | None, place: Mapping[str, Any]) -> Problem:
-    """An error as a problem, of a call whose address holds `place`; raises it on where it is our fault."""
+def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapping[str, Any]) -> Problem:
+    """An error of a call with these `path_arguments` as a problem; raises it again if it is a bug."""
     match error:
         case Problem():
             return error
@@ -234,16 +237,16 @@ def problem_of(error: Exception, endpoint: Endpoint | None, place: Mapping[str, 
         case Forbidden():
             return no_role(*error.roles)
         case Invalid():
-            for one in error.errors:
+            for field_error in error.errors:
                 # A name in the address that nothing has is an address of nothing.
-                if one.field in place and one.code != "extra_forbidden":
-                    return missing(one.detail)
+                if field_error.field in path_arguments and field_error.code != "extra_forbidden":
+                    return missing(field_error.detail)
             return invalid_problem(error)
         case Http404():
             return missing(str(error) or _("There is no such thing here."))
     if endpoint is not None and isinstance(error, endpoint.operation.stale):
         return Problem(HTTPStatus.PRECONDITION_FAILED, "stale", str(error))
-    if isinstance(error, (*_REFUSALS, *(endpoint.operation.errors if endpoint is not None else ()))):
+    if isinstance(error, (*_SERVICE_ERRORS, *(endpoint.operation.errors if endpoint is not None else ()))):
         return Problem(HTTPStatus.CONFLICT, "refused", str(error))
     raise error
 
@@ -254,7 +257,7 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
-def _sent(endpoint: Endpoint, request: HttpRequest) -> Any:
+def _body_data(endpoint: Endpoint, request: HttpRequest) -> Any:
     """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
     kind = (request.content_type or "").strip().lower()
     if endpoint.uploads and kind == _FORM:
@@ -268,15 +271,15 @@ def _sent(endpoint: Endpoint, request: HttpRequest) -> Any:
     if kind != _JSON:
         raise _bad_type(_JSON)
     try:
-        return plain_json.read_plain_json(request.body)
-    except plain_json.BadJson as error:
+        return incoming_json.read_json(request.body)
+    except incoming_json.BadJson as error:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
 def _read(endpoint: Endpoint, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
-    """The place in a list, and what is said of the request's fields, which are checked later."""
+    """The cursor in a list, and the raw values of the request's fields, which are checked later."""
     query, of = dict(request.GET.lists()), endpoint.operation.request
-    place: dict[str, list[str]] = {
+    cursor_fields: dict[str, list[str]] = {
         name: query.pop(name) for name in ("limit", "cursor") if endpoint.operation.listed and name in query
     }
     if endpoint.reads:
@@ -284,11 +287,11 @@ def _read(endpoint: Endpoint, request: HttpRequest) -> tuple[CursorRequest, dict
     elif query:
         raise Invalid(*(FieldError(name[:100], "extra_forbidden", {"known": ""}) for name in query))
     else:
-        sent = _sent(endpoint, request)
-        data = address_values(of, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
+        body = _body_data(endpoint, request)
+        data = address_values(of, dict(body.lists())) if isinstance(body, QueryDict) else body
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
-    return read_request(CursorRequest, address_values(CursorRequest, place)), data
+    return read_request(CursorRequest, address_values(CursorRequest, cursor_fields)), data
 
 
 def _bad_type(kind: str) -> Problem:
@@ -311,15 +314,15 @@ def _key_of(endpoint: Endpoint, account: Account, request: HttpRequest) -> CallK
 
 def _form_as_bytes(request: HttpRequest) -> bytes:
     """A form and its files, as far as they tell two calls apart."""
-    said: list[Any] = sorted(request.POST.lists())
+    parts: list[Any] = sorted(request.POST.lists())
     for name in sorted(request.FILES):
         for file in request.FILES.getlist(name):
             digest = hashlib.sha256()
             for chunk in file.chunks():
                 digest.update(chunk)
             file.seek(0)
-            said.append([name, file.name, digest.hexdigest()])
-    return json.dumps(said).encode()
+            parts.append([name, file.name, digest.hexdigest()])
+    return json.dumps(parts).encode()
 
 
 def _answered_once(key: CallKey, endpoint: Endpoint, call: ApiCall) -> HttpResponseBase:
@@ -327,7 +330,7 @@ def _answered_once(key: CallKey, endpoint: Endpoint, call: ApiCall) -> HttpRespo
     try:
         answer, before = done_once(
             key,
-            lambda: _plain(endpoint, _answer(endpoint, call)),
+            lambda: _call_answer(endpoint, _answer(endpoint, call)),
             secret=endpoint.operation.secret,
             own_transactions=endpoint.rest.own_transactions,
         )
@@ -345,13 +348,13 @@ def _answered_once(key: CallKey, endpoint: Endpoint, call: ApiCall) -> HttpRespo
     return response
 
 
-def _plain(endpoint: Endpoint, answer: OperationAnswer) -> CallAnswer:
+def _call_answer(endpoint: Endpoint, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
     location = ""
     body: Any = answer
     match answer:
         case Job():
-            body = plain_result(job_status(answer))
+            body = result_to_dict(job_status(answer))
             location = reverse(f"{ROUTE_PREFIX}job", args=[answer.pk])
         case Created():
             body, location = answer

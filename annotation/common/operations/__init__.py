@@ -29,11 +29,11 @@ from annotation.common.operations.operation import (
 from annotation.common.operations.requests import (
     RequestField,
     json_schema,
-    plain_request,
-    plain_result,
     read_request,
     read_result,
     request_fields,
+    request_to_dict,
+    result_to_dict,
 )
 from annotation.common.operations.settings import SettingField, put_setting
 from annotation.common.operations.stored import StoredThing, register_stored
@@ -67,8 +67,8 @@ __all__ = [
     "invalid",
     "json_schema",
     "operation_named",
-    "plain_request",
-    "plain_result",
+    "request_to_dict",
+    "result_to_dict",
     "put_setting",
     "read_request",
     "read_result",

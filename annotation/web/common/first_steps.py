@@ -38,8 +38,8 @@ _USES: list[FirstUse] = []
 
 
 def add_first_use(use: FirstUse) -> None:
-    """Offer `use` beside campaigns, to whoever is new; once, however often it is said."""
-    if use.route not in [each.route for each in _USES]:
+    """Offer `use` beside campaigns to new users; repeated calls add it once."""
+    if use.route not in [known.route for known in _USES]:
         _USES.append(use)
 
 

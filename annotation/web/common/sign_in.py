@@ -26,7 +26,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.common import database
 from annotation.models import Account
-from annotation.web.common import known_browsers, limits
+from annotation.web.common import limits
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
 
@@ -134,17 +134,17 @@ def second_factor_step(request: HttpRequest) -> HttpResponse:
         return limits.too_often(request, page, seconds)
     accepted = second_factor.accept_code(account=account, code=request.POST.get("code", ""))
     if accepted is None:
-        wrong = _("This code is wrong, or was used already. Wait for the next one that the app shows.")
-        return render(request, page, {"wrong": wrong}, status=422)
+        problem = _("This code is wrong, or was used already. Wait for the next one that the app shows.")
+        return render(request, page, {"error": problem}, status=422)
     rate_limit.take_back(*tries)
     answer = _signed_in(request, account, then=pending["then"], by_password=pending["by_password"])
     if accepted.by_recovery_code:
-        told = ngettext(
+        warning = ngettext(
             "You used a recovery code; %(left)d is left. You can make new ones on the page “My account”.",
             "You used a recovery code; %(left)d are left. You can make new ones on the page “My account”.",
             accepted.codes_left,
         )
-        messages.warning(request, told % {"left": accepted.codes_left})
+        messages.warning(request, warning % {"left": accepted.codes_left})
         answer["Location"] = reverse("account")
     return answer
 
@@ -175,7 +175,7 @@ def _signed_in(request: HttpRequest, account: Account, *, then: str, by_password
     # What does not begin so is taken for the name of a route.
     there = then.startswith(("/", "http://", "https://"))
     answer = redirect(then if there else settings.LOGIN_REDIRECT_URL)
-    known_browsers.remember(request, answer, limits.folded_name(account.get_username()))
+    limits.remember(request, answer, limits.folded_name(account.get_username()))
     return answer
 
 

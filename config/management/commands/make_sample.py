@@ -12,8 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from PIL import Image
 
 from annotation.formats import FORMATS
-from annotation.management.base import ReportCommand, with_progress
-from annotation.management.resources import peak_mib
+from annotation.management.base import ReportCommand, peak_mib, with_progress
 from annotation.selectors.left_out import missing_from_export
 from config.sample import sample_records
 from phrasebox.registry import UnknownName
@@ -25,7 +24,7 @@ PICTURES = "images"
 
 
 #: How many pictures `--sheet` shows.
-SHOWN = 21
+SHEET_PICTURES = 21
 
 
 class Command(ReportCommand):
@@ -34,7 +33,7 @@ class Command(ReportCommand):
         "them. The same seed gives the same images; a larger corpus begins with the smaller one. "
         "Import it with `import_corpus NAME OUT --format jsonl --images OUT/images`."
     )
-    refusals = (UnknownName, FormatError, OSError)
+    expected_errors = (UnknownName, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -103,5 +102,5 @@ class Command(ReportCommand):
 
 def _show_first(pictures: Path, sheet: Path) -> None:
     """Lay the first pictures out on one, in the format that the file's name asks for."""
-    first = [Image.open(file).convert("RGB") for file in sorted(pictures.iterdir())[:SHOWN]]
+    first = [Image.open(file).convert("RGB") for file in sorted(pictures.iterdir())[:SHEET_PICTURES]]
     contact_sheet(first).save(sheet, quality=88)

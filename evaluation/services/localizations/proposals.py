@@ -24,10 +24,15 @@ from evaluation.formats.figure_tables import Table
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
-from evaluation.services.figure_requests import FigureReport, IntervalRequest
-from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.predicting import SetField
+from evaluation.services.request_fields import (
+    FigureReport,
+    IntervalRequest,
+    LayerField,
+    check_images,
+    check_layer,
+)
 from evaluation.services.systems.sources import Sources
 from phrasebox.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
 from phrasebox.registry import UnknownName
@@ -102,7 +107,7 @@ def score_proposals(request: ProposalScoring, context: OperationContext) -> Figu
     """Recall of the first k regions of each image, and of all, over boxed mentions and by category. Rows have
     R@1000 where an image with boxed mentions has more than 100 regions.
 
-    Raises Invalid, UnknownName, ValueError for a set of other things, and ImportRefused for a layer without
+    Raises Invalid, UnknownName, ValueError for a set of other things, and InputError for a layer without
     boxes.
     """
     corpus, layer, resampling = request.corpus, request.layer, request.resampling

@@ -25,7 +25,7 @@ from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.image_choice import check_images
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
@@ -233,8 +233,8 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
-    directions_asked = {ASKS[compared.direction] for compared in (run, *others)}
-    return [row for row in newest.values() if not row.asks or directions_asked == {row.asks}]
+    directions = {ASKS[compared.direction] for compared in (run, *others)}
+    return [row for row in newest.values() if not row.asks or directions == {row.asks}]
 
 
 def cached_for_runs(

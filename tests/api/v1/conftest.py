@@ -27,8 +27,8 @@ class Caller:
     """A program that calls under a token."""
 
     def __init__(self, account: Account, *, writes: bool = True, **limit: Any) -> None:
-        made = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
-        self.token, self.secret = made
+        token = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
+        self.token, self.secret = token
         self.client = Client(headers={"Authorization": f"Bearer {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str, **query: Any) -> Any:
@@ -41,18 +41,18 @@ class Caller:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.send("POST", path, body, **headers)
 
-    def perform(self, one: Endpoint, call: ValidCall, **headers: str) -> Any:
+    def perform(self, endpoint: Endpoint, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
-        address = reverse(f"v1_{one.route}", kwargs=call.place)
-        if call.query and not one.reads:
+        address = reverse(f"v1_{endpoint.route}", kwargs=call.place)
+        if call.query and not endpoint.reads:
             address = f"{address}?{urlencode(call.query)}"
-        if one.reads:
+        if endpoint.reads:
             return self.client.get(address, call.query, headers=headers)
         if call.files:
             files = {name: SimpleUploadedFile(called, held) for name, (called, held) in call.files.items()}
             return self.client.post(address, {**(call.body or {}), **files}, headers=headers)
         body = "" if call.body is None else json.dumps(call.body)
-        return self.client.generic(one.rest.method, address, body, "application/json", headers=headers)
+        return self.client.generic(endpoint.rest.method, address, body, "application/json", headers=headers)
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ def admin(everything: None) -> Caller:
 def names_for_admins() -> set[str]:
     """The operations that only admins of the whole server may call."""
     return {
-        one.name
-        for one in endpoints()
-        if one.operation.permission.server and one.operation.permission.roles == (ADMIN,)
+        endpoint.name
+        for endpoint in endpoints()
+        if endpoint.operation.permission.server and endpoint.operation.permission.roles == (ADMIN,)
     }
 
 
@@ -93,4 +93,4 @@ def researcher(everything: None) -> Caller:
 
 
 def operation(name: str) -> Endpoint:
-    return next(one for one in endpoints() if one.name == name)
+    return next(endpoint for endpoint in endpoints() if endpoint.name == name)

@@ -17,7 +17,7 @@ from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.state import batch_state
-from evaluation.services.batches.stored_answers import Answers, BatchRefused, answers_of_batches
+from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
     ASKED,
@@ -91,13 +91,13 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     assert both.short == 0 and both.pairs == late.pairs + len(new)
     made = freeze_qrels(name="pooled", corpus="quay", judgments="second")
     assert (made.version, made.rows) == (2, frozen.rows + len(new))
-    with pytest.raises(BatchRefused, match="nothing to ask"):
+    with pytest.raises(BatchError, match="nothing to ask"):
         launch(planned(more, simulated=True), "third")
 
 
 def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
-    with pytest.raises(BatchRefused, match="no valid judgments"):
+    with pytest.raises(BatchError, match="no valid judgments"):
         collect("first")
     elsewhere = a_corpus("elsewhere", some_images(1))
     JudgmentSet.objects.create(corpus=elsewhere, name="first", format="f", source="s", published=True)
@@ -173,9 +173,9 @@ def test_answers_of_simulated_workers_are_never_mixed_with_peoples(pooled_runs: 
     assert judgment_set("quay", "trial").simulated
     asked = planned(pooled_runs)
     assert asked.known == 0 < planned(pooled_runs, simulated=True).known
-    with pytest.raises(BatchRefused, match="'trial' are of simulated workers, .* leave them out, or have"):
+    with pytest.raises(BatchError, match="'trial' are of simulated workers, .* leave them out, or have"):
         planned(pooled_runs, reuse=["trial"])
-    with pytest.raises(BatchRefused, match="'trial' were collected from batch 'trial', .* reused anyway"):
+    with pytest.raises(BatchError, match="'trial' were collected from batch 'trial', .* reused anyway"):
         planned(pooled_runs, reuse=["trial"], simulated=True)
     assert asked.digest != planned(pooled_runs, simulated=True).digest
     real = launch(asked, "real").batch

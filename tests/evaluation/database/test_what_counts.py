@@ -23,7 +23,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import batch_state, cached_batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 
@@ -165,7 +165,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
         "batch_status", "second"
     )
     changes = building.outdated(row)
-    with pytest.raises(ReportRefused) as refused:
+    with pytest.raises(ReportError) as refused:
         building.build_report(wanted, OperationContext())
     assert changes and "; ".join(changes) in str(refused.value)
     building.build_report(replace(wanted, replace=True), OperationContext())

@@ -178,8 +178,8 @@ class Round:
         assert (now.short, now.open, now.judgments) == (0, 0, "first")
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
-        assert len(batch.waves["asked"]) == 2
-        assert sum(batch.waves["asked"]) == batch.numbers["asked"] == len(asked(batch))
+        assert len(batch.rounds["asked"]) == 2
+        assert sum(batch.rounds["asked"]) == batch.numbers["asked"] == len(asked(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()

@@ -261,7 +261,7 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
     batch = launch(plan(chosen_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     ends = {"ended": "stable", "tau": 0.97, "answers": answers_at_end(batch)}
-    Batch.objects.update(waves=batch.waves | ends)
+    Batch.objects.update(rounds=batch.rounds | ends)
     page = look(ada, f"{BATCHES}first/?fresh=1")
     assert "τ 0.97 with the last rankings; ended: the order of the systems is stable" in page
     assert "Open the next round" not in page and "answers have changed" not in page

@@ -1,0 +1,38 @@
+"""Having a machine of a campaign propose boxes for images that were opened since it learnt."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.campaigns import CampaignError
+from annotation.campaigns.machines import PROPOSE_JOB
+from annotation.jobs import JobError, JobProgress, job_kind
+from evaluation.services.machines.teaching import propose_boxes
+from evaluation.services.phases import PhaseShares
+from models_core.estimators.base import Method
+
+
+class Phases(PhaseShares):
+    """A function that phases call, and that tells a job: the phase is named, and the share never falls.
+
+    Raises what `Progress.advance` raises.
+    """
+
+    def __init__(self, progress: JobProgress, method: Method | None = None) -> None:
+        super().__init__(
+            lambda phase, share: progress.advance(max(progress.share, share), phase=phase), method
+        )
+
+
+@job_kind(
+    PROPOSE_JOB,
+    title=gettext_lazy("Boxes of a machine for further images"),
+    expected_errors=(JobError, CampaignError, OSError, ValueError),
+)
+def propose_boxes_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
+    """Store the machine's boxes for images that lack them; a killed job goes on with those that still do."""
+    if progress.campaign is None:
+        raise JobError("this job is of a campaign, and none was given")
+    return propose_boxes(
+        campaign=progress.campaign.name, model_annotator=machine, report_progress=Phases(progress)
+    ).as_dict()
