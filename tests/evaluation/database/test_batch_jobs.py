@@ -27,8 +27,8 @@ PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
 @pytest.fixture
 def batch(pooled_runs: list[str]) -> Batch:
-    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=PAID))
-    return launch(made, "first", known_from="dev").batch
+    planned_batch = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=PAID))
+    return launch(planned_batch, "first", known_from="dev").batch
 
 
 def now(job: Job) -> Job:
