@@ -133,6 +133,7 @@ def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> I
         yield row.control_id is not None, (changed(before, held), changed(held, after), message)
 
 
+@pytest.mark.slow  # by default the other channels, in this file
 def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
     a_campaign("graded", HALF)
     program, _ = ann()

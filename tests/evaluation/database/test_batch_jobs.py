@@ -119,6 +119,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
     assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
 
 
+@pytest.mark.slow  # by default bad judges' pages are asked again in `test_collecting`
 def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(batch: Batch) -> None:
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
     before = batch_state("first")

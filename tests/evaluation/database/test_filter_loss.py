@@ -82,7 +82,7 @@ def expected(batch: Batch) -> tuple[int, int, float, int]:
 def counts_of(batch: Batch) -> tuple[int, int, float, int]:
     loss = batch_state(batch.name).loss
     assert loss is not None and loss.filtered == batch.numbers["filtered"]
-    return loss.judged, loss.relevant, loss.expected, loss.found
+    return loss.judged, loss.relevant, loss.expected, loss.relevant_left
 
 
 def test_fillers_that_the_filter_of_this_batch_let_through_say_nothing_of_its_loss(

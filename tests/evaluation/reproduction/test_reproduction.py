@@ -177,7 +177,7 @@ def test_the_chosen_conventions_beat_their_alternatives(reproduced: Reproduction
     better = {
         (alternative.convention, alternative.family)
         for alternative in reproduced.alternatives
-        if alternative.other.mean < alternative.chosen.mean - 0.05
+        if alternative.alternative.mean < alternative.chosen.mean - 0.05
     }
     assert better == {
         ("lemmatised captions", "Table 8, R1(gold), ROUGE"),

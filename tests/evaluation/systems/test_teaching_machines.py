@@ -203,6 +203,7 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
         assert _pixels(_shares(pure, record), record) == pure
 
 
+@pytest.mark.slow  # by default what is learned from them is looked at
 def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
     pictures = list(training_pictures(machines.finished_records(world.campaign), 64))

@@ -85,7 +85,7 @@ def test_tied_relevant_items_share_places_by_the_rule():
     # One better, then a group of two relevant and two others: places 1 + 2/2 + 1 and + 2.
     judgments = with_grades({1: 1, 2: 1}, 5)
     places = from_scores([[9, 5, 5, 5, 5]], judgments).places(np.array([True, True]))
-    assert places.place.tolist() == [3, 4]
+    assert places.rank.tolist() == [3, 4]
     assert value_of("MAP", from_scores([[9, 5, 5, 5, 5]], judgments)) == pytest.approx((1 / 3 + 2 / 4) / 2)
 
 
