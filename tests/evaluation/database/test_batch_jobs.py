@@ -9,7 +9,7 @@ import pytest
 from annotation import jobs
 from annotation.models import Campaign, Job, Judgment, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.selectors.campaign.glance import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.services.batches.collecting import batch_named

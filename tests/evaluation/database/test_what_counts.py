@@ -15,7 +15,7 @@ from annotation.models import Campaign, Judgment, TrustState
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
-from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.glance import overview
 from annotation.selectors.pair_judgments import pair_judgments
 from evaluation.models import Batch, JudgmentSet
 from evaluation.services.batches.collecting import collect
