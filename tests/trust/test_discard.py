@@ -203,7 +203,9 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
 
     def works(index: int) -> None:
         try:
-            crowd_works(world, presets, only=index, item=reported if index == 3 else lambda provided: None)
+            crowd_works(
+                world, presets, only=index, after_answer=reported if index == 3 else lambda count: None
+            )
         finally:
             connections.close_all()
 
