@@ -99,8 +99,9 @@ class Drawn:
 
 
 def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each: int) -> Fuzzed:
-    """`calls_each` calls of every operation by a role; what any of them changes is undone. A failure is an answer
-    that the document does not tell, or a call that was taken though the document does not allow it.
+    """Call every operation `calls_each` times as a role; undo what any call changes.
+
+    A failure is an answer that the document does not declare, or none.
     """
     fuzzed = Fuzzed(role)
     handlers = {box.name: box for box in endpoints()}

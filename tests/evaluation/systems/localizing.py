@@ -26,8 +26,7 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
 
 
 def some_regions(folder: Path, name: str, is_kept: Callable[[int, int], bool]) -> str:
-    """The regions of `parts` for which `is_kept`, by the number of their image and their own there, as a set of
-    this name."""
+    """Store the regions of `parts` for which `is_kept`, by the number of their image and their own there."""
     parts = feature_set("scenes", "parts")
     rows = [
         row
