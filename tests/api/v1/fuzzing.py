@@ -101,7 +101,8 @@ class Drawn:
 def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each: int) -> Fuzzed:
     """Call every operation `calls_each` times as a role; undo what any call changes.
 
-    A failure is an answer that the document does not declare, or none.
+    A failure is an answer that the document does not declare, or a call that was taken though the document
+    does not allow it.
     """
     fuzzed = Fuzzed(role)
     handlers = {box.name: box for box in endpoints()}

@@ -26,7 +26,10 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
 
 
 def some_regions(folder: Path, name: str, is_kept: Callable[[int, int], bool]) -> str:
-    """Store the regions of `parts` for which `is_kept`, by the number of their image and their own there."""
+    """Store the regions of `parts` for which `is_kept` as a set of this name.
+
+    `is_kept` takes the number of their image and their number there.
+    """
     parts = feature_set("scenes", "parts")
     rows = [
         row
