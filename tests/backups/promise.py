@@ -81,7 +81,7 @@ def observe(folder: Path) -> dict[str, Any]:
         for app in ("annotation", "evaluation")
         for model in apps.get_app_config(app).get_models()
     }
-    exports = {}
+    exports: dict[str, str] = {}
     for form in ("jsonl", "entities"):
         out = folder / f"export-{form}"
         run("export_dataset", "walks", layer="people", format=form, simulated=True, out=out)
@@ -115,7 +115,7 @@ def names() -> dict[str, Any]:
 
     from annotation.campaigns.setting_fields import setting_fields
     from annotation.formats import FORMATS
-    from evaluation.metrics import METRICS
+    from phrasebox.metrics import METRICS
     from tests.house.product import command_named
 
     bare = BaseCommand().create_parser("manage.py", "any")
