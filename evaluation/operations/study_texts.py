@@ -14,7 +14,7 @@ from evaluation.reproduction.cells import COUNT, KAPPA, PrintedCell
 from evaluation.reproduction.figure3 import PRINTED_FIGURE3, SIMILAR_WORDS_SHOWN, Figure3
 from evaluation.reproduction.report import ReproductionReport
 from evaluation.services.batches.recorded_judges import SimulatedJudges
-from evaluation.services.figure_requests import FigureReport
+from evaluation.services.request_fields import FigureReport
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.selection import CUTOFFS
 

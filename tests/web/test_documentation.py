@@ -31,15 +31,14 @@ def reader() -> Client:
     return client
 
 
-def content_of(reader: Client, address: str) -> bytes:
-    """The file that an address answers with."""
-    response: Any = reader.get(address)
+def contents(response: Any) -> bytes:
+    """The file that was sent."""
     return b"".join(response.streaming_content)
 
 
 def test_a_signed_in_reader_gets_pages_and_nothing_beside_them(site: Path, reader: Client):
-    assert content_of(reader, "/docs/") == b"All pages"
-    assert content_of(reader, "/docs/trust.html") == b"Control items"
+    assert contents(reader.get("/docs/")) == b"All pages"
+    assert contents(reader.get("/docs/trust.html")) == b"Control items"
     assert reader.get("/docs/../secret.txt").status_code == 404
     assert reader.get("/docs/%2e%2e/secret.txt").status_code == 404
     assert reader.get("/docs/none.html").status_code == 404

@@ -18,7 +18,7 @@ from annotation.models import Job
 from evaluation.models import System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.systems import registry, training
-from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
+from evaluation.services.systems.listing import LearnedEpoch, learning_curve
 from evaluation.services.systems.training import Trained, system_folder
 from evaluation.services.systems.training_requests import TrainingRequest, checked_training
 from evaluation.web.systems.learning_curves import CurvePlot

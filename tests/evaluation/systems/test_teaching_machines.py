@@ -25,7 +25,7 @@ from annotation.protocol.machines import Proposals
 from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.web.staff.crowd.machines import source_in_words
-from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
+from evaluation.jobs.kinds.propose_boxes import propose_boxes_job
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, training_pictures
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder

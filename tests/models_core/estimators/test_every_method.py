@@ -18,10 +18,10 @@ from models_core.estimators.base import (
     WordNumbers,
     register_method,
 )
-from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.discovery import load_methods
 from models_core.estimators.fitting import fit_method
 from models_core.estimators.inputs import NumbersOutOfRange, check_inputs
+from models_core.estimators.predictors import WritingSettings
 from models_core.estimators.tagging.baselines import RandomTags
 from models_core.estimators.tagging.held_out import known_tags, presence
 from models_core.features.text.phrases import PhraseRows

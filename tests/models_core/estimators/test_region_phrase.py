@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models_core.estimators.base import Dataset, FitContext, RaggedRows
 from models_core.estimators.cca import CCA, CCASettings
-from models_core.estimators.localizers import resampled
+from models_core.estimators.predictors import resampled
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from tests.models_core.estimators.phrases import LINK, images_of_regions, phrase_rows, phrases_of_regions
 

@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 from models_core import checkpoints as kept  # noqa: E402
 from models_core.checkpoints import Checkpoints  # noqa: E402
 from models_core.estimators.base import Dataset, FitContext  # noqa: E402
-from models_core.estimators.captioners import WritingSettings  # noqa: E402
 from models_core.estimators.nearest_caption import NearestCaption, NearestCaptionSettings  # noqa: E402
 from models_core.estimators.neural import gradient_training  # noqa: E402
 from models_core.estimators.neural.captioner import RecurrentCaptioner  # noqa: E402
@@ -30,6 +29,7 @@ from models_core.estimators.neural.gradient_training import (  # noqa: E402
 )
 from models_core.estimators.neural.settings import CaptionerSettings  # noqa: E402
 from models_core.estimators.neural.writing import write_sentences  # noqa: E402
+from models_core.estimators.predictors import WritingSettings  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
 from tests.models_core.estimators.neural.sentences import LINK, named_pictures, numbers_of  # noqa: E402
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_core.estimators.base import Dataset, FitContext
-from models_core.estimators.taggers import CandidateTags
+from models_core.estimators.predictors import CandidateTags
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
 from models_core.estimators.tagging.held_out import held_out_precision, presence
 from models_core.estimators.tagging.machines import TagMachines, linear_machines

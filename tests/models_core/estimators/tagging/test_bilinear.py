@@ -7,7 +7,7 @@ import pytest
 
 from models_core.checkpoints import Checkpoints
 from models_core.estimators.base import Dataset, FitContext
-from models_core.estimators.taggers import CandidateTags
+from models_core.estimators.predictors import CandidateTags
 from models_core.estimators.tagging.bilinear import BilinearTagger
 from models_core.estimators.tagging.held_out import held_out_precision, known_tags
 from models_core.estimators.tagging.settings import BilinearSettings
