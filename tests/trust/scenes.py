@@ -65,7 +65,7 @@ def crowd_works(
     return provided
 
 
-def refused(world: World, worker: int, kind: str) -> str:
+def reason_of_refusal(world: World, worker: int, kind: str) -> str:
     """The code of what keeps a worker from a kind; empty where they get something."""
     result = world.take(worker, kind)
     return result.code if isinstance(result, NoTask) else ""

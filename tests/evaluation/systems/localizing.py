@@ -14,7 +14,7 @@ from annotation.models import Account, Layer
 from annotation.workers.api_tokens import make_api_token
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.scenes import BOXES, THINGS
 
 
@@ -40,12 +40,12 @@ def some_regions(folder: Path, name: str, stored: Callable[[int, int], bool]) ->
         ids=np.array(parts.ids())[rows],
         boxes=np.array(parts.boxes())[rows],
     )
-    said("import_features", "scenes", folder / f"{name}.npz", "--name", name, "--kind", "region")
+    output_of("import_features", "scenes", folder / f"{name}.npz", "--name", name, "--kind", "region")
     return name
 
 
 def train(name: str, *options: Any, recipe: str = "Region-phrase-CCA") -> None:
-    said(
+    output_of(
         *("train_system", name, "--recipe", recipe, "--corpus", "scenes", "--regions", "parts"),
         *("--words", "words", "--layer", layer_name(), *options),
     )
@@ -56,13 +56,13 @@ def layer_name() -> str:
 
 
 def localized(system: str, *options: Any) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(said("localize", system, "--split", "test", *options, "--json"))
+    payload: dict[str, Any] = json.loads(output_of("localize", system, "--split", "test", *options, "--json"))
     return payload
 
 
 def scored(name: str, *options: Any) -> dict[str, Any]:
     payload = json.loads(
-        said("score_localization", name, "--resamples", 50, "--no-store", *options, "--json")
+        output_of("score_localization", name, "--resamples", 50, "--no-store", *options, "--json")
     )
     report: dict[str, Any] = payload["report"]
     return report
