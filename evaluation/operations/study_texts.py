@@ -141,7 +141,7 @@ def similar_words_text(figure: Figure3) -> str:
     )
     counted = "\n".join(
         f"{column}: {figure.within(column)} of {sum(map(len, PRINTED_FIGURE3[column].values()))} within "
-        f"0.02, {figure.found(column)} in our first {SIMILAR_WORDS_SHOWN}"
+        f"0.02, {figure.count_listed(column)} in our first {SIMILAR_WORDS_SHOWN}"
         for column in figure.ours
     )
     lists = "\n".join(
@@ -163,7 +163,7 @@ def _similar_words(figure: Figure3) -> Table:
                 neighbour.cell.printed,
                 neighbour.cell.ours,
             ),
-            *(_WITHIN[neighbour.cell.within], neighbour.place, neighbour.cell.why),
+            *(_WITHIN[neighbour.cell.within], neighbour.rank, neighbour.cell.why),
         ]
         for neighbour in figure.neighbours
     ]
@@ -283,9 +283,9 @@ def _others(report: ReproductionReport) -> str:
             alternative.family,
             alternative.chosen.cells,
             alternative.chosen.within,
-            alternative.other.within,
+            alternative.alternative.within,
             alternative.chosen.mean,
-            alternative.other.mean,
+            alternative.alternative.mean,
         ]
         for alternative in report.alternatives
     ]

@@ -133,6 +133,7 @@ def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> I
         yield row.control_id is not None, (changed(before, held), changed(held, after), message)
 
 
+@pytest.mark.slow  # by default the other channels, in this file
 def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
     a_campaign("graded", HALF)
     program, _ = ann()
@@ -523,8 +524,8 @@ def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
 
 
 def test_what_was_seen_is_told_in_numbers_whatever_it_means():
-    before = features.plain({"waiting": 7, "today": {"answers": 2}}, "offer")
-    after = features.plain({"waiting": 6, "today": {"answers": 3}}, "offer")
+    before = features.numbers_of({"waiting": 7, "today": {"answers": 2}}, "offer")
+    after = features.numbers_of({"waiting": 6, "today": {"answers": 3}}, "offer")
     assert features.changes(before, after, "taking") == {
         "taking offer.waiting": -1.0,
         "taking offer.today.answers": 1.0,

@@ -338,7 +338,7 @@ class Recount:
             np.array([pair in self.relevant() for pair in fillers]),
             np.array([any(self.given[pair].values()) for pair in fillers]),
             filtered=len(unlikely),
-            found=len(self.relevant() & likely),
+            relevant_left=len(self.relevant() & likely),
         )
 
     def unused(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from django.core.checks import Error
 
 from evaluation.checks import lacking_measures
 from phrasebox.metrics import METRICS
-from phrasebox.metrics.examples import wrong_examples
+from phrasebox.metrics.examples import example_problems
 from tests.plug_ins import METRIC_FOLDERS, copied
 
 KEY = "weighted_precision"
@@ -137,10 +137,10 @@ def test_measures_of_captions_have_examples_too() -> None:
         "references": [["A dog runs."]],
         "values": [1],
     }
-    assert wrong_examples(json.dumps([example]), rouge) == []
-    assert "and not [0]" in wrong_examples(json.dumps([{**example, "values": [0]}]), rouge)[0]
+    assert example_problems(json.dumps([example]), rouge) == []
+    assert "and not [0]" in example_problems(json.dumps([{**example, "values": [0]}]), rouge)[0]
     upper = METRICS.find("upper bound").measure
-    assert wrong_examples(json.dumps([example]), upper) == [
+    assert example_problems(json.dumps([example]), upper) == [
         "example 1: measures of localization have no examples; expected one of ranking and captioning"
     ]
 

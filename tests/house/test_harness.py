@@ -264,6 +264,7 @@ def test_holds(): pass
 """
 
 
+@pytest.mark.slow  # by default what is left out fails a run, above
 def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_may_leave_a_test_out(
     tmp_path: Path,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,12 +33,18 @@ LARGER = {
 }
 
 
+@functools.cache
+def _tree(file: Path) -> ast.Module:
+    """The file's code, read once for all that is asked of it."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def _sources() -> Iterator[tuple[str, ast.Module]]:
     for app in APPS:
         for file in sorted((REPOSITORY / app).rglob("*.py")):
             name = file.relative_to(REPOSITORY).as_posix()
             if "/migrations/" not in name:
-                yield name, ast.parse(file.read_text(encoding="utf-8"))
+                yield name, _tree(file)
 
 
 def _named(tree: ast.Module, words: set[str]) -> Iterator[tuple[int, str]]:
@@ -116,7 +123,7 @@ def test_no_function_takes_more_than_eight_parameters(package: str) -> None:
     for file in sorted((REPOSITORY / package).rglob("*.py")):
         if "migrations" in file.parts:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree(file)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 provided = node.args
                 names = [item.arg for item in (*provided.posonlyargs, *provided.args, *provided.kwonlyargs)]
@@ -164,7 +171,7 @@ def test_a_public_name_is_defined_in_one_module(
             where = file.relative_to(REPOSITORY).as_posix()
             if "/migrations/" in where or "/management/commands/" in where:
                 continue
-            for name in _public(ast.parse(file.read_text(encoding="utf-8"))):
+            for name in _public(_tree(file)):
                 if not name.startswith("_"):
                     homes[name].add(where)
     shared = {name: sorted(result) for name, result in homes.items() if len(result) > 1}

@@ -161,6 +161,7 @@ def test_static_files_are_served_from_where_they_lie(tmp_path: Path) -> None:
         assert (answer.status, answer.body) == (200, file.read_text())
 
 
+@pytest.mark.slow  # by default production serves pages, in `test_security`
 def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tmp_path: Path) -> None:
     collected = manage(tmp_path, "collectstatic", "--no-input", **PRODUCTION)
     assert collected.returncode == 0, collected.stderr

@@ -85,6 +85,7 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     assert votes.count() == votes.filter(pk__lte=last).count()
 
 
+@pytest.mark.slow  # by default in `trust/test_qualification`, answer by answer
 def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
     world = World([pictured(i) for i in range(4)], settings={"lease": LEASE}, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))

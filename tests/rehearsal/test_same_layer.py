@@ -159,6 +159,7 @@ def test_flags_lead_to_the_same_layer_too(seed: int, acts: list[tuple[str, int, 
     assert play.layer() == [by_first_mention(state.layer)]
 
 
+@pytest.mark.slow  # it is about the plays, not about the product
 @pytest.mark.only_on("sqlite")  # which plays are drawn does not depend on the database
 def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
     """What the properties above say of any play would say nothing if plays were tame."""

@@ -156,6 +156,7 @@ def test_images_and_leases_go_by_the_versions_that_they_carry(
     played(seed, acts)
 
 
+@pytest.mark.slow  # it is about the plays, not about the product
 @pytest.mark.only_on("sqlite")  # which plays are drawn does not depend on the database
 def test_plays_meet_all_that_versions_can_do() -> None:
     """What the property above says of any play would say nothing if versions never mixed."""

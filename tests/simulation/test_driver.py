@@ -116,13 +116,14 @@ def test_what_was_spent_adds_up_to_the_judgments_given():
 def test_the_better_the_crowd_the_better_the_chains():
     def f1(kind: str) -> float:
         people = Crowd(make_crowd({kind: 8}, seed=4), seed=4)
-        images = world(60)
+        images = world(sized(30, 60))
         runs = [compare_layers(simulate_image(m, t, people).state.layer, gold) for m, t, gold in images]
         return sum(run.f1 for run in runs) / len(runs)
 
     assert f1("perfect") == 1.0 > f1("careful") > f1("sloppy") > f1("random")
 
 
+@pytest.mark.slow  # by default the queue suspends them, in `trust`
 def test_control_items_suspend_random_and_always_yes_workers_and_hardly_any_careful_one():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(40))]
     gate = Gate(control_items_from_gold(golds, seed=1), seed=1)

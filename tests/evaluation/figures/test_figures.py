@@ -65,6 +65,7 @@ def test_every_kind_is_drawn_here() -> None:
     assert {plot.kind for plot in plots(FEW)} == set(FIGURE_DRAWERS.keys())
 
 
+@pytest.mark.slow  # by default a report's are, in `database/reports/test_builds`
 def test_a_figure_is_the_same_bytes_again(svgs: dict[str, str]) -> None:
     for plot in plots(FEW):
         assert as_svg(plot) == svgs[plot.kind]

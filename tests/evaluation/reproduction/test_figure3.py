@@ -61,7 +61,7 @@ def test_lin_s_are_for_eight_of_ten(captions, wordnet) -> None:
 def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, wordnet, capsys) -> None:
     call_command("word_similarity", str(real_data / "flickr8k"), "--json")
     figure = read_result(Figure3, json.loads(capsys.readouterr().out))
-    assert figure.found(ALIGNMENT) >= 8
+    assert figure.count_listed(ALIGNMENT) >= 8
     assert figure.within(CAPTIONS) == 10
     assert figure.within(LIN) >= 8
     missing = [neighbour.cell for neighbour in figure.neighbours if neighbour.cell.column == BNC]
@@ -76,11 +76,11 @@ def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, 
 def test_without_wordnet_and_without_the_words_columns_say_why() -> None:
     image = [[Word("dog", NOUN), Word("run", VERB)]] * 6
     result = make_figure3([image], None, why_no_wordnet="no noun files")
-    assert result.within(LIN) == result.found(ALIGNMENT) == 0
+    assert result.within(LIN) == result.count_listed(ALIGNMENT) == 0
     why = {n.cell.column: n.cell.why for n in result.neighbours}
     assert why[LIN] == "no noun files"
     assert why[ALIGNMENT] == "not in our vocabulary"
-    assert all(n.cell.ours is None and n.place is None for n in result.neighbours)
+    assert all(n.cell.ours is None and n.rank is None for n in result.neighbours)
 
 
 def test_folders_without_what_is_needed_are_refused_in_one_line(tmp_path) -> None:

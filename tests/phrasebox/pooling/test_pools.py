@@ -76,9 +76,9 @@ def test_a_run_that_is_left_out_loses_what_it_alone_found() -> None:
     odd, even = leave_out(lists, result, known, relevant)
     # Image 0 has two relevant captions, 0 and 1: odd finds both in its top 2, even one.
     assert [odd.score, even.score] == pytest.approx([1, (0.5 + 1 + 0) / 3])
-    assert (odd.own, odd.relevant, odd.place, odd.place_without) == (1, 1, 1, 1)
+    assert (odd.own_pairs, odd.relevant, odd.rank, odd.rank_without) == (1, 1, 1, 1)
     assert odd.score_without == pytest.approx((0 + 1 + 1) / 3)
-    assert (even.own, even.relevant, even.score_without) == (1, 0, even.score)
+    assert (even.own_pairs, even.relevant, even.score_without) == (1, 0, even.score)
 
 
 def test_by_a_measure_of_ranks_the_lower_one_is_better() -> None:
@@ -87,7 +87,7 @@ def test_by_a_measure_of_ranks_the_lower_one_is_better() -> None:
     known = space.pairs(np.array([0]), np.array([1]))
     for measure in ("R@1", "median rank"):
         result = leave_out(lists, pool(lists, space, depth=1), known, np.array([False]), measure=measure)
-        assert [(row.run, row.place, row.place_without) for row in result] == [
+        assert [(row.run, row.rank, row.rank_without) for row in result] == [
             ("right", 1, 1),
             ("wrong", 2, 2),
         ]
@@ -104,7 +104,7 @@ def test_both_runs_of_a_system_are_left_out_together() -> None:
     result = leave_out(
         [*both, other_completed], pool([*both, other_completed], space, depth=1), known, np.array([True])
     )
-    assert [row.own for row in result] == [1, 1, 0]
+    assert [row.own_pairs for row in result] == [1, 1, 0]
     assert result[0].score > result[0].score_without
 
 

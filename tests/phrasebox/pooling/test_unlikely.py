@@ -54,7 +54,7 @@ def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
     relevant[[0, 1, 500]] = True
     some = relevant.copy()
     some[:17] = True
-    result = filter_loss(images, relevant, some, filtered=80_000, found=760)
+    result = filter_loss(images, relevant, some, filtered=80_000, relevant_left=760)
     assert result is not None
     assert (result.judged, result.relevant, result.some_yes) == (1000, 3, 18)
     assert result.expected == pytest.approx(240)
@@ -72,8 +72,8 @@ def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
 
 def test_no_relevant_filler_still_bounds_the_loss() -> None:
     none = np.zeros(30, dtype=bool)
-    result = filter_loss(np.arange(30), none, none, filtered=300, found=0)
+    result = filter_loss(np.arange(30), none, none, filtered=300, relevant_left=0)
     assert result is not None
     assert (result.expected, result.low, result.lost) == (0, 0, None)
     assert result.at_most == pytest.approx(300 * wilson(0, 30)[1])
-    assert filter_loss(np.empty(0, np.int64), none[:0], none[:0], filtered=5, found=0) is None
+    assert filter_loss(np.empty(0, np.int64), none[:0], none[:0], filtered=5, relevant_left=0) is None
