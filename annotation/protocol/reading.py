@@ -86,7 +86,7 @@ def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
     votes: dict[str, _Votes] = {}
     extra: list[str] = []
     for judgment in judgments:
-        if judgment.void or judgment.role == q.CONTROL:
+        if judgment.withdrawn or judgment.role == q.CONTROL:
             continue
         q.check_judgment(judgment)
         collected = votes.get(judgment.key)

@@ -396,7 +396,7 @@ class Managed:
                 len(person.stand),
                 person.before,
                 person.counted,
-                person.left_out,
+                person.excluded,
             )
             for name, person in now.mine.items()
         }
@@ -408,7 +408,7 @@ class Managed:
                 person.answers,
                 person.before,
                 person.counted,
-                person.left_out,
+                person.excluded,
             )
             for name, person in seen.people.items()
         }
@@ -431,7 +431,7 @@ class Managed:
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
         self.met["suspended by the rules"] += any(person.suspended for person in now.mine.values())
         self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
-        self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
+        self.met["left out from before"] += any(not p.unused and p.excluded for p in seen.people.values())
 
     def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
         """What a page shows of a batch may miss answers, and nothing else."""

@@ -154,10 +154,10 @@ def test_a_simulation_never_replaces_the_layer_of_real_answers():
 @pytest.mark.parametrize(
     ("what", "harm"),
     [
-        ("open tasks that miscount", lambda: Task.objects.filter(state="open").update(wanted=9, live=5)),
+        ("open tasks that miscount", lambda: Task.objects.filter(state="open").update(needed=9, live=5)),
         ("answers without", lambda: Judgment.objects.order_by("pk")[0].delete()),
         ("judgments on what", lambda: Assignment.objects.update(state="returned", ended_at=database.now())),
-        ("tasks given to more", lambda: Task.objects.filter(state="settled").update(wanted=0, live=0)),
+        ("tasks given to more", lambda: Task.objects.filter(state="settled").update(needed=0, live=0)),
         ("boxes judged", lambda: _bar_the_judges()),
         ("keys judged twice", lambda: Judgment.objects.update(key="coref_link|a|b", worker=_somebody())),
     ],
