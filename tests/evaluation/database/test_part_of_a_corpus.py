@@ -57,10 +57,10 @@ def _more_images(corpus: Corpus) -> None:
     )
 
 
-def _statements_of(report_progress: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
-    """What `tell` gives, written out, and how many rows it reads for that."""
+def _statements_of(read_state: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+    """What `read_state` gives, written out, and how many rows it reads for that."""
     with _rows_read(monkeypatch) as read:
-        what = repr(report_progress())
+        what = repr(read_state())
     return what, sum(read)
 
 

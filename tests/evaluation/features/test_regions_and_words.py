@@ -272,12 +272,12 @@ def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own_r
 # Words that are learned
 
 
-def nearer(result: Any, word: str, item: str, *others: str) -> bool:
-    """Whether `one` is nearer to `word` than all others, by the cosine."""
+def nearer(result: Any, word: str, candidate: str, *others: str) -> bool:
+    """Whether `candidate` is nearer to `word` than all others, by the cosine."""
     vectors = np.array(result.vectors())
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     alike = dict(zip(result.ids(), vectors @ vectors[result.ids().index(word)], strict=True))
-    return all(alike[item] > alike[another] for another in others)
+    return all(alike[candidate] > alike[another] for another in others)
 
 
 @pytest.fixture
