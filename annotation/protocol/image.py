@@ -120,7 +120,7 @@ class Fold:
             j.id
             for votes in reading.votes.values()
             for j in votes.queue[votes.next :]
-            if j.id not in reading.kept
+            if j.id not in reading.used_by_rulings
         ]
         result: LayerRecord | None = None
         merged: tuple[Merged, ...] = ()
@@ -364,7 +364,7 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
     if isinstance(ruling, Boxes):
         drawn = _drawn_boxes(chain, reading)
         boxes = tuple(drawn.get(box) or WorkerBox(box, "", "") for box in ruling.boxes)
-        reading.kept.update(object_box.judgment for object_box in boxes if object_box.judgment)
+        reading.used_by_rulings.update(object_box.judgment for object_box in boxes if object_box.judgment)
     elif ruling.kind == "excluded":
         stage = loop.EXCLUDED
     else:

@@ -451,7 +451,7 @@ class Managed:
         campaign = now.own.campaign
         pay = settings_of(campaign.settings).pay
         reported = overview(campaign, pay, fresh=True)
-        coming = glance(campaign, pay)
+        coming = glance.forecast(campaign, pay)
         assert (reported.pace.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
         assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
         assert (reported.cost.answers, reported.cost.earned) == (now.own.handed_in(), now.own.earned())

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 LEASE = {"minutes": 0.1}
 OPEN_DOOR = {"trust": {"qualification": False}, "lease": LEASE}
-UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, kept=0.1, returned=0.1, flagged=0.02)
+UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, answered_late=0.1, returned=0.1, flagged=0.02)
 
 
 class Clock:
