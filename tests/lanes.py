@@ -65,7 +65,7 @@ ANYWHERE = (
     "tests/evaluation/figures/",
     "tests/evaluation/formats/",
     "tests/evaluation/reporting/",
-    "tests/evaluation/reproduction/",
+    "tests/studies/",
     "tests/formats/",
     "tests/phrasebox/",
     "tests/models_core/",
