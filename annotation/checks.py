@@ -188,9 +188,11 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
     where = f"in {source_of(kind.work)}"
     if not str(kind.title).strip():
         yield _error("E019", key, "has no title", f"say what pages call it, {where}", _JOB)
-    wrong = [one for one in kind.refusals if not (isinstance(one, type) and issubclass(one, Exception))]
+    wrong = [
+        one for one in kind.expected_errors if not (isinstance(one, type) and issubclass(one, Exception))
+    ]
     if wrong:
-        hint = f"name exception classes as refusals, {where}"
+        hint = f"name exception classes as expected_errors, {where}"
         yield _error("E020", key, f"refuses by {', '.join(map(repr, wrong))}, no exception", hint, _JOB)
     if fault := _misfit_of_work(kind):
         hint = f"let it take the progress, then its request or, after *, its arguments, {where}"

@@ -49,7 +49,7 @@ def database_lost(error: BaseException | None) -> BaseException | None:
 
 
 def is_call(request: HttpRequest) -> bool:
-    """Whether a request is a call of the API, which is told its errors as problem details."""
+    """Whether a request is a call of the API, which gets its errors as problem details."""
     return request.path_info.startswith(_API)
 
 

@@ -28,7 +28,7 @@ _SECRETS = re.compile(
 
 def without_secrets(text: str) -> str:
     """`text` without what would let its reader in as somebody else: what follows such addresses is cut."""
-    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}...", text)
+    return _SECRETS.sub(lambda match: f"{match[1] or match[2]}...", text)
 
 
 class Discreet(logging.Formatter):
@@ -68,9 +68,13 @@ class RequestLog:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
+        received = request.headers.get("X-Request-ID", "")
         # Anything else could forge lines of the log that it ends up in.
-        name = given if given.isascii() and given.replace("-", "").isalnum() and len(given) <= 64 else ""
+        name = (
+            received
+            if received.isascii() and received.replace("-", "").isalnum() and len(received) <= 64
+            else ""
+        )
         token = request_id.set(name or uuid.uuid4().hex)
         started = time.monotonic()
         try:

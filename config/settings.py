@@ -34,9 +34,9 @@ def _number(name: str, usual: int) -> int:
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-_SAID = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
+_VERSION = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
 #: The version of the product, as the library says it, which is not to be imported here.
-PRODUCT_VERSION = _SAID.group(1) if _SAID is not None else ""
+PRODUCT_VERSION = _VERSION.group(1) if _VERSION is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
@@ -77,27 +77,27 @@ ALLOWED_HOSTS = [
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
-def _refusals() -> list[str]:
+def _problems() -> list[str]:
     """What must not be so in production, one line each with its remedy."""
-    found = []
+    problems = []
     if SECRET_KEY == DEFAULT_SECRET:
-        found.append("SECRET_KEY is not set; set it to a long random string and keep it")
+        problems.append("SECRET_KEY is not set; set it to a long random string and keep it")
     elif len(SECRET_KEY) < SHORTEST_SECRET:
-        found.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
+        problems.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
     if DEBUG:
-        found.append("DEBUG=1 shows internals to visitors; unset it")
+        problems.append("DEBUG=1 shows internals to visitors; unset it")
     if WEBHOOKS_TO_LOOPBACK:
-        found.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
+        problems.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
     if not os.environ.get("SITE_URL"):
-        found.append("SITE_URL is not set; name the address that browsers use, as in https://example.org")
+        problems.append("SITE_URL is not set; name the address that browsers use, as in https://example.org")
     if "*" in ALLOWED_HOSTS:
-        found.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
-    return found
+        problems.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
+    return problems
 
 
-if PRODUCTION and (refusals := _refusals()):
+if PRODUCTION and (problems := _problems()):
     raise ImproperlyConfigured(
-        "\n".join(f"PHRASEBOX_ENV=production cannot start: {line}" for line in refusals)
+        "\n".join(f"PHRASEBOX_ENV=production cannot start: {line}" for line in problems)
     )
 
 # What we are made of ---------------------------------------------------------------------------
@@ -125,7 +125,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.logs.RequestLog",
-    "config.plain.ReadableForms",
+    "config.readable_requests.ReadableForms",
     "config.worker_call_middleware.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -440,9 +440,9 @@ def _key_set(path: str) -> dict[str, object] | None:
     if not path:
         return None
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        if isinstance(found["keys"], list) and found["keys"]:
-            return dict(found)
+        keys = json.loads(Path(path).read_text(encoding="utf-8"))
+        if isinstance(keys["keys"], list) and keys["keys"]:
+            return dict(keys)
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise ImproperlyConfigured(

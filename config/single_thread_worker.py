@@ -37,26 +37,28 @@ class SingleThreadWorker:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         came = time.monotonic()
-        answer = self._in_turn(environ, start_response)
+        answer = self._submit_and_wait(environ, start_response)
         if environ.get("PATH_INFO", "").startswith(HANDED):
             time.sleep((came - time.monotonic()) % STEP_SECONDS)
         return answer
 
-    def _in_turn(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def _submit_and_wait(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         if not environ.get("PATH_INFO", "").startswith(CALLS):
             return self.application(environ, start_response)
         length = environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > LARGEST_CALL:
             return self.application(environ, start_response)
         # Read here: in the thread of calls, a slow client would hold everybody up.
-        sent = io.BytesIO(environ["wsgi.input"].read(int(length)))
-        started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": sent}).result()
+        body_file = io.BytesIO(environ["wsgi.input"].read(int(length)))
+        started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": body_file}).result()
         start_response(*started)
         return [body]
 
     def _answered(self, environ: dict[str, Any]) -> tuple[Started, bytes]:
         started: list[Started] = []
-        answer = self.application(environ, lambda *given: started.append(given))
+        answer = self.application(environ, lambda *arguments: started.append(arguments))
         try:
             body = b"".join(answer)
         finally:

@@ -36,12 +36,12 @@ class WorkerCalls:
         self._sessions, self._csrf = SessionMiddleware(get_response), CsrfViewMiddleware(get_response)
         self._common, self._locale = CommonMiddleware(get_response), LocaleMiddleware(get_response)
         self._guards = [guard(get_response) for guard in GUARDS]
-        #: What the guards say, by whether the request came by TLS.
-        self._said: dict[bool, Mapping[str, str]] = {}
+        #: The headers that the guards set, by whether the request came by TLS.
+        self._guard_headers: dict[bool, Mapping[str, str]] = {}
         self._answered = cast(Answering, convert_exception_to_response(_answered))
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        match = _plain(request)
+        match = _worker_call_match(request)
         if match is None:
             return self.get_response(request)
         request.resolver_match = match
@@ -57,17 +57,17 @@ class WorkerCalls:
 
     def _headers(self, request: HttpRequest) -> Mapping[str, str]:
         secure = request.is_secure()
-        if secure not in self._said:
+        if secure not in self._guard_headers:
             bare = HttpResponse()
             del bare["Content-Type"]
             for guard in self._guards:
                 guard.process_response(request, bare)
-            self._said[secure] = dict(bare.items())
-        return self._said[secure]
+            self._guard_headers[secure] = dict(bare.items())
+        return self._guard_headers[secure]
 
 
-def _plain(request: HttpRequest) -> ResolverMatch | None:
-    """What answers a call that may go the short way; None where it is another, or something is amiss."""
+def _worker_call_match(request: HttpRequest) -> ResolverMatch | None:
+    """The view of a call that may skip the middleware; None for any other request."""
     if not request.path_info.startswith(CALLS) or (settings.SECURE_SSL_REDIRECT and not request.is_secure()):
         return None
     if hasattr(request, "unreadable"):  # which `plain` tells

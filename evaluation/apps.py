@@ -29,7 +29,7 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         """Once the models are there: what a site adds, what is checked, and the app's parts elsewhere."""
         from annotation.backups import contents
-        from annotation.campaigns import named_elsewhere
+        from annotation.campaigns import setting_checks
         from annotation.checks import REGISTRIES
         from annotation.datasets import deleting
         from annotation.jobs import schedule  # its rows are there only now
@@ -37,9 +37,9 @@ class EvaluationConfig(AppConfig):
         from evaluation.selectors import runs_exist
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
-        from evaluation.services.leftovers import remove_leftovers
         from evaluation.services.machines.schedule import teach_machines
         from evaluation.services.machines.stored_proposers import why_no_proposer
+        from evaluation.services.stale_work import remove_stale_work
         from evaluation.services.unfinished import remove_unfinished_of_corpus
 
         register(check_registries, REGISTRIES)
@@ -67,11 +67,11 @@ class EvaluationConfig(AppConfig):
             )
         )
         deleting.add_corpus_use(store.sets_in_words)
-        named_elsewhere.add_setting_check("machine.system", why_no_proposer)
+        setting_checks.add_setting_check("machine.system", why_no_proposer)
         deleting.add_corpus_cleaner(remove_unfinished_of_corpus)
         contents.add_folders(
             "collections", "features", "machines", "parses", "proposers", "reports", "sources", "systems"
         )
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))
         schedule.add_schedule_entry(schedule.Periodic("teach_machines", 60, teach_machines))
-        schedule.add_schedule_entry(schedule.Periodic("remove_leftovers", 3600, remove_leftovers))
+        schedule.add_schedule_entry(schedule.Periodic("remove_stale_work", 3600, remove_stale_work))

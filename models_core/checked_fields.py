@@ -1,11 +1,8 @@
 """Records whose fields say what they may hold: type, bounds and one line of help, checked by pydantic.
 
     @dataclass(frozen=True, slots=True)
-    class Lease:
+    class Lease(CheckedRecord):
         minutes: Annotated[float, Field(gt=0, description="Minutes that a task is held")] = 20.0
-
-        def __post_init__(self) -> None:
-            check_fields(self)
 
 A record that is built directly is refused as one that is read from a file is, and a form takes its fields
 from `field_rules`. Types are strict: a text is no number, and neither is a truth value. `check_fields`
@@ -87,6 +84,16 @@ class FieldRule:
         if least and most:
             return f"{of}{least}" if least == most else f"{of}{least} to {most}"
         return f"{of}{least} or more" if least else f"{of}at most {most}" if most else ""
+
+
+class CheckedRecord:
+    """A dataclass whose fields are checked when it is made: it raises BadField where one holds what its
+    annotation does not allow. One that checks more calls `check_fields` first."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 def check_fields(record: Any) -> None:

@@ -16,10 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import SUSPENDED, Event
@@ -37,7 +37,7 @@ HORIZON = 60
 
 
 class Watched(Gate):
-    """A gate that remembers after how many items each standing was suspended."""
+    """A gate that remembers after how many items each trust state was suspended."""
 
     suspended_at: dict[tuple[str, str], int]
 
@@ -47,13 +47,13 @@ class Watched(Gate):
 
     def note(self, worker: str, kind: str, event: Event) -> None:
         super().note(worker, kind, event)
-        trust_state = self.standing(worker, kind)
+        trust_state = self.trust(worker, kind)
         if trust_state.state == SUSPENDED:
             self.suspended_at.setdefault((worker, kind), trust_state.items)
 
     def items(self) -> Iterator[tuple[str, str, int]]:
-        """Worker, kind and items done, of every standing."""
-        for (worker, kind), trust_state in self._standings.items():
+        """Worker, kind and items done, of every trust state."""
+        for (worker, kind), trust_state in self._trust.items():
             yield worker, kind, trust_state.items
 
 
@@ -61,7 +61,7 @@ class Watched(Gate):
 class Report:
     """What all seeds add up to.
 
-    `fates` counts standings by (preset, kind): all that were suspended or reached the horizon,
+    `fates` counts trust states by (preset, kind): all that were suspended or reached the horizon,
     "early" ones suspended within it, "ever" suspended at all; `people` workers by preset likewise,
     suspended at any kind. `same`: of `images`, those whose state after discard is that of other answers.
     """
@@ -144,7 +144,7 @@ def _same(gold: Gold, simulated: SimulatedImage, out: set[tuple[str, str]], seed
 
 def _otherwise(judgment: Judgment, seed: int) -> Judgment:
     """Another legal answer to the same question."""
-    rng = Dice("otherwise", seed, judgment.id)
+    rng = SeededRng("otherwise", seed, judgment.id)
     answer = rng.choice(ANSWERS[judgment.question])
     left, top = 1 + rng.below(200), 1 + rng.below(200)
     box = Box(left, top, left + rng.below(200), top + rng.below(200)) if answer == "drawn" else None

@@ -24,7 +24,7 @@ from studies.bad_workers import BAD, BAD_SHARE, HORIZON, KNOWN_FROM, Report, mar
 from studies.scene_campaigns import imported_scenes, open_scene_campaign
 
 if TYPE_CHECKING:
-    from annotation.models import Campaign, Corpus, Standing
+    from annotation.models import Campaign, Corpus, TrustState
 
 
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
@@ -84,14 +84,14 @@ def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     return campaign
 
 
-def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing]:
-    """Count the fates of the campaign's standings; those that are suspended."""
-    from annotation.models import Standing
+def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[TrustState]:
+    """Count the fates of the campaign's trust states; those that are suspended."""
+    from annotation.models import TrustState
 
     settings = TrustSettings(qualification=False)
     ats: dict[str, list[int]] = {}
     out = []
-    for row in Standing.objects.filter(campaign=campaign).select_related("worker"):
+    for row in TrustState.objects.filter(campaign=campaign).select_related("worker"):
         preset = row.worker.pseudonym.removeprefix(prefix).rsplit("-", 1)[0]
         at = _suspended_at(row, settings)
         ats.setdefault(row.worker.pseudonym, [])
@@ -109,8 +109,8 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing
     return out
 
 
-def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
-    """After how many items a standing was suspended, told from its stored events; None where it is not."""
+def _suspended_at(row: TrustState, settings: TrustSettings) -> int | None:
+    """After how many items a trust state was suspended, told from its stored events; None where it is not."""
     from annotation.moderation import trust_replay
     from annotation.protocol.trust import Entered, trust_after, trust_after_or_same
     from annotation.protocol.trust import WorkerTrust as Pure

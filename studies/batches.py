@@ -25,7 +25,7 @@ import django
 import numpy as np
 from scipy import stats
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.batches.planning import BatchRequest
 from phrasebox.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
@@ -70,7 +70,7 @@ def pooling() -> str:
         ["BLEU_pre", int((values < BLEU_PRE_THRESHOLD).sum()), filtered],
         ["together", len(result.to_judge) - int((values < BLEU_PRE_THRESHOLD).sum()), pooled + filtered],
     ]
-    return plain_table(["step", "pairs (in, out, left)", "seconds"], rows)
+    return text_table(["step", "pairs (in, out, left)", "seconds"], rows)
 
 
 def database() -> str:
@@ -89,7 +89,7 @@ def _database() -> str:
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
     from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     call_command("migrate", verbosity=0)
     lists, space, relevant = generated()
@@ -99,7 +99,7 @@ def _database() -> str:
     ]
     import_records(name="made", records=records, format="jsonl", source="memory")
     for shortlist in lists:
-        provenance = RunFacts(shortlist.name, shortlist.direction, shortlist.of, "trec", "memory", "", 0)
+        provenance = RunMetadata(shortlist.name, shortlist.direction, shortlist.of, "trec", "memory", "", 0)
         store_run(provenance, _named(shortlist), "made")
     rows = []
     taken, planned = seconds(
@@ -116,7 +116,7 @@ def _database() -> str:
     rows.append([f"judgments kept ({len(pairs) * JUDGES} answers)", len(pairs), taken])
     taken, frozen = seconds(lambda: freeze_qrels(name="q", corpus="made", judgments="crowd"))
     rows.append([f"qrels frozen ({len(pairs) * JUDGES} answers)", frozen.rows, taken])
-    return plain_table(["step", "pairs", "seconds"], rows)
+    return text_table(["step", "pairs", "seconds"], rows)
 
 
 def _named(shortlist: Shortlist) -> Iterator[tuple[str, list[str], np.ndarray]]:
@@ -166,7 +166,7 @@ def active(folder: Path | None, waves: int | None) -> str:
                 ]
             )
     head = ["judgments", "strategy", "pool", "share judged", "at most", "tau", "at least", "stable"]
-    return plain_table(head, rows)
+    return text_table(head, rows)
 
 
 def _interval(values: list[float]) -> str:

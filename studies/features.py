@@ -1,6 +1,6 @@
 """How long words of pictures take, first and again from the cache, beside the obvious code; prints one table.
 
-    python -m studies.features FOLDER [--pictures 1000]
+    python -m benchmarks.features FOLDER [--pictures 1000]
 
 FOLDER holds photographs (*.jpg). Codebooks are learned from half of those counted, at most 200.
 
@@ -22,13 +22,13 @@ import numpy as np
 from cv2 import COLOR_RGB2GRAY, cvtColor
 from scipy.signal import fftconvolve
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
+from benchmarks.measuring import peak, seconds
 from models_core.features.image import pictures
 from models_core.features.image.descriptors import DESCRIPTORS, Field, bank
 from models_core.features.image.extraction import extract
 from models_core.features.image.pyramid import FINEST
 from models_core.features.image.vocabulary import CodebookSettings, Vocabulary, learn
-from studies.measuring import peak, seconds
 
 SAMPLE = 5
 
@@ -60,7 +60,7 @@ def main() -> None:
             beside = [slow, work / taken / best] if what.endswith("computed") else ["", ""]
             rows.append([what, len(paths), taken, busy, 1000 * taken / len(paths), *beside])
     print(
-        plain_table(
+        text_table(
             ["what", "pictures", "s", "processor s", "ms a picture", "obvious, s", "share of peak"], rows
         )
     )

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats import FORMATS
 from annotation.protocol.terms import ImageRecord
 from studies.intake import FLICKR30K, made_up
@@ -137,7 +137,7 @@ def main() -> None:
         "peak MiB",
     ]
     print(f"{options.images} images, {options.images * 5} captions\n")
-    print(plain_table(head, rows))
+    print(text_table(head, rows))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def _measure(database: str, images: int, small: int) -> None:
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    from annotation.common.plain_text import plain_table
+    from annotation.common.plain_text import text_table
     from annotation.models import Account, Corpus, RoleGrant
     from annotation.selectors.tags.samples import draw_by_tags
 
@@ -109,7 +109,7 @@ def _measure(database: str, images: int, small: int) -> None:
                 client.get(where)
             counts.append(str(len(seen)))
         lines.append([what, computed, min(times), statistics.median(times), " / ".join(counts)])
-    print(plain_table([f"{database}: page", "processor ms", "least ms", "median ms", "queries"], lines))
+    print(text_table([f"{database}: page", "processor ms", "least ms", "median ms", "queries"], lines))
     began, computed = time.perf_counter(), _computed(database)
     draw_by_tags(Corpus.objects.get(name="large"), ["t0", "t1", "t2 or t3"], seed=1, number=300)
     print(

@@ -27,7 +27,7 @@ from pathlib import Path
 import psycopg2
 from PIL import Image as Picture
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats import FORMATS
 from annotation.protocol.terms import (
     CATEGORIES,
@@ -197,7 +197,7 @@ def main() -> None:
                 out = str(folder / f"out-{key}")
                 run(f"export ({key})", "export_dataset", "full", "--format", key, "--out", out)
     head = ["what", "images", "records", "seconds", "CPU s", "images/s", "records/s", "peak MiB"]
-    print(plain_table(head, rows))
+    print(text_table(head, rows))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from phrasebox.agreement.estimates import Bootstrap, tails
 from phrasebox.agreement.shares import effective_number, share_interval
 from phrasebox.significance.resampling import figure_interval
@@ -89,7 +89,7 @@ def shares(simulations: int, resamples: int, seed: int) -> str:
                 before = drawn(hits / queries, resamples, levels)
                 intervals = (before, wilson(hits, queries), exact(hits, queries))
                 rows.append([queries, clusters, share, *(bounds_text(bounds, share) for bounds in intervals)])
-    return plain_table(["queries an image", "images", "share", "before", "after", "exact"], rows)
+    return text_table(["queries an image", "images", "share", "before", "after", "exact"], rows)
 
 
 def means_and_medians(simulations: int, resamples: int, seed: int) -> str:
@@ -121,7 +121,7 @@ def means_and_medians(simulations: int, resamples: int, seed: int) -> str:
             else:
                 coverage.append(_plain_medians(ranks, resamples, levels))
         rows.append(["median", clusters, *(bounds_text(bounds, float(np.exp(2))) for bounds in coverage)])
-    return plain_table(["figure", "images", "before", "after"], rows)
+    return text_table(["figure", "images", "before", "after"], rows)
 
 
 def _images(clusters: int, resamples: int) -> Bootstrap:

@@ -1,6 +1,6 @@
-"""Localization of phrases, and ranking with them, on generated scenes: the tables of studies/RESULTS.md.
+"""Localization of phrases, and ranking with them, on generated scenes: the tables of benchmarks/RESULTS.md.
 
-    python -m studies.localization [--only proposals localization retrieval] [--images 2400] [--seeds 5]
+    python -m benchmarks.localization [--only proposals localization retrieval] [--images 2400] [--seeds 5]
         [--components 30] [--folder FOLDER]
 
 Everything is made by the product's commands, from nothing, in a database of its own (SQLite in a temporary
@@ -47,8 +47,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from annotation.common.plain_text import plain_table
-from studies.intake import database
+from annotation.common.plain_text import text_table
+from benchmarks.intake import database
 
 CORPUS, SEED, REGIONS = "scenes", 11, 100
 #: Shares of the scenes that are learned from, held out and tested on: twelfths.
@@ -245,7 +245,7 @@ def localization(bench: Bench) -> None:
         say("= " + "  ".join(map(str, rows[-1])))
         if label == "N = 10":
             say(_by_category(reports))
-    say(plain_table(["", "pairs", *measures], rows))
+    say(text_table(["", "pairs", *measures], rows))
     for name, rival in pairwise(("n1-0", "n10-0", "n0-0")):
         compared = command("score_localization", rival, "--layer", bench.layer, "--against", name)["report"]
         for measure in compared["differences"]:
@@ -280,7 +280,7 @@ def _by_category(reports: Sequence[Mapping[str, Any]]) -> str:
     for index, row in enumerate(reports[0]["categories"]):
         means = (100 * np.mean([report["categories"][index][key] for report in reports]) for key in keys)
         rows.append([row["category"], row["mentions"], *(f"{mean:.1f}" for mean in means)])
-    return plain_table(["category", "mentions", *keys], rows)
+    return text_table(["category", "mentions", *keys], rows)
 
 
 @dataclass(frozen=True)
@@ -322,9 +322,7 @@ def retrieval(bench: Bench) -> None:
             for label, values_of_label in values.items()
         ]
         head = [f"{direction} {measure}" for direction in DIRECTIONS for measure in MEASURES]
-        say(
-            f"{bench.components} components, {seed + 1} seeds\n" + plain_table(["", "trainings", *head], rows)
-        )
+        say(f"{bench.components} components, {seed + 1} seeds\n" + text_table(["", "trainings", *head], rows))
     for direction in DIRECTIONS:
         runs = [f"{_called(bench, label, 0)}-{direction}" for label in RANKERS]
         arguments = ("--qrels", "own", "--measures", ",".join(MEASURES), "--split", "test")

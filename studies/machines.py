@@ -41,11 +41,11 @@ from PIL import Image as Picture
 
 from annotation.formats.jsonl import record_of
 from annotation.protocol import image as image_fold
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import TIGHT, Gold
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.link_chances import LinkChances, learn_chances
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, learns_now
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Box, LayerRecord, Mention, representative
 from annotation.simulation.economy import ALL_SAVINGS, COVERAGE_BY_COUNT, saving_arms
@@ -170,7 +170,7 @@ def wrong_counts(share: float) -> Iterator[None]:
     def count(mentions: Iterable[Mention]) -> int:
         phrases = list(mentions)
         named = likely_count(phrases)
-        rng = Dice("wrong count", *(mention.id + mention.text for mention in phrases))
+        rng = SeededRng("wrong count", *(mention.id + mention.text for mention in phrases))
         if not named or not rng.chance(share):
             return named
         return named + 1 if named == 1 or rng.chance(0.5) else named - 1

@@ -151,7 +151,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
     )
     if model_annotator is not None and run.boxes:
         machines.store_proposals(model_annotator, run.boxes.items(), version=model_annotator.version + 1)
-        machines.machine_learnt(model_annotator, images=None, source="file of the benchmark", from_file=True)
+        machines.machine_trained(model_annotator, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
     train = partial(_train, run.device)
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=train)

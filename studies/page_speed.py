@@ -24,7 +24,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from tests import prepare, services
 from tests.house.product import REPOSITORY
 from tests.services import free_port
@@ -42,9 +42,9 @@ WATCH = """() => {
   window.times = [];
   let pressed = 0;
   addEventListener("keydown", (event) => { pressed = event.timeStamp; }, true);
-  let shown = document.querySelector("[data-desk]").dataset.assignment;
+  let shown = document.querySelector("[data-task]").dataset.assignment;
   new MutationObserver(() => {
-    const now = document.querySelector("[data-desk]").dataset.assignment;
+    const now = document.querySelector("[data-task]").dataset.assignment;
     if (now === shown) return;
     shown = now;
     const from = pressed;
@@ -83,13 +83,11 @@ def main() -> None:
             times = _walk(page, options.answers, pause)
             late = statistics.quantiles(times, n=20, method="inclusive")[-1]
             rows.append([options.database, pause, len(times), statistics.median(times), late, max(times)])
-        print(plain_table(["database", "pause s", "answers", "median ms", "p95 ms", "longest ms"], rows))
+        print(text_table(["database", "pause s", "answers", "median ms", "p95 ms", "longest ms"], rows))
         print()
         wire, unpacked, requests = _first_page(browser, context, address)
         print(
-            plain_table(
-                ["first page", "requests", "kB over the wire", "kB"], [["", requests, wire, unpacked]]
-            )
+            text_table(["first page", "requests", "kB over the wire", "kB"], [["", requests, wire, unpacked]])
         )
         browser.close()
 

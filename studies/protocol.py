@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
@@ -113,7 +113,7 @@ def main() -> None:
         rows.append(
             [f"memory of process {i + 1}", "at a tenth, at the end", f"{early:.0f} MiB, {end:.0f} MiB"]
         )
-    print(plain_table(["what", "of what", "figure"], rows))
+    print(text_table(["what", "of what", "figure"], rows))
 
 
 if __name__ == "__main__":

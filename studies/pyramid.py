@@ -1,6 +1,6 @@
 """The pyramid kernel of colour, texture and SIFT words, beside the obvious NumPy code and the machine's peak.
 
-    python -m studies.pyramid [--images 6000] [--words 128,256,256] [--device cuda]
+    python -m benchmarks.pyramid [--images 6000] [--words 128,256,256] [--device cuda]
 
 Pyramids are made up: 21 cells of each kind of words, as the paper's. "obvious" adds up minima of one
 image with all others; it is run on a sample and multiplied up. A pair of numbers costs 2 operations, a
@@ -19,10 +19,10 @@ import time
 
 import numpy as np
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
+from benchmarks.measuring import peak, slope
 from phrasebox.device import CPU, NoDevice, torch_on
 from phrasebox.kernels.intersection import Intersection, fold_shares
-from studies.measuring import peak, slope
 
 CELLS = 21
 
@@ -83,7 +83,7 @@ def main() -> None:
         rows.append(row)
     head = ["images", "numbers", "s", "processor s", "obvious, s", "share of peak"]
     head += [] if options.device == CPU else [f"{options.device}, s", "largest difference"]
-    print(plain_table(head, rows))
+    print(text_table(head, rows))
     print(f"slope {slope(sizes, times):.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
 
 

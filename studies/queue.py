@@ -33,7 +33,7 @@ from typing import Any
 
 import psycopg2
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.management.base import progress_bar
 from tests import prepare, services
 from tests.services import free_port
@@ -255,7 +255,7 @@ def main() -> None:
                         results[kind, run].append(report)
                         bar.update()
                         print(json.dumps({"database": kind, **run.__dict__, **report}), file=sys.stderr)
-    print(plain_table(HEAD, rows_of(results)))
+    print(text_table(HEAD, rows_of(results)))
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
     DATABASE_URL=... python -m studies.queue_fill --tasks 500000 --workers 64 --out workers.json
 
 Generated scenes with gold are imported, opened and given known items by the product's own ways.
-Their rows are then copied under new ids until enough tasks are open. Workers are past probation and
+Their rows are then copied under new ids until enough tasks are open. Workers are past warm-up and
 signed in. Written are, as JSON: the campaign, its number of tasks and images, and for each worker an
 id and a session's cookie.
 """
@@ -200,7 +200,7 @@ def enrol(count: int) -> list[dict[str, Any]]:
     from django.utils import timezone
 
     from annotation import instructions
-    from annotation.models import Account, Campaign, Identity, RoleGrant, Standing, Worker
+    from annotation.models import Account, Campaign, Identity, RoleGrant, TrustState, Worker
     from annotation.protocol.questions import QUESTIONS
 
     campaign = Campaign.objects.get(name=NAME)
@@ -212,8 +212,8 @@ def enrol(count: int) -> list[dict[str, Any]]:
         RoleGrant.objects.create(account=account, role="annotator")
         worker = Worker.objects.create(pseudonym=f"bench-{number:03d}")
         Identity.objects.create(worker=worker, account=account)
-        Standing.objects.bulk_create(
-            Standing(
+        TrustState.objects.bulk_create(
+            TrustState(
                 campaign=campaign,
                 worker=worker,
                 kind=kind,

@@ -33,7 +33,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from evaluation.figures import sweeps
 from evaluation.figures.files import as_svg
 from evaluation.figures.sweeps import SweptFigure
@@ -269,7 +269,7 @@ def losses(bench: Bench) -> Iterator[SweptFigure]:
                 swept += [
                     (f"{recipe}, {short}", f"p@{k}", alpha, v) for k, v in zip((1, 5), figures, strict=True)
                 ]
-    print(plain_table(["loss", "tags", "alpha", "p@1", "p@5"], rows))
+    print(text_table(["loss", "tags", "alpha", "p@1", "p@5"], rows))
     chance = bench.tested(usual("SJE-II", "nouns")), bench.tested(usual("SJE-II", "compounds"))
     for short, tested in zip(UNITS.values(), chance, strict=True):
         print(f"random order, {short}:", *(f"p@{k} {np.nanmean(tested.precision(k)[1]):.3f}" for k in (1, 5)))
@@ -279,7 +279,7 @@ def losses(bench: Bench) -> Iterator[SweptFigure]:
         for unit, short in UNITS.items():
             tested = bench.tested(usual(recipe, unit, *PRINTED.items()))
             rows.append([recipe, short, *(interval_text(tested.precision(k)[0]) for k in (1, 5))])
-    print(plain_table(["loss", "tags", "p@1", "p@5"], rows))
+    print(text_table(["loss", "tags", "p@1", "p@5"], rows))
     _trends_of_losses(bench)
     for series, panel, x, values in swept:
         yield swept_figure(series, panel, x, values)
@@ -322,7 +322,7 @@ def tops(bench: Bench) -> Iterator[SweptFigure]:
             rows.append([short, str(top), *map(interval_text, figures)])
             for k, values in zip((1, 5), figures, strict=True):
                 yield swept_figure(f"ListSJE, {short}", f"p@{k}", top, values)
-    print(plain_table(["tags", "K_top", "p@1", "p@5"], rows))
+    print(text_table(["tags", "K_top", "p@1", "p@5"], rows))
 
 
 def pools(bench: Bench) -> Iterator[SweptFigure]:
@@ -339,9 +339,9 @@ def pools(bench: Bench) -> Iterator[SweptFigure]:
                 gains.append([name, f"p@{k}", *(_gain(values, chance) for values, chance in precisions)])
             whole.append([name, *map(interval_text, tested.average_precision())])
         head = ["system", "", *(f"{number} distractors" for number in DISTRACTORS)]
-        print(f"\n{short}, alpha {DEFAULT_ALPHA[unit]:g}: precision\n\n{plain_table(head, rows)}")
-        print(f"\n{short}: gain over a random order, in per cent\n\n{plain_table(head, gains)}")
-        print(f"\n{short}: among all tags\n\n{plain_table(['system', 'MAP', 'MiAP'], whole)}")
+        print(f"\n{short}, alpha {DEFAULT_ALPHA[unit]:g}: precision\n\n{text_table(head, rows)}")
+        print(f"\n{short}: gain over a random order, in per cent\n\n{text_table(head, gains)}")
+        print(f"\n{short}: among all tags\n\n{text_table(['system', 'MAP', 'MiAP'], whole)}")
         for k in (1, 5):
             for number in DISTRACTORS:
                 values = [
@@ -376,7 +376,7 @@ def unseen(bench: Bench) -> Iterator[SweptFigure]:
                     interval_text(joined),
                 ]
             )
-    print(plain_table(["tags", "loss", "tags left out", "photographs", "own before others"], rows))
+    print(text_table(["tags", "loss", "tags left out", "photographs", "own before others"], rows))
     yield from ()
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats.flickr8k import Flickr8k
 from models_core.features.text.background import read_sentences
 from models_core.features.text.lemmas import Lemmatiser
@@ -135,7 +135,7 @@ def main() -> None:
         rate = OPERATIONS * lengths.sum() ** 2 / 2 / seconds
         rows.append([size, len(lengths), seconds, busy, seconds / pairs * 1e6, slow * pairs, rate / best])
     print(
-        plain_table(
+        text_table(
             ["images", "captions", "s", "processor s", "us a pair", "obvious, s", "share of peak"],
             rows,
         )

@@ -18,7 +18,7 @@ import numpy as np
 
 from annotation.protocol.paging import PagingSettings, controls_on_page
 from annotation.protocol.questions import BOX_REQUIREMENT, COREF_LINK
-from annotation.protocol.trust import PROBATION
+from annotation.protocol.trust import WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.relevance.rules import RELEVANCE, TRUE_CAPTIONS
@@ -30,7 +30,7 @@ MANY = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of workers: the share that is trusted when the first items of probation are done,
+    """What became of workers: the share that is trusted when the first items of warm-up are done,
     and the shares suspended by the horizons asked for."""
 
     trusted: float
@@ -65,13 +65,13 @@ def fate(
     trusted_place = np.zeros(workers, dtype=np.int64)
     first, shares = 0.0, []
     for item in range(1, horizons[-1] + 1):
-        item_in_stratum = (item - 1) % settings.probation_items
+        item_in_stratum = (item - 1) % settings.warm_up_items
         if item_in_stratum == 0:
-            on_probation = _probation_places(workers, kind, settings, rng)
-        beyond, place_beyond = divmod(item - 1 - settings.probation_items, stretch)
+            in_warm_up = _warm_up_places(workers, kind, settings, rng)
+        beyond, place_beyond = divmod(item - 1 - settings.warm_up_items, stretch)
         if place_beyond == 0 and beyond >= 0:
             trusted_place = rng.integers(stretch, size=workers) * (kind != RELEVANCE)
-        known = np.where(trusted, trusted_place == place_beyond, on_probation[:, item_in_stratum])
+        known = np.where(trusted, trusted_place == place_beyond, in_warm_up[:, item_in_stratum])
         rows = everybody[known & ~out]
         stratum = answers[rows] % strata
         fresh = rows[stratum == 0]
@@ -81,30 +81,27 @@ def fate(
         bad = mistakes[rows].sum(axis=1)
         out[rows] = (answers[rows] >= least) & ((window - bad) / window < bar)
         # Only those who were just asked, and at the end of probation everybody, can change.
-        judged = everybody if item == settings.probation_items else rows
+        judged = everybody if item == settings.warm_up_items else rows
         looked = np.minimum(answers[judged], window)
         at_bar = (looked - mistakes[judged].sum(axis=1)) / np.maximum(looked, 1) >= bar
-        enough = (looked >= settings.verdict_of(kind)) & (item >= settings.probation_items)
+        enough = (looked >= settings.verdict_of(kind)) & (item >= settings.warm_up_items)
         trusted[judged] = at_bar & (trusted[judged] | enough) & ~out[judged]
-        if item == settings.probation_items:
+        if item == settings.warm_up_items:
             first = float(trusted.mean())
         if item in horizons:
             shares.append(float(out.mean()))
     return Fate(first, tuple(shares))
 
 
-def _probation_places(
-    workers: int, kind: str, settings: TrustSettings, rng: np.random.Generator
-) -> np.ndarray:
-    """(workers, probation_items): which items of a stretch of probation are known."""
-    items = settings.probation_items
+def _warm_up_places(workers: int, kind: str, settings: TrustSettings, rng: np.random.Generator) -> np.ndarray:
+    """(workers, warm_up_items): which items of a stretch of warm-up are known."""
+    items = settings.warm_up_items
     if kind != RELEVANCE:
-        return rng.random((workers, items)).argsort(axis=1) < settings.probation_known
+        return rng.random((workers, items)).argsort(axis=1) < settings.warm_up_known
     paging = PagingSettings()
     pages = range(1, items // paging.images + 1)
     held = [
-        controls_on_page(settings, seed="", worker="", state=PROBATION, page=page, kind=kind)
-        for page in pages
+        controls_on_page(settings, seed="", worker="", state=WARM_UP, page=page, kind=kind) for page in pages
     ]
     on_page = rng.permuted(np.tile(held, (workers, 1)), axis=1)
     return (np.arange(paging.images) < on_page[:, :, None]).reshape(workers, -1)

@@ -33,7 +33,7 @@ from urllib.parse import urlencode
 import numpy as np
 from PIL import Image as Picture
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 #: What stands between the fields of a form.
@@ -254,7 +254,7 @@ def main() -> None:
             _, corpus = sender.ask("GET", "/corpora/large/")
             server.look()
         print(f"{file.stat().st_size / 1e9:.2f} GB, {count} pictures, {parts} whole parts")
-        print(plain_table(["process", "peak MiB"], [list(row) for row in sorted(server.peaks.items())]))
+        print(text_table(["process", "peak MiB"], [list(row) for row in sorted(server.peaks.items())]))
         print("digest equal" if digest in checked else "DIGEST DIFFERS")
         text = re.sub(r"<[^>]*>|(?<=\d)\D(?=\d{3})", "", corpus)  # thousands are set apart
         print("all imported" if f"{count} images" in text else "PICTURES ARE MISSING")

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from tests import prepare, services
 from tests.services import free_port
 
@@ -62,7 +62,7 @@ def main() -> None:
         rows.append(
             ["periodic work", f"{world.log_count('clock', 'succeeded')} turns done by the clock's worker"]
         )
-    print(plain_table(["step", "figure"], rows))
+    print(text_table(["step", "figure"], rows))
 
 
 def through(world: World, captions: Path, url: str, options: argparse.Namespace) -> list[list[Any]]:
@@ -90,7 +90,7 @@ def through(world: World, captions: Path, url: str, options: argparse.Namespace)
     answered = sum(visits["answered"].values())
     rows += [
         ["answers", f"{answered}, {answered / done['seconds']:.0f}/s"],
-        ["late, counted and surplus", f"{visits['late_counted']}, {visits['late_surplus']}"],
+        ["late, counted and extra", f"{visits['late_counted']}, {visits['late_extra']}"],
         ["sent twice, refused, returned", _three(visits, "repeated", "refused_twice", "returned")],
         ["images left unfinished", done["cost"]["unfinished"]],
         ["open tasks, leases left", f"{done['left']['open_tasks']}, {done['left']['leased']}"],

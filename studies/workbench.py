@@ -1,6 +1,6 @@
 """The researcher's pages where there is much: how long each takes, cold and warm.
 
-    [DATABASE_URL=postgresql://...] python -m studies.workbench [--images 31783] [--scenes 100]
+    [DATABASE_URL=postgresql://...] python -m benchmarks.workbench [--images 31783] [--scenes 100]
                                     [--workers 200] [--queries 1000] [--campaigns 50] [--warm 30] [--cold 5]
 
 Generated scenes are annotated by simulated workers through the queue, and their rows copied under new ids
@@ -32,9 +32,9 @@ from typing import Any
 import django
 import numpy as np
 
-from annotation.common.plain_text import plain_table
-from studies.intake import FLICKR30K, database
-from studies.refresh import NAME
+from annotation.common.plain_text import text_table
+from benchmarks.intake import FLICKR30K, database
+from benchmarks.refresh import NAME
 
 #: What a page may take at p95, in ms.
 WARM_LIMIT, COLD_LIMIT = 300.0, 1_000.0
@@ -66,23 +66,23 @@ def main() -> None:
         environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
         def result(role: str) -> Any:
-            command = [sys.executable, "-m", "studies.workbench", "--role", role, *sys.argv[1:]]
+            command = [sys.executable, "-m", "benchmarks.workbench", "--role", role, *sys.argv[1:]]
             completed = subprocess.run(
                 command, env=environment, stdout=subprocess.PIPE, text=True, check=True
             )
             return json.loads(completed.stdout.splitlines()[-1])
 
         filled = result("fill")
-        print(plain_table(list(filled), [list(filled.values())]), flush=True)
+        print(text_table(list(filled), [list(filled.values())]), flush=True)
         pages = result("ask")
     heads = ["cold p50", "cold p95", "warm p50", "warm p95", "cold CPU", "warm CPU"]
-    print(plain_table(["page", "queries", *heads, "within"], pages))
+    print(text_table(["page", "queries", *heads, "within"], pages))
 
 
 def _fill(options: argparse.Namespace) -> dict[str, Any]:
     """All rows; counts of what there is."""
     from annotation.models import Caption, Image, Judgment, Layer
-    from studies import refresh
+    from benchmarks import refresh
 
     began = time.perf_counter()
     refresh.SCENES = options.scenes
@@ -125,7 +125,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import BatchRequest, plan
     from evaluation.services.judgments.freezing import freeze_protocol
-    from evaluation.services.runs.files import RunFacts, store_run
+    from evaluation.services.runs.files import RunMetadata, store_run
 
     Image.objects.filter(corpus__name=NAME).update(split="train")
     in_order = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
@@ -147,7 +147,7 @@ def _evaluate(options: argparse.Namespace) -> None:
                     best = np.argsort(-scores, kind="stable")[:DEPTH]
                     yield query, [items[index] for index in best], scores[best]
 
-            provenance = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
+            provenance = RunMetadata(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
             store_run(provenance, rankings(), NAME)
     test = subset_named(NAME, "test")
     freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)
@@ -158,10 +158,10 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _surround(options: argparse.Namespace) -> None:
     """What lists have besides: campaigns and jobs; a researcher, and an annotator of the campaign."""
-    from annotation.campaigns.summing import keep_sums
+    from annotation.campaigns.stored_sums import store_sums
     from annotation.models import Account, Campaign, Corpus, Job, RoleGrant
     from annotation.protocol.campaign_settings import settings_of
-    from studies import queue_fill
+    from benchmarks import queue_fill
 
     corpus = Corpus.objects.get(name=NAME)
     corpus.image_count = corpus.images.count()
@@ -182,7 +182,7 @@ def _surround(options: argparse.Namespace) -> None:
     researcher = Account.objects.create(username="researcher", password="!")
     RoleGrant.objects.create(account=researcher, role="researcher")
     queue_fill.enrol(1)
-    keep_sums(campaign)
+    store_sums(campaign)
     queue_fill.vacuum()
 
 

@@ -25,7 +25,7 @@ from django.test import TransactionTestCase
 from django.utils import translation
 
 from annotation.task_types import discovery
-from tests import emptying, lanes, prepare, services
+from tests import databases, emptying, prepare, services
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,10 +40,9 @@ for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "STATIC_RO
     os.environ.pop(name, None)
 os.environ["SITE_URL"] = "http://testserver"
 os.environ["DATA_DIR"] = str(SCRATCH / "data")
-# What libraries make once and keep: compiled kernels, the list of fonts. It outlives a run's own folder.
-KEPT = Path.home() / ".cache" / "phrasebox-tests"
-os.environ["MPLCONFIGDIR"] = str(KEPT / "matplotlib")
-os.environ["NUMBA_CACHE_DIR"] = str(KEPT / "numba")
+# What libraries make once and keep: compiled kernels, the list of fonts.
+os.environ["MPLCONFIGDIR"] = str(prepare.CACHE / "matplotlib")
+os.environ["NUMBA_CACHE_DIR"] = str(prepare.CACHE / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 discovery.load_kind_modules("simulate")
@@ -57,6 +56,8 @@ _usual = hypothesis.settings.get_profile("phrasebox")
 hypothesis.settings.register_profile("phrasebox-again", _usual, derandomize=True)
 hypothesis.settings.register_profile("phrasebox-thorough", _usual, max_examples=200)
 hypothesis.settings.load_profile("phrasebox")
+
+SQLITE = "django.db.backends.sqlite3"
 
 #: How much of a failure's message is told at the very end of a run, in characters.
 SAID = 300
@@ -103,8 +104,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--lane", choices=lanes.LANES, help="Only what runs in this lane; see tests/lanes.py")
-    parser.addoption("--thorough", action="store_true", help="More examples, every look, all in every lane")
+    parser.addoption(
+        "--divided", action="store_true", help="Only what this database is for; see tests/databases.py"
+    )
+    parser.addoption(
+        "--thorough", action="store_true", help="More examples, every look, all on both databases"
+    )
     parser.addoption(
         "--nothing-left-out",
         action="store_true",
@@ -117,24 +122,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files that a lane takes nothing of are not even read, which takes as long as many a test."""
-    lane, file = config.getoption("--lane"), _name_of(collection_path)
-    if lane is None or not collection_path.name.startswith("test_"):
+    """Files of which nothing runs on this database are not even read, which takes as long as many a test."""
+    from django.db import connection
+
+    if not config.getoption("--divided") or not collection_path.name.startswith("test_"):
         return None
-    of = lanes.thorough_lanes_of if config.getoption("--thorough") else lanes.lanes_of
-    return True if lane not in of(file) else None
+    file, thorough = _name_of(collection_path), bool(config.getoption("--thorough"))
+    return True if connection.vendor not in databases.databases_of(file, thorough=thorough) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = [item for item in items if _means_something(item)]
-    if config.getoption("--lane") == lanes.POSTGRESQL:
-        # What uses no database runs on one of the two.
-        both = config.getoption("--thorough")
-        chosen = [
-            item
-            for item in chosen
-            if _uses_database(item) or not (both or lanes.SQLITE in lanes.lanes_of(_name_of(item.path)))
-        ]
+    if config.getoption("--divided"):
+        thorough = bool(config.getoption("--thorough"))
+        chosen = [item for item in chosen if _is_for_this_database(item, thorough)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
 
@@ -167,6 +168,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:  # one of several processes: what they skipped is told where all is gathered
+        return
     if session.config.getoption("--nothing-left-out") and exitstatus == 0 and _unexcused(reporter):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -180,6 +183,14 @@ def _means_something(item: pytest.Item) -> bool:
     from django.db import connection
 
     return all(connection.vendor in mark.args for mark in item.iter_markers("only_on"))
+
+
+def _is_for_this_database(item: pytest.Item, thorough: bool) -> bool:
+    """What uses no database runs on one of the two."""
+    from django.db import connection
+
+    runs_on = databases.databases_of(_name_of(item.path), thorough=thorough)
+    return connection.vendor == runs_on[0] or _uses_database(item)
 
 
 def _uses_database(item: pytest.Item) -> bool:
@@ -216,12 +227,25 @@ def need(key: str) -> Path:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
-    """SQLite in a file, as the product has it: threads and processes get connections of their own."""
+    """SQLite in a file, as the product has it: threads and processes get connections of their own. It is a
+    copy of a database that was migrated once (tests/house/product.py)."""
     from django.db import connections
 
+    from tests.house.product import migrated_database
+
     chosen = connections["default"].settings_dict
-    if chosen["ENGINE"] == "django.db.backends.sqlite3":
+    if chosen["ENGINE"] == SQLITE:
+        shutil.copy(migrated_database(), SCRATCH / "test.sqlite3")
         chosen["TEST"]["NAME"] = str(SCRATCH / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
+    """The copy is used as it is; a database of PostgreSQL only where pytest is asked to."""
+    from django.conf import settings
+
+    on_sqlite = settings.DATABASES["default"]["ENGINE"] == SQLITE
+    return on_sqlite or bool(request.config.getoption("reuse_db"))
 
 
 @pytest.fixture(scope="session")

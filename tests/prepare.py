@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+#: What tests make once and keep from run to run.
+CACHE = Path.home() / ".cache" / "phrasebox-tests"
 OLDEST_POSTGRES = 15
 CHROMIUM_ELSEWHERE = "on Ubuntu: .venv/bin/playwright install --with-deps chromium"
 WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")

@@ -1,13 +1,13 @@
-"""The whole test run: prepare the system, then lanes side by side, two on SQLite and one on PostgreSQL.
+"""The whole test run: prepare the system, then pytest on SQLite and pytest on PostgreSQL, side by side.
 
-    python -m tests.run [--slow] [--nothing-left-out] [--record] [--reach FOLDER] [what pytest takes]
+    python -m tests.run [--slow] [--nothing-left-out] [--reach FOLDER] [what pytest takes]
 
-Which test runs in which lane stands in `tests/lanes.py`: what speaks SQL of its own runs on both databases,
-everything else on one, so that all have as much to do. The lanes' servers are started for them and stopped
-after them. What the other lanes print is shown when the first is over; at the end follow what the run took,
-beside what was recorded (`tests/cost.py`), and once more which tests failed. `--slow` runs the slow tests
-too, everything on both databases, with more examples and in every look. Exit status 0 means that
-all ran and passed, save what was announced as left out; `--nothing-left-out` allows no such thing.
+Which test runs on which database stands in `tests/databases.py`. On SQLite pytest-xdist divides the files
+among a process for each core. PostgreSQL is started for the run and stopped after it; what its tests print
+is shown when the others are over. At the end follow the ten slowest tests of each side, what the run took,
+and once more which tests failed. `--slow` runs the slow tests too, everything on both databases, with more
+examples and in every look. Exit status 0 means that all ran and passed, save what was announced as left out;
+`--nothing-left-out` allows no such thing. Ctrl-C ends all that was started, servers included.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -26,21 +27,23 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from tests import cost, prepare, services
-from tests.lanes import LANES, POSTGRESQL, SECOND, SQLITE
+from tests import prepare, services
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox", "scenes")
+SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
 
-#: One thread for each library of numbers: lanes and what they start share few cores, and threads that wait
-#: for each other do so actively (docs/testing.md).
+#: One thread for each library of numbers: the processes share few cores, and threads that wait for each
+#: other do so actively.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 #: Linux's file system in memory, and the bytes that must be free there: a run writes a tenth of it.
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+#: Seconds in which an interrupted pytest takes down what it has set up, before it is killed.
+PATIENCE = 60.0
 
 
 def main() -> int:
@@ -51,12 +54,11 @@ def main() -> int:
     )
     parser.add_argument("--slow", action="store_true", help="The slow tests too, and all on both databases")
     parser.add_argument("--nothing-left-out", action="store_true", help="Fail where something is missing")
-    parser.add_argument("--record", action="store_true", help="Record what each test costs")
     parser.add_argument("--reach", type=Path, metavar="FOLDER", help="Record there what each test runs")
     options, arguments = parser.parse_known_args()
-    signal.signal(signal.SIGTERM, _interrupt)
-    # Run in the background by a script, we would ignore it, and so would all that we start.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Run in the background by a script, we would ignore Ctrl-C, and so would all that we start.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
 
     # Without this each process that a test starts would compile our code for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -66,52 +68,48 @@ def main() -> int:
         print("Nothing may be left out, so nothing was run.")
         return 1
     chosen = ["--thorough"] if options.slow else ["-m", "not slow"]
-    chosen += arguments
+    chosen += ["--durations", "10", "--durations-min", "1", *arguments]
     if options.nothing_left_out:
         chosen.append("--nothing-left-out")
     fine = {PASSED, NO_TESTS_COLLECTED} if arguments else {PASSED}
 
     binaries = prepare.find("postgresql")
-    ended: dict[str, int] = {}
+    began, ended = time.monotonic(), dict[str, int]()
     try:
         with contextlib.ExitStack() as stack:
             stack.enter_context(_temporary_files_in_memory())
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-told-")))
-            told, costs = folder / "told", folder / "costs"
-            told.mkdir()
-            costs.mkdir()
+            failures = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-failures-")))
 
-            def lane(name: str) -> list[str]:
-                given = [*chosen, "--tell", str(told / name), "-p", "tests.cost", "--cost", str(costs / name)]
+            def options_of(side: str) -> list[str]:
+                found = [*chosen, "--tell", str(failures / side)]
                 if binaries is not None:
-                    given += ["--lane", name]
+                    found.append("--divided")
                 if options.reach is not None:
                     options.reach.mkdir(parents=True, exist_ok=True)
-                    given += ["-p", "tests.faults.reach", "--reach", str(options.reach.resolve() / name)]
-                return given
+                    found += ["-p", "tests.faults.reach", "--reach", str(options.reach.resolve() / side)]
+                elif side == SQLITE:
+                    found[:0] = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+                return found
 
-            beside = {}
+            output = stack.enter_context(tempfile.TemporaryFile())
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
-                for name in LANES[1:]:
-                    if options.slow and name == SECOND:
-                        continue  # what uses no database runs in the first then
-                    shown = stack.enter_context(tempfile.TemporaryFile())
-                    on = url if name == POSTGRESQL else None
-                    beside[name] = stack.enter_context(_running(lane(name), on, into=shown)), shown
+                beside = stack.enter_context(_running(options_of(POSTGRESQL), url, into=output))
             print(f"== {SQLITE} ==", flush=True)
-            with _running(lane(SQLITE), None) as tests:
+            with _running(options_of(SQLITE), None) as tests:
                 ended[SQLITE] = tests.wait()
-            for name, (child, shown) in beside.items():
-                print(f"== {name} ==", flush=True)
-                ended[name] = _shown(child, shown)
-            _tell(told, costs)
-            if options.record and fine.issuperset(ended.values()):
-                cost.record(cost.read(costs))
+            if binaries is not None:
+                print(f"== {POSTGRESQL} ==", flush=True)
+                ended[POSTGRESQL] = _show(beside, output)
+            for file in sorted(failures.iterdir()):
+                if failed := file.read_text():
+                    print(f"== failed on {file.name} ==\n{failed}", end="")
     except KeyboardInterrupt:
         return INTERRUPTED
-    for name, status in ended.items():
-        print(f"{name}: {WORDS[status] if status in fine else 'FAILED'}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{time.monotonic() - began:.0f} s, of CPU {used.ru_utime + used.ru_stime:.0f} s")
+    for side, status in ended.items():
+        print(f"{side}: {WORDS[status] if status in fine else 'FAILED'}")
     for component in missing:
         print(prepare.left_out(component))
     return 0 if fine.issuperset(ended.values()) else 1
@@ -140,7 +138,8 @@ def _temporary_files_in_memory() -> Iterator[None]:
 def _running(
     arguments: list[str], database_url: str | None, *, into: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """pytest in a process of its own, writing to `into`; over when left: interrupted, it tears down first."""
+    """pytest in a process group of its own, writing to `into`. When left early, all of the group is asked to
+    end, which takes down what the tests have set up, and what is left after a while is killed."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {name: "1" for name in THREADS if name not in os.environ}
     if database_url:
@@ -151,47 +150,40 @@ def _running(
         env=environment,
         stdout=into,
         stderr=into and subprocess.STDOUT,
+        start_new_session=True,
     )
     try:
         yield child
-    except BaseException as reason:
-        if not isinstance(reason, KeyboardInterrupt) or isinstance(reason, Terminated):
-            child.terminate()  # Ctrl-C reached the child already; a kill of ours need not have
-        raise
     finally:
+        with contextlib.suppress(ProcessLookupError):
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(PATIENCE)
+            os.killpg(child.pid, signal.SIGKILL)
         child.wait()
 
 
-def _shown(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
+def _show(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
     """Print what the child has written and still writes; its exit status."""
-    place = 0
+    position = 0
     while True:
-        ended = child.poll()
-        part = os.pread(written.fileno(), 65536, place)  # the child shares the file's own position
-        place += len(part)
+        status = child.poll()
+        part = os.pread(written.fileno(), 65536, position)  # the child shares the file's own position
+        position += len(part)
         sys.stdout.buffer.write(part)
         sys.stdout.flush()
         if not part:
-            if ended is not None:
-                return ended
+            if status is not None:
+                return status
             time.sleep(0.5)
 
 
-def _tell(failures: Path, costs: Path) -> None:
-    """Print what the run took, and once more what failed: the end of a long list is all that one sees."""
-    for line in cost.told(cost.read(costs)):
-        print(line)
-    for file in sorted(failures.iterdir()):
-        if said := file.read_text():
-            print(f"== failed on {file.name} ==\n{said}", end="")
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, treated as Ctrl-C."""
-
-
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Terminated
+    """Once: a second Ctrl-C must not break the ending of what was started."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

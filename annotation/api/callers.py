@@ -18,9 +18,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
-from rest_framework.authentication import CSRFCheck
 
-from annotation.api.problems import Problem
+from annotation.api.problems import Problem, check_csrf
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.models import Account
@@ -30,7 +29,7 @@ _SCHEME = "Token "
 #: Characters of a token; what is longer is none.
 _LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
-OWNERS_KEPT = 4096
+OWNERS_CACHED = 4096
 #: The account's id by session key, as it was found last: a guess, checked by every call.
 _owners: dict[str, int] = {}
 
@@ -94,11 +93,7 @@ def _by_session(request: HttpRequest, about: int | None) -> _Row:
     if sessions.sets_up_first(session):
         raise Problem(HTTPStatus.FORBIDDEN, "second_factor", _("Set up your second factor first."))
     if request.method not in ("GET", "HEAD"):
-        check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
-        check.process_request(request)
-        reason = check.process_view(request, None, (), {})  # type: ignore[arg-type]
-        if reason:
-            raise Problem(HTTPStatus.FORBIDDEN, "csrf", _("CSRF: %(reason)s") % {"reason": reason})
+        check_csrf(request)
     return row
 
 
@@ -120,22 +115,22 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
                 WHERE s.session_key = %s AND s.expire_date > %s""",
             [about, guess, key, database.sql_time(timezone.now())],
         )
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         return None, {}
-    session = _decoded(found[0], settings.SECRET_KEY)
+    session = _decoded(row[0], settings.SECRET_KEY)
     if not session.get(SESSION_KEY):
         return None, session
     owner = int(session[SESSION_KEY])
     if owner == guess:
-        return (_Row(*found[1:]) if found[1] is not None else None), session
-    if len(_owners) >= OWNERS_KEPT:
+        return (_Row(*row[1:]) if row[1] is not None else None), session
+    if len(_owners) >= OWNERS_CACHED:
         _owners.clear()
     _owners[key] = owner
     return _row("WHERE a.id = %s", [about, owner]), session
 
 
-@lru_cache(maxsize=OWNERS_KEPT)
+@lru_cache(maxsize=OWNERS_CACHED)
 def _decoded(data: str, secret: str) -> Mapping[str, Any]:
     """What a session's data hold, {} where they were not signed with this secret."""
     return MappingProxyType(SessionStore().decode(data))
@@ -152,7 +147,7 @@ def _still_valid(request: HttpRequest, session: Mapping[str, Any], row: _Row) ->
     return get_user(request).is_authenticated
 
 
-@lru_cache(maxsize=OWNERS_KEPT)
+@lru_cache(maxsize=OWNERS_CACHED)
 def _hash_under(password: str, secret: str) -> str:
     """What a session opened under this password (a hash itself) carries."""
     return Account(password=password).get_session_auth_hash()
@@ -161,8 +156,8 @@ def _hash_under(password: str, secret: str) -> str:
 def _row(which: str, values: Sequence[Any]) -> _Row | None:
     with connection.cursor() as cursor:
         database.execute(cursor, f"{_WHO} {which}", values)
-        found = cursor.fetchone()
-    return _Row(*found) if found else None
+        row = cursor.fetchone()
+    return _Row(*row) if row else None
 
 
 def _signed_out(detail: str) -> Problem:

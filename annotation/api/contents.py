@@ -25,25 +25,25 @@ def json_second(at: datetime | None) -> str | None:
     return at.isoformat(timespec="seconds").replace("+00:00", "Z") if at else None
 
 
-def nothing_told(found: NoTask) -> WorkerNothing:
+def no_task_answer(reason: NoTask) -> WorkerNothing:
     """Why there is no task."""
-    return {"nothing": found.code, "text": found.text, "again_at": json_second(found.again_at)}
+    return {"nothing": reason.code, "text": reason.text, "again_at": json_second(reason.again_at)}
 
 
-def task_or_nothing(request: HttpRequest, found: Lease | NoTask) -> WorkerTask | WorkerNothing:
+def task_or_nothing(request: HttpRequest, result: Lease | NoTask) -> WorkerTask | WorkerNothing:
     """What a worker got: of a task what its page shows, and no more.
 
     Whatever else was told of an image or a campaign could tell a control item from the others.
     """
-    if isinstance(found, NoTask):
-        return nothing_told(found)
-    image, type = shown_image(found.image), TASK_TYPES.get(found.kind)
-    page = type.page(found.content, image)
+    if isinstance(result, NoTask):
+        return no_task_answer(result)
+    image, type = shown_image(result.image), TASK_TYPES.get(result.kind)
+    page = type.page(result.content, image)
     task: WorkerTask = {
-        "id": found.id,
-        "kind": found.kind,
-        "expires_at": json_second(found.expires_at),
-        "test": found.role == qualification.QUALIFICATION_ROLE,
+        "id": result.id,
+        "kind": result.kind,
+        "expires_at": json_second(result.expires_at),
+        "test": result.role == qualification.QUALIFICATION_ROLE,
         "image": _image(request, image),
         "captions": [
             {
@@ -53,11 +53,11 @@ def task_or_nothing(request: HttpRequest, found: Lease | NoTask) -> WorkerTask |
             }
             for number in page.captions
         ],
-        "mentions": [_mention(each.mention) for each in page.pointed],
+        "mentions": [_mention(span.mention) for span in page.pointed],
         "boxes": [corners(box) for box in page.boxes],
         "pending": corners(page.pending) if page.pending else None,
     }
-    return cast(WorkerTask, {**task, **type.told(found.content, partial(_image, request))})
+    return cast(WorkerTask, {**task, **type.told(result.content, partial(_image, request))})
 
 
 def _image(request: HttpRequest, image: ShownImage) -> TaskImage:
@@ -79,25 +79,25 @@ def done_today(done: Today) -> WorkerToday:
     return {"answers": done.answers, "seconds": done.seconds, "pay": done.pay / MICROS}
 
 
-def offer(each: AvailableTask) -> WorkerOffer:
+def offer(task: AvailableTask) -> WorkerOffer:
     """One line of the list of tasks."""
-    pay = each.settings.pay
+    pay = task.settings.pay
     return {
-        "campaign": each.campaign.name,
-        "kind": each.kind,
-        "title": str(TASK_TYPES.get(each.kind).title),
-        "standing": each.reads,
-        "items": each.standing.items,
-        "test": {"asked": each.test.asked, "answered": each.test.answered} if each.test else None,
-        "in_hand": each.in_hand,
+        "campaign": task.campaign.name,
+        "kind": task.kind,
+        "title": str(TASK_TYPES.get(task.kind).title),
+        "trust": task.reads,
+        "items": task.trust.items,
+        "test": {"asked": task.test.asked, "answered": task.test.answered} if task.test else None,
+        "in_hand": task.in_hand,
         "pay": {
             "basis": pay.basis,
             "currency": pay.currency,
-            "per_item": pay.per_item.get(each.kind, 0.0),
+            "per_item": pay.per_item.get(task.kind, 0.0),
             "hourly": pay.hourly,
         },
-        "today": done_today(each.today),
-        "nothing": each.nothing.code if each.nothing else None,
-        "text": each.nothing.text if each.nothing else "",
-        "again_at": json_second(each.nothing.again_at) if each.nothing else None,
+        "today": done_today(task.today),
+        "nothing": task.nothing.code if task.nothing else None,
+        "text": task.nothing.text if task.nothing else "",
+        "again_at": json_second(task.nothing.again_at) if task.nothing else None,
     }

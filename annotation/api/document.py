@@ -3,7 +3,6 @@
 import json
 import re
 from functools import lru_cache
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -14,8 +13,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
-from annotation.api.problems import Problem
-from annotation.api.rest.operations import declared_schemas, served
+from annotation.api.problems import missing
+from annotation.api.rest.endpoints import endpoints
+from annotation.api.rest.openapi import declared_schemas
 from annotation.api.worker_calls import paths_of_workers, schemas_of_workers
 from annotation.common.operations.fields import NAME_PATTERN
 
@@ -37,37 +37,37 @@ def api_pages(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @login_not_required
 def no_such_call(request: HttpRequest) -> HttpResponse:
-    """What any other address of the API is told."""
-    return Problem(HTTPStatus.NOT_FOUND, "unknown", _("The API has no such address.")).response()
+    """The problem that any other address of the API answers with."""
+    return missing(_("The API has no such address.")).response()
 
 
 def complete_document(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
     calls of workers, which are answered by views of their own, for their speed."""
-    found = result
+    document = result
     names = {
-        "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", one.about.path): re.findall(
-            r"<slug:(\w+)>", one.about.path
+        "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", endpoint.rest.path): re.findall(
+            r"<slug:(\w+)>", endpoint.rest.path
         )
-        for one in served()
+        for endpoint in endpoints()
     }
-    for address, methods in found["paths"].items():
+    for address, methods in document["paths"].items():
         for operation in methods.values():
-            for place in operation.get("parameters", []):
-                if place["in"] == "path" and place["name"] in names[address]:
-                    place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
+            for parameter in operation.get("parameters", []):
+                if parameter["in"] == "path" and parameter["name"] in names[address]:
+                    parameter["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
             if (body := operation.get("requestBody")) is not None:
-                body["required"] = all(_required(of["schema"], found) for of in body["content"].values())
-    found["paths"] |= paths_of_workers()
-    found["components"]["schemas"] = declared_schemas() | schemas_of_workers()
-    found["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
-    found["components"]["securitySchemes"]["worker_token"] = {
+                body["required"] = all(_required(of["schema"], document) for of in body["content"].values())
+    document["paths"] |= paths_of_workers()
+    document["components"]["schemas"] = declared_schemas() | schemas_of_workers()
+    document["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
+    document["components"]["securitySchemes"]["worker_token"] = {
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
         "description": "Token KEY: a token of an annotator, made by `manage.py drf_create_token`.",
     }
-    return found
+    return document
 
 
 def _required(schema: dict[str, Any], document: dict[str, Any]) -> bool:

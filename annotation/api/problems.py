@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import NotRequired
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from rest_framework.authentication import CSRFCheck
 from typing_extensions import TypedDict
 
 from annotation.common.operations import Invalid
@@ -75,7 +77,10 @@ class Problem(Exception):
 
 def invalid_problem(error: Invalid) -> Problem:
     """A problem of status 400: what is wrong with each field of a request."""
-    errors = [FieldProblem(field=one.field, code=one.code, detail=one.detail) for one in error.errors]
+    errors = [
+        FieldProblem(field=field_error.field, code=field_error.code, detail=field_error.detail)
+        for field_error in error.errors
+    ]
     first = error.errors[0]
     return Problem(
         HTTPStatus.BAD_REQUEST,
@@ -84,3 +89,29 @@ def invalid_problem(error: Invalid) -> Problem:
         field=first.field,
         errors=errors,
     )
+
+
+def missing(detail: str) -> Problem:
+    """A problem of status 404."""
+    return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)
+
+
+def no_role(*roles: str) -> Problem:
+    """A problem of status 403: the account, or its token, has none of these roles here."""
+    detail = _("This takes the role %(roles)s: ask an admin of this server.") % {"roles": " / ".join(roles)}
+    return Problem(HTTPStatus.FORBIDDEN, "no_role", detail)
+
+
+def too_often(seconds: int) -> Problem:
+    """A problem of status 429: the caller may try again in some seconds."""
+    detail = _("Too many requests. Try again in %(seconds)d s.") % {"seconds": seconds}
+    return Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers={"Retry-After": str(seconds)})
+
+
+def check_csrf(request: HttpRequest) -> None:
+    """Raise Problem where a call by a session lacks its CSRF token, as Django checks that of a form."""
+    check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
+    check.process_request(request)
+    reason = check.process_view(request, None, (), {})  # type: ignore[arg-type]
+    if reason:
+        raise Problem(HTTPStatus.FORBIDDEN, "csrf", _("CSRF: %(reason)s") % {"reason": reason})

@@ -15,15 +15,15 @@ from django.views.decorators.csrf import csrf_exempt
 
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem, invalid_problem
-from annotation.api.worker_shapes import NothingAsked
-from annotation.common import database, plain_json
+from annotation.api.worker_shapes import EmptyRequest
+from annotation.common import database, incoming_json
 from annotation.common.operations import Invalid, read_request
 from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
 
 #: What a view gets: the request, the worker who sent it, what it asks for, and what the address names.
-#: It returns what is to be said.
+#: It returns the body of the answer.
 _View = TypeVar("_View", bound=Callable[..., Mapping[str, Any]])
 
 
@@ -52,7 +52,7 @@ def worker_call(
     title: str,
     *,
     method: str = "POST",
-    asks: Callable[[], type[Any]] = lambda: NothingAsked,
+    asks: Callable[[], type[Any]] = lambda: EmptyRequest,
     errors: tuple[int, ...] = (),
     example: Mapping[str, Any] | None = None,
 ) -> Callable[[_View], _View]:
@@ -85,7 +85,7 @@ def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpR
             database.spare_the_check()
             worker = worker_calling(request, path.get("assignment"))
             data = {**request.GET.dict(), **(json_in(request) if call.method == "POST" else {})}
-            said = call.view(request, worker, read_request(call.asks(), data), **path)
+            answer = call.view(request, worker, read_request(call.asks(), data), **path)
         except Problem as problem:
             return problem.response()
         except Invalid as error:
@@ -105,7 +105,7 @@ def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpR
                 raise
             return _moved().response()
         return HttpResponse(
-            json.dumps(said), content_type="application/json", headers={"Cache-Control": "no-store"}
+            json.dumps(answer), content_type="application/json", headers={"Cache-Control": "no-store"}
         )
 
     answered.calls = calls  # type: ignore[attr-defined]
@@ -135,8 +135,8 @@ def json_in(request: HttpRequest) -> dict[str, Any]:
     try:
         if not request.body:
             return {}
-        data = plain_json.read_plain_json(request.body)
-    except plain_json.BadJson as error:
+        data = incoming_json.read_json(request.body)
+    except incoming_json.BadJson as error:
         raise _bad_request(str(error)) from None
     except RequestDataTooBig:
         raise _bad_request(_("This request is too large.")) from None

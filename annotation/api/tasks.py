@@ -6,19 +6,19 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from annotation import instructions
-from annotation.api.contents import done_today, json_second, nothing_told, offer, task_or_nothing
+from annotation.api.contents import done_today, json_second, no_task_answer, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import not_yours, worker_call
 from annotation.api.worker_shapes import (
     AnswerChanged,
-    AnswerSaid,
-    AnswerSent,
-    ConsentGiven,
-    KindAsked,
-    NothingAsked,
+    AnswerRequest,
+    ConsentRequest,
+    EmptyRequest,
+    KindRequest,
     RecentAnswers,
-    TaskAsked,
+    TaskAnswerRequest,
     TaskRenewed,
+    TaskRequest,
     TaskReturned,
     WorkerConsent,
     WorkerNothing,
@@ -48,49 +48,51 @@ _EXAMPLE = {"campaign": "quay", "kind": next(iter(names()))}
 
 
 @worker_call("worker_tasks", "List what there is to work on", method="GET")
-def list_tasks(request: HttpRequest, worker: int, asked: NothingAsked) -> WorkerOffers:
+def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> WorkerOffers:
     """What there is for me."""
-    return {"tasks": [offer(each) for each in available_tasks(worker=Worker.objects.get(pk=worker))]}
+    return {"tasks": [offer(task) for task in available_tasks(worker=Worker.objects.get(pk=worker))]}
 
 
 @worker_call(
     "worker_next",
     "Take a task of a campaign and kind",
-    asks=lambda: TaskAsked,
+    asks=lambda: TaskRequest,
     errors=(400, 404),
     example=_EXAMPLE,
 )
-def take_task(request: HttpRequest, worker: int, asked: TaskAsked) -> WorkerTask | WorkerNothing:
+def take_task(request: HttpRequest, worker: int, task_request: TaskRequest) -> WorkerTask | WorkerNothing:
     """A task of a campaign and kind, or why there is none."""
-    campaign = _campaign(worker, asked.campaign)
-    kind = _kind(campaign, asked.kind)
-    found = no_consent(worker=worker, campaign=campaign) or leases.take_lease(
-        worker=worker, campaign=campaign, kind=kind, holding=asked.holding
+    campaign = _campaign(worker, task_request.campaign)
+    kind = _kind(campaign, task_request.kind)
+    lease = no_consent(worker=worker, campaign=campaign) or leases.take_lease(
+        worker=worker, campaign=campaign, kind=kind, holding=task_request.holding
     )
-    return task_or_nothing(request, found)
+    return task_or_nothing(request, lease)
 
 
 @worker_call(
     "worker_test",
     "Begin the qualification test of a kind, or go on with it",
-    asks=lambda: KindAsked,
+    asks=lambda: KindRequest,
     errors=(400, 404),
     example=_EXAMPLE,
 )
-def begin_worker_test(request: HttpRequest, worker: int, asked: KindAsked) -> WorkerTest | WorkerNothing:
+def begin_worker_test(
+    request: HttpRequest, worker: int, kind_request: KindRequest
+) -> WorkerTest | WorkerNothing:
     """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
-    campaign = _campaign(worker, asked.campaign)
-    kind = _kind(campaign, asked.kind)
+    campaign = _campaign(worker, kind_request.campaign)
+    kind = _kind(campaign, kind_request.kind)
     if (unagreed := no_consent(worker=worker, campaign=campaign)) is not None:
-        return nothing_told(unagreed)
+        return no_task_answer(unagreed)
     begun = qualification.begin_qualification(worker=worker, campaign=campaign, kind=kind)
     if isinstance(begun, Refusal):
-        return nothing_told(NoTask(begun.code, begun.text))
+        return no_task_answer(NoTask(begun.code, begun.text))
     return {"asked": begun.asked, "answered": begun.answered}
 
 
 @worker_call("worker_consent", "Show what workers of a campaign agree to", method="GET")
-def show_consent(request: HttpRequest, worker: int, asked: NothingAsked, name: str) -> WorkerConsent:
+def show_consent(request: HttpRequest, worker: int, empty: EmptyRequest, name: str) -> WorkerConsent:
     """What workers of a campaign agree to, and whether this one has to."""
     return _consent(worker, _campaign(worker, name))
 
@@ -98,15 +100,15 @@ def show_consent(request: HttpRequest, worker: int, asked: NothingAsked, name: s
 @worker_call(
     "worker_agree",
     "Agree to a version of the consent text",
-    asks=lambda: ConsentGiven,
+    asks=lambda: ConsentRequest,
     errors=(400, 409),
     example={"version": 1},
 )
-def agree(request: HttpRequest, worker: int, asked: ConsentGiven, name: str) -> WorkerConsent:
+def agree(request: HttpRequest, worker: int, consent: ConsentRequest, name: str) -> WorkerConsent:
     """Keep that the worker agrees to a version."""
     campaign = _campaign(worker, name)
     try:
-        instructions.record_consent(worker=worker, campaign=campaign, version=asked.version)
+        instructions.record_consent(worker=worker, campaign=campaign, version=consent.version)
     except instructions.StaleText as error:
         raise Problem(HTTPStatus.CONFLICT, "stale_text", str(error)) from error
     return _consent(worker, campaign)
@@ -121,21 +123,23 @@ def _consent(worker: int, campaign: Campaign) -> WorkerConsent:
 @worker_call(
     "worker_answer",
     "Answer a task; the next one comes along",
-    asks=lambda: answer_request(AnswerSent),
+    asks=lambda: answer_request(TaskAnswerRequest),
     errors=(400, 409, 410, 422),
     example={"answer": "yes", "token": "f3a1", "seconds": 4.2},
 )
-def answer_task(request: HttpRequest, worker: int, asked: AnswerSent, assignment: int) -> WorkerReceipt:
+def answer_task(
+    request: HttpRequest, worker: int, payload: TaskAnswerRequest, assignment: int
+) -> WorkerReceipt:
     """Store an answer; the next task comes along unless `next` is false."""
-    given, schema = _given(asked)
+    answer, schema = _answer_of(payload)
     receipt = submission.submit(
         worker=worker,
         assignment=_real(assignment),
-        answer=given,
-        token=asked.token,
-        seconds=asked.seconds,
-        holding=asked.holding,
-        then=asked.next,
+        answer=answer,
+        token=payload.token,
+        seconds=payload.seconds,
+        holding=payload.holding,
+        then=payload.next,
         schema=schema,
     )
     return {
@@ -148,24 +152,24 @@ def answer_task(request: HttpRequest, worker: int, asked: AnswerSent, assignment
 @worker_call(
     "worker_recent_answers",
     "List your last answers of a kind, which you may change",
-    asks=lambda: KindAsked,
+    asks=lambda: KindRequest,
     errors=(400, 404),
     example=_EXAMPLE,
 )
-def list_recent_answers(request: HttpRequest, worker: int, asked: KindAsked) -> RecentAnswers:
+def list_recent_answers(request: HttpRequest, worker: int, kind_request: KindRequest) -> RecentAnswers:
     """The worker's last answers of a kind, which they may come back to."""
-    campaign = _campaign(worker, asked.campaign)
-    kind = _kind(campaign, asked.kind)
-    found = recent_answers(worker=worker, campaign=campaign.pk, kind=kind)
+    campaign = _campaign(worker, kind_request.campaign)
+    kind = _kind(campaign, kind_request.kind)
+    answers = recent_answers(worker=worker, campaign=campaign.pk, kind=kind)
     return {
         "answers": [
             {
-                "id": each.assignment,
-                "answer": each.answer.answer or None,
-                "flag": each.answer.flag or None,
-                "at": json_second(each.at),
+                "id": recent.assignment,
+                "answer": recent.answer.answer or None,
+                "flag": recent.answer.flag or None,
+                "at": json_second(recent.at),
             }
-            for each in found
+            for recent in answers
         ]
     }
 
@@ -173,18 +177,20 @@ def list_recent_answers(request: HttpRequest, worker: int, asked: KindAsked) -> 
 @worker_call(
     "worker_change",
     "Change one of your last answers, where nobody has built on it",
-    asks=lambda: answer_request(AnswerSaid),
+    asks=lambda: answer_request(AnswerRequest),
     errors=(400, 409, 410, 422),
     example={"answer": "no"},
 )
-def change_own_answer(request: HttpRequest, worker: int, asked: AnswerSaid, assignment: int) -> AnswerChanged:
+def change_recent_answer(
+    request: HttpRequest, worker: int, payload: AnswerRequest, assignment: int
+) -> AnswerChanged:
     """Change an answer that nobody has built on."""
-    given, schema = _given(asked)
+    answer, schema = _answer_of(payload)
     try:
         changed = change_answer(
             worker=worker,
             assignment=_real(assignment),
-            answer=given,
+            answer=answer,
             schema=schema,
         )
     except CannotReopen as error:
@@ -193,13 +199,13 @@ def change_own_answer(request: HttpRequest, worker: int, asked: AnswerSaid, assi
 
 
 @worker_call("worker_return", "Return a task unanswered", errors=(400, 410))
-def give_back(request: HttpRequest, worker: int, asked: NothingAsked, assignment: int) -> TaskReturned:
+def give_back(request: HttpRequest, worker: int, empty: EmptyRequest, assignment: int) -> TaskReturned:
     """Return a task unanswered."""
     return {"returned": leases.return_lease(worker=worker, assignment=_real(assignment))}
 
 
 @worker_call("worker_heartbeat", "Keep a task: its time starts again", errors=(400, 410))
-def keep_task(request: HttpRequest, worker: int, asked: NothingAsked, assignment: int) -> TaskRenewed:
+def renew_task(request: HttpRequest, worker: int, empty: EmptyRequest, assignment: int) -> TaskRenewed:
     """A sign of life: the lease lasts from now on."""
     expires = leases.renew_lease(worker=worker, assignment=_real(assignment))
     if expires is None:
@@ -213,19 +219,19 @@ def _today(worker: int, assignment: int) -> WorkerToday:
     return done_today(today(worker=worker, campaign=campaign, kind=kind))
 
 
-def _given(asked: AnswerSaid) -> tuple[Answer, int]:
-    """The answer, and the version of its form; it is said outright, or by a page's `form` of a `kind`."""
-    if asked.form is None:
-        given = answer_in(vars(asked))
+def _answer_of(answer_request: AnswerRequest) -> tuple[Answer, int]:
+    """The answer, and the version of its form; the call has its fields, or a page's `form` of a `kind`."""
+    if answer_request.form is None:
+        answer = answer_in(vars(answer_request))
         # An answer that is more than a word is read by its kind; no two kinds share such a word.
-        with_more = next((kind.key for kind in all_kinds() if given.answer in kind.with_content), "")
-        return (TASK_TYPES.get(with_more).parse(vars(asked)) if with_more else given), 1
-    if asked.kind is None:
+        with_more = next((kind.key for kind in all_kinds() if answer.answer in kind.with_content), "")
+        return (TASK_TYPES.get(with_more).parse(vars(answer_request)) if with_more else answer), 1
+    if answer_request.kind is None:
         raise invalid("kind", "missing")
-    if asked.kind not in TASK_TYPES:
-        raise _unknown(_("There is no task “%(kind)s”.") % {"kind": asked.kind})
-    type = TASK_TYPES.get(asked.kind)
-    return type.parse(type.from_form(asked.form)), type.schema_version
+    if answer_request.kind not in TASK_TYPES:
+        raise _unknown(_("There is no task “%(kind)s”.") % {"kind": answer_request.kind})
+    type = TASK_TYPES.get(answer_request.kind)
+    return type.parse(type.from_form(answer_request.form)), type.schema_version
 
 
 def _real(assignment: int) -> int:
@@ -237,10 +243,10 @@ def _real(assignment: int) -> int:
 
 def _campaign(worker: int, name: str) -> Campaign:
     """The campaign, where it has begun and this worker may work on it."""
-    found = campaigns_to_work_on(worker).filter(name=name).exclude(state=Campaign.DRAFT).first()
-    if found is None:
+    campaign = campaigns_to_work_on(worker).filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if campaign is None:
         raise _unknown(_("There is no campaign “%(name)s”.") % {"name": name})
-    return found
+    return campaign
 
 
 def _kind(campaign: Campaign, kind: str) -> str:

@@ -13,7 +13,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/consent", for_workers(tasks.show_consent, tasks.agree), name="api_consent"),
     path("spelling", for_workers(spelling.look_up_words), name="api_spelling"),
     path("assignments/<int:assignment>/answer", for_workers(tasks.answer_task), name="api_answer"),
-    path("assignments/<int:assignment>/change", for_workers(tasks.change_own_answer), name="api_change"),
+    path("assignments/<int:assignment>/change", for_workers(tasks.change_recent_answer), name="api_change"),
     path("assignments/<int:assignment>/return", for_workers(tasks.give_back), name="api_return"),
-    path("assignments/<int:assignment>/heartbeat", for_workers(tasks.keep_task), name="api_heartbeat"),
+    path("assignments/<int:assignment>/heartbeat", for_workers(tasks.renew_task), name="api_heartbeat"),
 ]

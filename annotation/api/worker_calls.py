@@ -7,7 +7,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 from annotation.api.problems import ProblemDetails
 from annotation.api.requests import WorkerCall
-from annotation.api.rest.operations import SCHEMA_PLACE
+from annotation.api.rest.openapi import SCHEMA_REFERENCE
 from annotation.api.urls import urlpatterns
 from annotation.api.worker_shapes import worker_schemas
 from annotation.common.operations import json_schema
@@ -24,7 +24,7 @@ _PROBLEMS = {
     429: "Asked for too often: wait as long as `Retry-After` says.",
     503: "Send the same again after `Retry-After` seconds.",
 }
-_PLACES = {
+_PARAMETER_SCHEMAS = {
     "slug": {"type": "string", "pattern": NAME_PATTERN, "maxLength": 100},
     "int": {"type": "integer", "minimum": 0},
 }
@@ -32,35 +32,35 @@ _PLACES = {
 
 def paths_of_workers() -> dict[str, Any]:
     """Address -> method -> operation."""
-    found: dict[str, Any] = {}
-    for one in urlpatterns:
-        place = str(one.pattern)
-        address = "/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", place)
+    paths: dict[str, Any] = {}
+    for pattern in urlpatterns:
+        route = str(pattern.pattern)
+        address = "/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route)
         parameters = [
-            {"in": "path", "name": name, "required": True, "schema": _PLACES[kind]}
-            for kind, name in re.findall(r"<(\w+):(\w+)>", place)
+            {"in": "path", "name": name, "required": True, "schema": _PARAMETER_SCHEMAS[kind]}
+            for kind, name in re.findall(r"<(\w+):(\w+)>", route)
         ]
-        found[address] = {call.method.lower(): _shown(call, parameters) for call in _calls_at(one)}
-    return found
+        paths[address] = {call.method.lower(): _operation(call, parameters) for call in _calls_at(pattern)}
+    return paths
 
 
 def schemas_of_workers() -> dict[str, Any]:
     """The schemas that these operations refer to."""
-    calls = [call for one in urlpatterns for call in _calls_at(one)]
+    calls = [call for pattern in urlpatterns for call in _calls_at(pattern)]
     requests = [json_schema(call.asks()).get("$defs", {}) for call in calls]
     answers = worker_schemas(get_type_hints(call.view)["return"] for call in calls)
     return {name: schema for defs in requests for name, schema in defs.items()} | answers
 
 
-def _calls_at(place: Any) -> Iterable[WorkerCall]:
-    return cast(Iterable[WorkerCall], place.callback.calls.values())
+def _calls_at(pattern: Any) -> Iterable[WorkerCall]:
+    return cast(Iterable[WorkerCall], pattern.callback.calls.values())
 
 
-def _shown(call: WorkerCall, parameters: list[Any]) -> dict[str, Any]:
+def _operation(call: WorkerCall, parameters: list[Any]) -> dict[str, Any]:
     answer = get_type_hints(call.view)["return"]
-    asked = json_schema(call.asks())
-    asked.pop("$defs", None)
-    found: dict[str, Any] = {
+    body = json_schema(call.asks())
+    body.pop("$defs", None)
+    operation: dict[str, Any] = {
         "operationId": call.name,
         "summary": call.title,
         "tags": ["work"],
@@ -77,17 +77,17 @@ def _shown(call: WorkerCall, parameters: list[Any]) -> dict[str, Any]:
         },
     }
     if parameters:
-        found["parameters"] = parameters
-    if asked["properties"]:
-        content = {"schema": asked} | ({"example": call.example} if call.example else {})
-        found["requestBody"] = {"content": {"application/json": content}, "required": "required" in asked}
-    return found
+        operation["parameters"] = parameters
+    if body["properties"]:
+        content = {"schema": body} | ({"example": call.example} if call.example else {})
+        operation["requestBody"] = {"content": {"application/json": content}, "required": "required" in body}
+    return operation
 
 
 def _reference(answer: Any) -> dict[str, Any]:
     parts = get_args(answer)
-    return {"anyOf": [_schema_of(one.__name__) for one in parts]} if parts else _schema_of(answer.__name__)
+    return {"anyOf": [_schema_of(part.__name__) for part in parts]} if parts else _schema_of(answer.__name__)
 
 
 def _schema_of(name: str) -> dict[str, Any]:
-    return {"$ref": SCHEMA_PLACE.format(model=name)}
+    return {"$ref": SCHEMA_REFERENCE.format(model=name)}

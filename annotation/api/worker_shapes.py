@@ -89,7 +89,7 @@ class WorkerOffer(TypedDict):
     campaign: str
     kind: str
     title: str
-    standing: str
+    trust: str
     items: int
     test: WorkerTest | None
     in_hand: int
@@ -137,7 +137,7 @@ class RecentAnswers(TypedDict):
     answers: list[WorkerAnswer]
 
 
-class UnknownWordShown(TypedDict):
+class UnknownWord(TypedDict):
     """A word that looks misspelt, and what may be meant."""
 
     word: str
@@ -147,7 +147,7 @@ class UnknownWordShown(TypedDict):
 class UnknownWords(TypedDict):
     """All words that look misspelt."""
 
-    unknown: list[UnknownWordShown]
+    unknown: list[UnknownWord]
 
 
 class AnswerChanged(TypedDict):
@@ -175,12 +175,12 @@ Holding = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class NothingAsked:
+class EmptyRequest:
     """No fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class KindAsked:
+class KindRequest:
     """A kind of question in a campaign."""
 
     campaign: CampaignName
@@ -188,21 +188,21 @@ class KindAsked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskAsked(KindAsked):
+class TaskRequest(KindRequest):
     """A task of a kind."""
 
     holding: Holding = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConsentGiven:
+class ConsentRequest:
     """The version of the text that the worker agrees to."""
 
     version: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextAsked:
+class TextRequest:
     """A text whose words are looked up; words of the campaign's corpus count as known."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_CAPTION)]
@@ -214,7 +214,7 @@ def _flags() -> Mapping[str, None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerSaid:
+class AnswerRequest:
     """An answer, or the problem that is reported instead; or the form of a page (`form`, with its `kind`)."""
 
     answer: Annotated[str | None, Field(description="One of the words that answer the question")] = None
@@ -227,7 +227,7 @@ class AnswerSaid:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerSent(AnswerSaid):
+class TaskAnswerRequest(AnswerRequest):
     """An answer to a task in hand. The same token stores once."""
 
     token: Annotated[str, Field(min_length=1, max_length=64, description="Of your choice")]
@@ -236,14 +236,14 @@ class AnswerSent(AnswerSaid):
     holding: Holding = ()
 
 
-def answer_request(base: Any) -> type[AnswerSaid]:
+def answer_request(base: Any) -> type[AnswerRequest]:
     """An answer with the fields of every task type's content."""
-    found: type[AnswerSaid] = _answer_request(base, TASK_TYPES.keys())
-    return found
+    request: type[AnswerRequest] = _answer_request(base, TASK_TYPES.keys())
+    return request
 
 
 @cache
-def _answer_request(base: Any, kinds: tuple[str, ...]) -> type[AnswerSaid]:
+def _answer_request(base: Any, kinds: tuple[str, ...]) -> type[AnswerRequest]:
     fields: dict[str, tuple[Any, list[str]]] = {}
     for kind in kinds:
         for name, of in TASK_TYPES.get(kind).answer_fields.items():
@@ -251,24 +251,26 @@ def _answer_request(base: Any, kinds: tuple[str, ...]) -> type[AnswerSaid]:
             if known != of:
                 raise ValueError(f"answers of {kind} and {takers[0]} have a field {name}, of different types")
             takers.append(kind)
-    made = [
+    fields_of_kinds = [
         (name, Annotated[of | None, Field(description=f"In answers to {', '.join(takers)}")], None)
         for name, (of, takers) in fields.items()
     ]
     about = {"__doc__": base.__doc__, "__module__": base.__module__}
-    return make_dataclass(base.__name__, made, bases=(base,), namespace=about, kw_only=True, frozen=True)
+    return make_dataclass(
+        base.__name__, fields_of_kinds, bases=(base,), namespace=about, kw_only=True, frozen=True
+    )
 
 
-def worker_schemas(told: Iterable[Any]) -> dict[str, Any]:
-    """The schemas of what calls of workers are answered; tasks are told apart by their `kind`."""
-    found: dict[str, Any] = {}
-    for one in told:
-        schema = _schema(one)
-        found |= schema.pop("$defs", {})
+def worker_schemas(answers: Iterable[Any]) -> dict[str, Any]:
+    """The schemas of the answers to workers' calls; tasks differ by their `kind`."""
+    schemas: dict[str, Any] = {}
+    for answer in answers:
+        schema = _schema(answer)
+        schemas |= schema.pop("$defs", {})
         if "title" in schema:
-            found[schema["title"]] = schema
+            schemas[schema["title"]] = schema
     tasks = _schema(Annotated[reduce(or_, map(_task_of, TASK_TYPES)), Discriminator("kind")])
-    return found | tasks.pop("$defs") | {"WorkerTask": {**tasks, "description": WorkerTask.__doc__}}
+    return schemas | tasks.pop("$defs") | {"WorkerTask": {**tasks, "description": WorkerTask.__doc__}}
 
 
 def _schema(of: Any) -> dict[str, Any]:
@@ -286,7 +288,7 @@ def _task_of(type: TaskType) -> Any:
         **type.task_fields,
     }
     name = f"{type.key.title().replace('_', '')}Task"
-    made = TypedDict(name, fields)  # type: ignore[misc]
+    task = TypedDict(name, fields)  # type: ignore[misc]
     with translation.override("en"):
-        made.__doc__ = f"{type.summary} Answers: {', '.join(answers_to(type.key))}."
-    return made
+        task.__doc__ = f"{type.summary} Answers: {', '.join(answers_to(type.key))}."
+    return task

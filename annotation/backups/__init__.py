@@ -5,5 +5,5 @@ while the server runs; `restoring.restore_backup` puts one in the place of what 
 """
 
 
-class BackupRefused(ValueError):
+class BackupError(ValueError):
     """A backup that cannot be made, or cannot be restored; one line with the remedy."""

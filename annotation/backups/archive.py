@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from annotation.backups import BackupRefused, contents
+from annotation.backups import BackupError, contents
 
 #: What the first member says it is, and in which version of this layout.
 FORMAT, VERSION = "phrasebox backup", 1
@@ -44,10 +44,10 @@ class Writer:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise BackupRefused(f"{path}: {error.strerror}; a backup must be able to read it") from error
+            raise BackupError(f"{path}: {error.strerror}; a backup must be able to read it") from error
         with source:
-            told = os.fstat(source.fileno())
-            self.put(name, source, told.st_size, mode=told.st_mode & 0o777, mtime=int(told.st_mtime))
+            status = os.fstat(source.fileno())
+            self.put(name, source, status.st_size, mode=status.st_mode & 0o777, mtime=int(status.st_mtime))
 
     def put(self, name: str, source: IO[bytes], size: int, *, mode: int = 0o600, mtime: int = 0) -> None:
         """`size` bytes of `source` as the member `name`."""
@@ -66,17 +66,17 @@ def write_backup(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
     """Write the backup `target`: nobody but its owner may read it, and it is there once it is complete."""
     target = target.absolute()
     if os.path.lexists(target):
-        raise BackupRefused(f"{target} already exists; choose another name")
+        raise BackupError(f"{target} already exists; choose another name")
     partial = target.with_name(f".{target.name}{PARTIAL}")
     try:
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise BackupRefused(
+        raise BackupError(
             f"{partial} is being written by another backup, or was left by one that was killed; "
             "delete it in that case"
         ) from None
     except OSError as error:
-        raise BackupRefused(f"{target} cannot be written: {error.strerror}") from error
+        raise BackupError(f"{target} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as file:
             # Whatever this process' umask took away, and no more.
@@ -97,7 +97,7 @@ def write_backup(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
         os.rename(partial, target)
         _sync(target.parent)
     except OSError as error:
-        raise BackupRefused(
+        raise BackupError(
             f"{target} cannot be written: {error.strerror or error}; nothing is left of it"
         ) from error
     finally:
@@ -115,26 +115,26 @@ class Reader:
     def unpack(self, into: Path, *, expected: Callable[[str], bool]) -> int:
         """Write all members below the empty folder `into`, and compare them with the checksums; how many.
 
-        `expected` says which names may be there. Raises BackupRefused, and then `into` is good for nothing.
+        `expected` says which names may be there. Raises BackupError, and then `into` is good for nothing.
         """
-        with tempfile.TemporaryFile(dir=into) as found:
-            found.write(_line(ABOUT_MEMBER, len(self._first), hashlib.sha256(self._first).hexdigest()))
+        with tempfile.TemporaryFile(dir=into) as members:
+            members.write(_line(ABOUT_MEMBER, len(self._first), hashlib.sha256(self._first).hexdigest()))
             files = 0
             while entry := self._tar.next():
                 self._tar.members.clear()  # type: ignore[attr-defined]
-                if not _is_plain(entry):
-                    raise BackupRefused(
+                if not _is_regular_file(entry):
+                    raise BackupError(
                         f"{entry.name!r} is not a plain file; a backup holds only plain files"
                     )
                 if entry.name == SUMS:
-                    found.seek(0)
-                    self._compare(entry, found)
+                    members.seek(0)
+                    self._compare(entry, members)
                     return files
                 if not _is_inside(entry.name) or not expected(entry.name):
-                    raise BackupRefused(f"{entry.name!r} does not belong in a backup of this version")
-                found.write(_line(entry.name, entry.size, self._write(entry, into / entry.name)))
+                    raise BackupError(f"{entry.name!r} does not belong in a backup of this version")
+                members.write(_line(entry.name, entry.size, self._write(entry, into / entry.name)))
                 files += 1
-        raise BackupRefused("its list of checksums is missing: it was cut short, or is damaged")
+        raise BackupError("its list of checksums is missing: it was cut short, or is damaged")
 
     def _write(self, entry: tarfile.TarInfo, target: Path) -> str:
         """Write a member to `target`; its SHA-256."""
@@ -144,7 +144,7 @@ class Reader:
             # 0600 until it is whole, whoever may read it afterwards.
             handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
-            raise BackupRefused(f"{entry.name!r} appears in it twice") from None
+            raise BackupError(f"{entry.name!r} appears in it twice") from None
         digest = hashlib.sha256()
         with os.fdopen(handle, "wb") as file:
             while piece := source.read(_PIECE):
@@ -154,41 +154,41 @@ class Reader:
         os.utime(target, (entry.mtime, entry.mtime))
         return digest.hexdigest()
 
-    def _compare(self, entry: tarfile.TarInfo, found: IO[bytes]) -> None:
+    def _compare(self, entry: tarfile.TarInfo, listed: IO[bytes]) -> None:
         """The lines of checksums as they were written, and as they were found now."""
-        for expected, line in zip_longest(_of(self._tar, entry), found, fillvalue=b""):
+        for expected, line in zip_longest(_of(self._tar, entry), listed, fillvalue=b""):
             if expected != line:
                 name = json.loads(line)["name"] if line else "something"
-                raise BackupRefused(f"{name!r} differs from what was written: the file is damaged")
+                raise BackupError(f"{name!r} differs from what was written: the file is damaged")
         if self._tar.next() is not None:
-            raise BackupRefused("it continues after its list of checksums: it is damaged")
+            raise BackupError("it continues after its list of checksums: it is damaged")
 
 
 @contextlib.contextmanager
 def open_backup(path: Path) -> Iterator[Reader]:
-    """Read the backup at `path`. Raises BackupRefused for what is none, or a damaged one, or one of another
+    """Read the backup at `path`. Raises BackupError for what is none, or a damaged one, or one of another
     layout."""
     try:
         with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
             yield _begun(tar)
-    except BackupRefused as error:
-        raise BackupRefused(f"{path}: {error}") from error
+    except BackupError as error:
+        raise BackupError(f"{path}: {error}") from error
     except _DAMAGED as error:
-        raise BackupRefused(f"{path}: it is not a backup, or it is damaged ({error})") from error
+        raise BackupError(f"{path}: it is not a backup, or it is damaged ({error})") from error
     except OSError as error:
-        raise BackupRefused(f"{path}: {error.strerror or error}") from error
+        raise BackupError(f"{path}: {error.strerror or error}") from error
 
 
 def _begun(tar: tarfile.TarFile) -> Reader:
     entry = tar.next()
-    if entry is None or entry.name != ABOUT_MEMBER or not _is_plain(entry) or entry.size > _LARGEST_ABOUT:
-        raise BackupRefused("it is not a backup")
+    if entry is None or entry.name != ABOUT_MEMBER or not _is_regular_file(entry) or entry.size > _LARGEST_ABOUT:
+        raise BackupError("it is not a backup")
     first = _of(tar, entry).read()
     about = json.loads(first)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise BackupRefused("it is not a backup")
+        raise BackupError("it is not a backup")
     if about.get("version") != VERSION:
-        raise BackupRefused(f"its layout is {about.get('version')!r}, and this version reads {VERSION}")
+        raise BackupError(f"its layout is {about.get('version')!r}, and this version reads {VERSION}")
     return Reader(tar, about, first)
 
 
@@ -198,7 +198,7 @@ def in_folders(name: str) -> bool:
     return len(parts) > 1 and parts[0] in contents.FOLDERS_BACKED_UP
 
 
-def _is_plain(entry: tarfile.TarInfo) -> bool:
+def _is_regular_file(entry: tarfile.TarInfo) -> bool:
     """Whether a member is a file as `Writer` writes one: no link, no device, none with holes."""
     return entry.type == tarfile.REGTYPE and entry.sparse is None
 
@@ -237,9 +237,9 @@ class _Hashed:
         try:
             piece = self._source.read(size)
         except OSError as error:
-            raise BackupRefused(f"{self._name} cannot be read: {error.strerror}") from error
+            raise BackupError(f"{self._name} cannot be read: {error.strerror}") from error
         if len(piece) < size:
-            raise BackupRefused(f"{self._name} became shorter while it was copied; run the backup again")
+            raise BackupError(f"{self._name} became shorter while it was copied; run the backup again")
         self._digest.update(piece)
         return piece
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotation.backups import BackupRefused
+from annotation.backups import BackupError
 
 #: Folders that are taken. An app adds its own when it is ready.
 FOLDERS_BACKED_UP: list[str] = ["pictures"]
@@ -55,7 +55,7 @@ def files() -> Iterator[tuple[str, Path]]:
     """Every file that is taken: its name in the backup, and where it lies.
 
     What begins with a dot is half written, or left by somebody who was killed. A link to a file is followed.
-    Raises BackupRefused for what cannot be taken.
+    Raises BackupError for what cannot be taken.
     """
     root = Path(settings.DATA_DIR)
     for taken in sorted(FOLDERS_BACKED_UP):
@@ -63,7 +63,7 @@ def files() -> Iterator[tuple[str, Path]]:
             subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
             for name in subfolders:
                 if os.path.islink(os.path.join(folder, name)):
-                    raise BackupRefused(
+                    raise BackupError(
                         f"{os.path.join(folder, name)} is a link to a folder; put the folder itself there"
                     )
             for name in sorted(names):
@@ -91,6 +91,6 @@ def regular(path: Path) -> bool:
 def _refuse(error: OSError) -> None:
     """A folder that cannot be read must not be missing silently; one that is gone may be."""
     if not isinstance(error, FileNotFoundError):
-        raise BackupRefused(
+        raise BackupError(
             f"{error.filename}: {error.strerror}; a backup must be able to read it"
         ) from error

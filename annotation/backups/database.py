@@ -22,10 +22,10 @@ from django.db.backends.postgresql.client import DatabaseClient
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from annotation.backups import BackupRefused
+from annotation.backups import BackupError
 
 #: Made with the tables, so that a database that holds nothing else is empty.
-MADE_WITH_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
+TABLES_OF_MIGRATE = {"django_content_type", "auth_permission", "django_migrations"}
 #: What psql ends with where a statement failed; then it has committed nothing.
 _SCRIPT_FAILED = 3
 #: Seconds that a lock is waited for.
@@ -53,17 +53,17 @@ def tables() -> list[str]:
 
 def filled_tables() -> list[str]:
     """The tables that hold anything which did not come with them."""
-    found = []
+    filled = []
     with connection.cursor() as cursor:
         for name in tables():
-            if name not in MADE_WITH_TABLES:
+            if name not in TABLES_OF_MIGRATE:
                 cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(name)} LIMIT 1")
                 if cursor.fetchone():
-                    found.append(name)
-    return found
+                    filled.append(name)
+    return filled
 
 
-class Unsure(BackupRefused):
+class Unsure(BackupError):
     """The database was replaced, or was not: its last word is missing."""
 
 
@@ -80,13 +80,13 @@ class Database(ABC):
 
     @abstractmethod
     def check(self, file: Path) -> None:
-        """Raise BackupRefused where `file` cannot be put in its place."""
+        """Raise BackupError where `file` cannot be put in its place."""
 
     @abstractmethod
     def replace(self, file: Path) -> None:
         """Put what `file` holds in the place of everything, in one transaction.
 
-        Raises BackupRefused where nothing has changed, and Unsure where nobody knows.
+        Raises BackupError where nothing has changed, and Unsure where nobody knows.
         """
 
     def others(self) -> int:
@@ -117,16 +117,16 @@ class Sqlite(Database):
             with closing(sqlite3.connect(self._file, timeout=LOCK_PATIENCE, isolation_level=None)) as source:
                 source.execute("VACUUM INTO ?", [str(target)])
         except sqlite3.Error as error:
-            raise BackupRefused(f"the database {self._file} cannot be copied: {error}") from error
+            raise BackupError(f"the database {self._file} cannot be copied: {error}") from error
 
     def check(self, file: Path) -> None:
         try:
-            with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as found:
-                ((said,),) = found.execute("PRAGMA quick_check(1)").fetchall()
+            with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+                ((answer,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
         except sqlite3.Error as error:
-            said = str(error)
-        if said != "ok":
-            raise BackupRefused(f"its database is damaged: {said}")
+            answer = str(error)
+        if answer != "ok":
+            raise BackupError(f"its database is damaged: {answer}")
 
     def replace(self, file: Path) -> None:
         connections.close_all()
@@ -140,7 +140,7 @@ class Sqlite(Database):
                 target.execute("ROLLBACK")
                 source.backup(target)
         except sqlite3.Error as error:
-            raise BackupRefused(f"the database {self._file} cannot be replaced: {error}") from error
+            raise BackupError(f"the database {self._file} cannot be replaced: {error}") from error
 
     def analyse(self) -> None:
         with connection.cursor() as cursor:
@@ -179,9 +179,9 @@ class Postgres(Database):
         )
         connections.close_all()
         with (
-            tempfile.TemporaryFile(dir=file.parent) as said,
+            tempfile.TemporaryFile(dir=file.parent) as errors,
             subprocess.Popen(
-                writing, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, env=environment
+                writing, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, env=environment
             ) as psql,
         ):
             committing = False
@@ -189,7 +189,7 @@ class Postgres(Database):
                 assert psql.stdin is not None
                 psql.stdin.write("\n".join(["BEGIN;", *head, ""]).encode())
                 psql.stdin.flush()
-                with subprocess.Popen(reading, stdout=psql.stdin, stderr=said, env=environment) as script:
+                with subprocess.Popen(reading, stdout=psql.stdin, stderr=errors, env=environment) as script:
                     script.wait()
                 # Without this line, whatever came before it is undone.
                 committing = script.returncode == 0
@@ -201,15 +201,15 @@ class Postgres(Database):
                 psql.kill()
                 raise
             status = psql.wait()
-            said.seek(0)
-            why = _why(said.read())
+            errors.seek(0)
+            why = _why(errors.read())
             if status not in (0, _SCRIPT_FAILED) and committing:
                 raise Unsure(
                     f"the connection to PostgreSQL was lost while the database was replaced: {why}; restore the "
                     f"backup again, and let it replace what is there; nothing starts before that"
                 )
             if status != 0 or not committing:
-                raise BackupRefused(f"the database cannot be replaced: {why}")
+                raise BackupError(f"the database cannot be replaced: {why}")
 
     def others(self) -> int:
         with connection.cursor() as cursor:
@@ -236,14 +236,14 @@ class Postgres(Database):
             env=environment,
         )
         if done.returncode != 0:
-            raise BackupRefused(f"{name} failed: {_why(done.stderr)}")
+            raise BackupError(f"{name} failed: {_why(done.stderr)}")
 
     def _connected(self, command: list[str]) -> tuple[list[str], dict[str, str]]:
         """`command` with the arguments, and the environment, that lead it to the database."""
-        told = connection.settings_dict
-        (_psql, *arguments), secrets = DatabaseClient.settings_to_cmd_args_env(told, ["--no-password"])
+        settings_dict = connection.settings_dict
+        (_psql, *arguments), secrets = DatabaseClient.settings_to_cmd_args_env(settings_dict, ["--no-password"])
         environment = {**os.environ, "LC_ALL": "C", **(secrets or {})}
-        if options := told["OPTIONS"].get("options"):
+        if options := settings_dict["OPTIONS"].get("options"):
             environment["PGOPTIONS"] = str(options)
         return [*command, *arguments], environment
 
@@ -259,32 +259,32 @@ class Postgres(Database):
 
 def tool(name: str, *, server: int) -> str:
     """PostgreSQL's program `name` for a server of that version: of the same, else of the next newer one."""
-    found: dict[int, str] = {}
+    tools: dict[int, str] = {}
     on_path = shutil.which(name)
-    for place in [
+    for path in [
         *([Path(on_path)] if on_path else []),
         *(p for at in PROGRAM_FOLDERS for p in Path("/").glob(f"{at}/{name}")),
     ]:
-        found.setdefault(_version(place), str(place))
-    fit = [version for version in found if version >= server]
+        tools.setdefault(_version(path), str(path))
+    fit = [version for version in tools if version >= server]
     if not fit:
-        has = f"version {max(found)} is too old" if found else "there is none"
-        raise BackupRefused(
+        has = f"version {max(tools)} is too old" if tools else "there is none"
+        raise BackupError(
             f"{name} of PostgreSQL {server} is needed, and {has}; install Debian's package "
             f"postgresql-client-{server}, or the like"
         )
-    return found[min(fit)]
+    return tools[min(fit)]
 
 
 def _version(program: Path) -> int:
     """The major version that a program says it has; 0 where it does not run."""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=LOCK_PATIENCE
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    number = re.search(r"(\d+)", said)
+    number = re.search(r"(\d+)", output)
     return int(number[1]) if number else 0
 
 
@@ -293,8 +293,8 @@ def _for_us_alone(target: Path) -> None:
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def _why(said: bytes) -> str:
+def _why(output: bytes) -> str:
     """Of what a program wrote, the first line that tells of an error, else the last one."""
-    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
-    told = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
-    return (told or lines[-1:] or ["it did not say why"])[0]
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+    return (errors or lines[-1:] or ["it did not say why"])[0]

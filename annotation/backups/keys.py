@@ -37,6 +37,6 @@ def fingerprint(salt: str | None = None) -> dict[str, str]:
     return {"salt": salt, "digest": digest.hex()}
 
 
-def in_use(found: dict[str, str]) -> bool:
+def in_use(stored: dict[str, str]) -> bool:
     """Whether a fingerprint is that of the key in use."""
-    return hmac.compare_digest(fingerprint(found["salt"])["digest"], found["digest"])
+    return hmac.compare_digest(fingerprint(stored["salt"])["digest"], stored["digest"])

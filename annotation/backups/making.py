@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.backups import BackupRefused, archive, contents, keys
+from annotation.backups import BackupError, archive, contents, keys
 from annotation.backups.database import applied, database
 from annotation.common import database as rows
 from annotation.common.locks import exclusive_folder
@@ -25,7 +25,7 @@ _Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 
 
 @dataclass(frozen=True, slots=True)
-class MadeBackup:
+class CreatedBackup:
     """A backup: its file, size in bytes, how many files of DATA_DIR are in it, and the database's newest
     migrations. `missing` pictures are named by the database and are not there; `unknown` is what DATA_DIR
     holds besides, and was not taken."""
@@ -39,15 +39,15 @@ class MadeBackup:
     unknown: list[str]
 
 
-def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
-    """Write all that is kept into the new file `target`. Raises BackupRefused, Busy."""
+def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
+    """Write all that is kept into the new file `target`. Raises BackupError, Busy."""
     target = target.absolute()
     for name in contents.FOLDERS_BACKED_UP:
         if target.is_relative_to(Path(settings.DATA_DIR).absolute() / name):
-            raise BackupRefused(f"{target} would be part of itself; choose a place outside {name}")
+            raise BackupError(f"{target} would be part of itself; choose a place outside {name}")
     migrations = applied()
     if not migrations:
-        raise BackupRefused("there is nothing to back up: there is no database")
+        raise BackupError("there is nothing to back up: there is no database")
     kind = database()
     begun = rows.now()
     about = {
@@ -80,7 +80,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
             writer.put(WITHDRAWN, io.BytesIO(gone), len(gone))
     size = target.stat().st_size
     _note(begun, {"file": target.name, "bytes": size})
-    return MadeBackup(
+    return CreatedBackup(
         backup=str(target),
         size=size,
         files=files,

@@ -25,7 +25,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
 from annotation.audit import record
-from annotation.backups import BackupRefused, archive, contents, keys
+from annotation.backups import BackupError, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES_MEMBER, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
@@ -66,7 +66,7 @@ class _About:
 
 
 def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
-    """Put the backup `source` in the place of what stands. Raises BackupRefused, Busy.
+    """Put the backup `source` in the place of what stands. Raises BackupError, Busy.
 
     Unless told to `replace` it, only an empty database and empty folders are taken. Refused while anything
     runs that shares DATA_DIR, or is connected to the database.
@@ -75,14 +75,14 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
     with nobody_at_work(busy=f"something is using {root}; stop the server and its workers first"):
         kind = databases.database()
         _check_target(kind, root, replace)
-        place = root / RESTORING
-        again = (place / BEFORE).exists()
-        about, files = _unpack(source, kind, place, again)
-        with _in_place(place, again):
-            kind.replace(place / _NEW / kind.member)
-        erased, withdrawn = _bring_up_to_date(place / _NEW / ERASURES_MEMBER, about)
-        os.rename(place / BEFORE, place / _DONE)
-        shutil.rmtree(place, ignore_errors=True)
+        folder = root / RESTORING
+        again = (folder / BEFORE).exists()
+        about, files = _unpack(source, kind, folder, again)
+        with _in_place(folder, again):
+            kind.replace(folder / _NEW / kind.member)
+        erased, withdrawn = _bring_up_to_date(folder / _NEW / ERASURES_MEMBER, about)
+        os.rename(folder / BEFORE, folder / _DONE)
+        shutil.rmtree(folder, ignore_errors=True)
     return RestoredBackup(
         backup=str(source),
         made_at=about.made_at,
@@ -98,37 +98,37 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
 def _others(kind: databases.Database) -> int:
     """How many others hold the database; whoever has just left may be counted for a moment."""
     until = monotonic() + LEAVING
-    while (found := kind.others()) and monotonic() < until:
+    while (others := kind.others()) and monotonic() < until:
         sleep(0.1)
-    return found
+    return others
 
 
 def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
-    """Raise BackupRefused where nothing can be put in place, or where that would cost what stands."""
+    """Raise BackupError where nothing can be put in place, or where that would cost what stands."""
     for name in contents.FOLDERS_BACKED_UP:
         if (root / name).is_symlink():
-            raise BackupRefused(
+            raise BackupError(
                 f"{root / name} is a link, and what is put in its place would not be where it leads; remove "
                 "the link, restore, and move the folder afterwards"
             )
     if others := _others(kind):
-        raise BackupRefused(
+        raise BackupError(
             f"the database has {others} other connections; stop the server and its workers on every machine, "
             "and close every other client"
         )
     stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
-        shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupRefused(f"not empty: {shown}; let the backup replace everything there, or restore it elsewhere")
+        listed = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
+        raise BackupError(f"not empty: {listed}; let the backup replace everything there, or restore it elsewhere")
 
 
-def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
+def _unpack(source: Path, kind: databases.Database, folder: Path, again: bool) -> tuple[_About, int]:
     """Unpack a backup into `new` of `place`, and check all of it; what it says, and its number of files."""
-    new = place / _NEW
-    for left in (new, place / _DONE):
+    new = folder / _NEW
+    for left in (new, folder / _DONE):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir(parents=True)
-    place.chmod(0o700)
+    folder.chmod(0o700)
     try:
         with archive.open_backup(source) as reader:
             about = _about(reader.about)
@@ -141,48 +141,48 @@ def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) ->
                     ),
                 )
             except OSError as error:
-                raise BackupRefused(f"cannot be unpacked into {place}: {error.strerror or error}") from error
+                raise BackupError(f"cannot be unpacked into {folder}: {error.strerror or error}") from error
             for name in (kind.member, ERASURES_MEMBER):
                 if not (new / name).is_file():
-                    raise BackupRefused(f"it has no {name}")
+                    raise BackupError(f"it has no {name}")
             kind.check(new / kind.member)
     except BaseException:
-        shutil.rmtree(new if again else place, ignore_errors=True)
+        shutil.rmtree(new if again else folder, ignore_errors=True)
         raise
     return about, members - len((kind.member, ERASURES_MEMBER)) - (new / WITHDRAWN).exists()
 
 
-def _about(told: dict[str, Any]) -> _About:
+def _about(about: dict[str, Any]) -> _About:
     try:
-        migrations = [str(name) for name in told["migrations"]]
+        migrations = [str(name) for name in about["migrations"]]
         return _About(
-            str(told["made_at"]), str(told["database"]), migrations, keys.in_use(told["secret_key"])
+            str(about["made_at"]), str(about["database"]), migrations, keys.in_use(about["secret_key"])
         )
     except (KeyError, TypeError) as error:
-        raise BackupRefused(f"its description is damaged ({error})") from error
+        raise BackupError(f"its description is damaged ({error})") from error
 
 
 def _check_about(about: _About, kind: databases.Database) -> None:
     if about.vendor != kind.vendor:
-        raise BackupRefused(
+        raise BackupError(
             f"it holds a database of {about.vendor}, and the one in use is {kind.vendor}; set DATABASE_URL "
             f"to one of {about.vendor}"
         )
     if unknown := databases.unknown_migrations(about.migrations):
-        raise BackupRefused(
+        raise BackupError(
             f"it was made by a newer version of the product: this one has no migration {unknown[-1]}; "
             "restore it with that version"
         )
 
 
 @contextmanager
-def _in_place(place: Path, again: bool) -> Iterator[None]:
+def _in_place(folder: Path, again: bool) -> Iterator[None]:
     """While open, the folders of `new` are where they shall be; where the block fails they go back.
 
     Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
     where the database does not say, and where somebody interrupts us.
     """
-    root, new, before = place.parent, place / _NEW, place / BEFORE
+    root, new, before = folder.parent, folder / _NEW, folder / BEFORE
     before.mkdir(exist_ok=True)
     moved: list[tuple[Path, Path]] = []
 
@@ -206,9 +206,9 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
         if not again and not isinstance(error, databases.Unsure):
             for path, to in reversed(moved):
                 os.rename(to, path)
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise BackupRefused(
+            raise BackupError(
                 f"the folders of {root} cannot be replaced: {error.strerror or error} ({error.filename})"
             ) from error
         raise
@@ -230,9 +230,9 @@ def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
         record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:
-        raise BackupRefused(
+        raise BackupError(
             f"the backup is restored, but the restore is not finished: {' '.join(str(error).split())}. Fix "
             f"that, restore the backup again, and let it replace what is there. Nothing starts before that, "
             f"because erased people may be back"
         ) from error
-    return [one.pseudonym for one in erased], len(again)
+    return [deletion.pseudonym for deletion in erased], len(again)

@@ -9,7 +9,7 @@ prioritise_images                           which images come first
 phrases                                     what is marked by hand for those to come
 duplicate                                   one like another
 archive                                     one that lists leave out from now on
-delete, why_kept                            one that nobody has come to
+delete, why_not_deletable                            one that nobody has come to
 mark_simulated                              one that simulated workers answer, for good
 reached                                     whether a stop rule holds
 crowd_size                                  how many workers it needs
@@ -31,12 +31,12 @@ from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, gold_layer
 from annotation.campaigns.counted import (
     OpenedPairs,
     asks_pairs,
-    asks_these_pairs,
     count_pairs,
+    has_these_pairs,
     open_pairs,
     tasks_of_pairs,
 )
-from annotation.campaigns.deleting import delete_campaign, why_kept
+from annotation.campaigns.deleting import delete_campaign, why_not_deletable
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import (
     CampaignPlan,
@@ -84,7 +84,7 @@ __all__ = [
     "check_seen",
     "close_campaign",
     "asks_pairs",
-    "asks_these_pairs",
+    "has_these_pairs",
     "count_pairs",
     "tasks_of_pairs",
     "create_campaign",
@@ -103,5 +103,5 @@ __all__ = [
     "resume_campaign",
     "set_open_to_all",
     "set_stop_rules",
-    "why_kept",
+    "why_not_deletable",
 ]

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.campaigns import counted
-from annotation.campaigns.named_elsewhere import check_named
+from annotation.campaigns.setting_checks import check_named
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import own_layers
@@ -94,18 +94,18 @@ class SettingsChange:
 def work_has_begun(campaign: Campaign) -> bool:
     """Whether anybody has worked on it: a task or a control item was leased, or answers were brought in."""
     rows = Assignment.objects.filter(campaign=campaign), Judgment.objects.filter(campaign=campaign)
-    return any(each.exists() for each in rows)
+    return any(row.exists() for row in rows)
 
 
 def settings_differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[SettingsDifference, ...]:
     """What a change to `settings` would change, and from when on. Raises CampaignError where it cannot be."""
-    wanted = settings_of_tasks(campaign.tasks, settings)
-    return _differences(campaign, wanted, work_has_begun(campaign))
+    target = settings_of_tasks(campaign.tasks, settings)
+    return _differences(campaign, target, work_has_begun(campaign))
 
 
-def reopens(found: Iterable[SettingsDifference]) -> bool:
+def reopens(differences: Iterable[SettingsDifference]) -> bool:
     """Whether such a change reopens the campaign's images."""
-    return any(each.when == ALL_IMAGES for each in found)
+    return any(difference.when == ALL_IMAGES for difference in differences)
 
 
 def check_seen(campaign: Campaign, seen: int | None) -> None:
@@ -133,7 +133,7 @@ def change_campaign_settings(
     `seen` is the version that the change was made from: raises StaleSettings where another is in force.
     Raises CampaignError, changing nothing, for a setting that cannot be or cannot change any more.
     """
-    wanted = settings_of_tasks(campaign.tasks, settings)
+    target = settings_of_tasks(campaign.tasks, settings)
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).select_related("corpus").get(pk=campaign.pk)
         check_seen(row, seen)
@@ -141,15 +141,15 @@ def change_campaign_settings(
             raise CampaignError(
                 _("Campaign “%(name)s” is closed; its settings can no longer change.") % {"name": row.name}
             )
-        found = _differences(row, wanted, work_has_begun(row))
-        if reopens(found):
+        differences = _differences(row, target, work_has_begun(row))
+        if reopens(differences):
             # A lease may have been given since we looked.
             _hold_questions(row)
-            found = _differences(row, wanted, work_has_begun(row))
+            differences = _differences(row, target, work_has_begun(row))
         reopened = 0
-        if found:
-            _store(row, wanted, actor)
-            if reopens(found):
+        if differences:
+            _store(row, target, actor)
+            if reopens(differences):
                 reopened = _reopen(row, actor)
             raise_revision(row)
             record(
@@ -157,11 +157,13 @@ def change_campaign_settings(
                 act=act,
                 campaign=row,
                 version=row.settings_version,
-                changed={each.name: [each.before, each.after] for each in found},
+                changed={
+                    difference.name: [difference.before, difference.after] for difference in differences
+                },
                 **({"reopened": reopened} if reopened else {}),
             )
     campaign.refresh_from_db()
-    return SettingsChange(campaign.settings_version, found, reopened)
+    return SettingsChange(campaign.settings_version, differences, reopened)
 
 
 def change_some_settings(
@@ -185,11 +187,11 @@ def change_some_settings(
 
 
 def _differences(
-    campaign: Campaign, wanted: CampaignSettings, worked_on: bool
+    campaign: Campaign, target: CampaignSettings, worked_on: bool
 ) -> tuple[SettingsDifference, ...]:
     in_force = settings_of(campaign.settings)
-    check_named(in_force, wanted)
-    before, after = in_force.flat(), wanted.flat()
+    check_named(in_force, target)
+    before, after = in_force.flat(), target.flat()
     changed = [name for name in before if before[name] != after[name]]
     images = [name for name in changed if _of_images(name)]
     if worked_on:
@@ -242,7 +244,7 @@ def _hold_questions(row: Campaign) -> None:
             pass
 
 
-def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> None:
+def _store(row: Campaign, target: CampaignSettings, actor: Account | None) -> None:
     if row.settings_version >= MOST_VERSIONS:
         raise CampaignError(
             f"campaign {row.name!r} has the largest possible number of versions of its settings"
@@ -251,7 +253,7 @@ def _store(row: Campaign, wanted: CampaignSettings, actor: Account | None) -> No
     SettingsVersion.objects.get_or_create(
         campaign=row, number=row.settings_version, defaults={"settings": row.settings}
     )
-    row.settings, row.settings_version = wanted.as_dict(), row.settings_version + 1
+    row.settings, row.settings_version = target.as_dict(), row.settings_version + 1
     row.save(update_fields=["settings", "settings_version"])
     SettingsVersion.objects.create(
         campaign=row, number=row.settings_version, settings=row.settings, created_by=actor
@@ -279,7 +281,7 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
     gone = _withdrawn_images(row)
     there = Image.objects.filter(pk__in=opened.values("image")).exclude(pk__in=gone)
     images = list(there.order_by("position"))
-    pairs, fillers = _asked_pairs(row, gone) if counted.asks_pairs(row.tasks) else ([], {})
+    pairs, fillers = _pairs_with_fillers(row, gone) if counted.asks_pairs(row.tasks) else ([], {})
     image_rows.remove_questions(row)
     opened.delete()
     if counted.asks_pairs(row.tasks):
@@ -290,7 +292,9 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
             image_rows.open_counted(campaign=row, images=counted.per_image(row, chunk))
     for priority in sorted(set(first.values())):
         image_rows.prioritise(
-            campaign=row, images=[image for image, own in first.items() if own == priority], priority=priority
+            campaign=row,
+            images=[image for image, stored in first.items() if stored == priority],
+            priority=priority,
         )
 
 
@@ -309,7 +313,7 @@ def _withdrawn_images(row: Campaign) -> set[int]:
     return gone | set(Image.objects.filter(lost, pk__in=pages).values_list("pk", flat=True))
 
 
-def _asked_pairs(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict[str, list[str]]]:
+def _pairs_with_fillers(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict[str, list[str]]]:
     """The pairs that a campaign asks about, in the order of its questions, and the fillers of its pages, but
     for the images that are `gone`."""
     keys = dict(Image.objects.filter(corpus=row.corpus_id).values_list("pk", "key"))
@@ -317,10 +321,10 @@ def _asked_pairs(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict
     fillers: dict[str, list[str]] = {}
     items = Item.objects.filter(task__campaign=row).order_by("task", "position")
     for image, content in items.values_list("task__image__image", "content").iterator():
-        for role, (pictured, (of, place)) in _entries(image, content):
+        for role, (pictured, (of, number)) in _entries(image, content):
             if pictured in gone:
                 continue
-            caption = counted.caption_name(keys[of], place)
+            caption = counted.caption_name(keys[of], number)
             if role == ROLE_WANTED:
                 pairs.append(Pair(keys[pictured], caption))
             elif role == ROLE_FILLER:

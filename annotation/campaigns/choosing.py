@@ -16,25 +16,25 @@ ENTITIES = "entities"
 GOLD_LAYERS = ("gold", "import")
 
 
-class ImagesWanted(NamedTuple):
+class ImageSelection(NamedTuple):
     """The images that may be opened, in their order, and how many of them in all (None: all)."""
 
     images: QuerySet[Image]
     most: int | None
 
 
-def images_wanted(
+def selected_images(
     campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]
-) -> ImagesWanted:
+) -> ImageSelection:
     """Which images are to be opened. Raises CampaignError and UnknownName."""
-    wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
+    all_images = Image.objects.filter(corpus=campaign.corpus).order_by("position")
     if tags:
         try:
             sample = draw_by_tags(campaign.corpus, tags, seed=campaign.seed, number=images, split=split)
         except BadTagQuery as error:
             raise CampaignError(str(error)) from error
-        return ImagesWanted(wanted.filter(pk__in=sample.images), None)
-    return ImagesWanted(wanted if split is None else wanted.filter(split=split), images)
+        return ImageSelection(all_images.filter(pk__in=sample.images), None)
+    return ImageSelection(all_images if split is None else all_images.filter(split=split), images)
 
 
 def images_chosen(
@@ -44,7 +44,7 @@ def images_chosen(
 
     Raises CampaignError and UnknownName.
     """
-    chosen = images_wanted(campaign, split, images, tags)
+    chosen = selected_images(campaign, split, images, tags)
     return covered(campaign, chosen.images)[: chosen.most]
 
 
@@ -64,5 +64,5 @@ def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
     """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
     if name is not None:
         return layer_to_read(corpus, name)
-    found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
-    return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)
+    layers = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
+    return next((layers[usual] for usual in GOLD_LAYERS if usual in layers), None)

@@ -74,24 +74,24 @@ def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, 
     settings = settings_of(campaign.settings).answers
     kind = only_kind(campaign.tasks)
     assert kind is not None and kind.about == ABOUT_IMAGE
-    asked = CountedQuestion(kind.key, f"{kind.key}|", settings.wanted(kind.key))
-    return [(image, [(asked, [kind.content(settings.number)])]) for image in images]
+    question = CountedQuestion(kind.key, f"{kind.key}|", settings.wanted(kind.key))
+    return [(image, [(question, [kind.content(settings.number)])]) for image in images]
 
 
 def trial_pairs(campaign: Campaign, images: Sequence[Image]) -> Iterator[Pair]:
     """Pairs where nobody names any: each image with its own captions, and as many drawn from the others'."""
     captions = _captions(image.pk for image in images)
-    for place, image in enumerate(images):
+    for index, image in enumerate(images):
         for number in captions[image.pk]:
             yield Pair(image.key, caption_name(image.key, number))
             # Another image by its distance, so that it is never this one.
             chance = draw_number(campaign.seed, "trial", image.key, number)
-            other = images[(place + 1 + int(chance * (len(images) - 1))) % len(images)]
-            if other.pk != image.pk and captions[other.pk]:
+            neighbour = images[(index + 1 + int(chance * (len(images) - 1))) % len(images)]
+            if neighbour.pk != image.pk and captions[neighbour.pk]:
                 theirs = draw_sample(
-                    map(str, captions[other.pk]), 1, campaign.seed, "trial", image.key, number
+                    map(str, captions[neighbour.pk]), 1, campaign.seed, "trial", image.key, number
                 )
-                yield Pair(image.key, caption_name(other.key, int(theirs[0])))
+                yield Pair(image.key, caption_name(neighbour.key, int(theirs[0])))
 
 
 def open_pairs(
@@ -99,7 +99,7 @@ def open_pairs(
     campaign: Campaign,
     pairs: Iterable[Pair],
     fillers: Mapping[str, Collection[str]] | None = None,
-    wave: int = 1,
+    round: int = 1,
     actor: Account | None = None,
 ) -> OpenedPairs:
     """Ask about `pairs`, which may be given in any order, and repeated; `fillers` fill pages up.
@@ -110,19 +110,19 @@ def open_pairs(
     """
     kind = _kind_of_pairs(campaign)
     settings = settings_of(campaign.settings)
-    wanted = list(dict.fromkeys(pairs))
-    found = _Found(campaign, wanted, fillers or {})
+    distinct = list(dict.fromkeys(pairs))
+    lookup = _NamedRows(campaign, distinct, fillers or {})
     filling = Filling()
     if kind.about == ABOUT_PAGE:
-        laid_out = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
-        asked, filling = _pages(kind.key, laid_out.pages, found, settings, wave), laid_out.filling
+        laid_out = paginate(distinct, fillers or {}, seed=campaign.seed, settings=settings.page)
+        by_image, filling = _pages(kind.key, laid_out.pages, lookup, settings, round), laid_out.filling
     else:
-        if odd := sorted({pair.image for pair in wanted if _BETWEEN in pair.image}):
+        if odd := sorted({pair.image for pair in distinct if _BETWEEN in pair.image}):
             raise CampaignError(
                 f"the key of image {odd[0]!r} has a {_BETWEEN!r}, which stands between the parts of a "
                 "question's key: leave the image out, or import it under another key"
             )
-        asked = _single(kind.key, wanted, found, settings)
+        by_image = _single(kind.key, distinct, lookup, settings)
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.settings_version != campaign.settings_version:
@@ -131,18 +131,18 @@ def open_pairs(
             )
         if row.state == Campaign.CLOSED:
             raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
-        if wave == 1 and row.images.exists():
+        if round == 1 and row.images.exists():
             raise CampaignError(
                 f"campaign {campaign.name!r} already has its pairs; open another campaign for more"
             )
-        for chunk in chunks(asked.items(), COUNTED_IMAGES_PER_TRANSACTION):
+        for chunk in chunks(by_image.items(), COUNTED_IMAGES_PER_TRANSACTION):
             image_rows.ask_more(
-                campaign=campaign, images=[(found.images[key], questions) for key, questions in chunk]
+                campaign=campaign, images=[(lookup.images[key], questions) for key, questions in chunk]
             )
-        record(actor=actor, act="open_images", campaign=campaign, images=len(asked), pairs=len(wanted))
+        record(actor=actor, act="open_images", campaign=campaign, images=len(by_image), pairs=len(distinct))
     image_rows.analyse_task_tables(campaign)
-    tasks = sum(len(questions) for questions in asked.values())
-    return OpenedPairs(len(asked), len(wanted), tasks, filling)
+    tasks = sum(len(questions) for questions in by_image.values())
+    return OpenedPairs(len(by_image), len(distinct), tasks, filling)
 
 
 def _kind_of_pairs(campaign: Campaign) -> Kind:
@@ -155,15 +155,17 @@ def _kind_of_pairs(campaign: Campaign) -> Kind:
     return kind
 
 
-def asks_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
+def has_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
     """Whether the pairs that a campaign wants judged are these, in any order. Raises CampaignError where it
     asks no pairs, and for a pair of something that its corpus lacks."""
     _kind_of_pairs(campaign)
-    wanted = list(dict.fromkeys(pairs))
-    images = _Found(campaign, wanted, {}).images
-    captions = captions_named(campaign, [pair.caption for pair in wanted])
-    own = {(images[pair.image].pk, caption) for pair, caption in zip(wanted, captions, strict=True)}
-    return own == {(image, caption) for image, caption, role in asked_pairs(campaign) if role == ROLE_WANTED}
+    distinct = list(dict.fromkeys(pairs))
+    images = _NamedRows(campaign, distinct, {}).images
+    captions = captions_named(campaign, [pair.caption for pair in distinct])
+    opened = {(images[pair.image].pk, caption) for pair, caption in zip(distinct, captions, strict=True)}
+    return opened == {
+        (image, caption) for image, caption, role in asked_pairs(campaign) if role == ROLE_WANTED
+    }
 
 
 def count_pairs(
@@ -177,17 +179,17 @@ def count_pairs(
 
     Raises KeyError for `tasks` that ask about no pairs.
     """
-    wanted = list(dict.fromkeys(pairs))
+    distinct = list(dict.fromkeys(pairs))
     if not asks_pairs(tasks):
         raise KeyError(tasks)
     if is_page(kinds_of_tasks(tasks)[0]):
-        laid_out = paginate(wanted, fillers or {}, seed=Campaign().seed, settings=settings.page)
+        laid_out = paginate(distinct, fillers or {}, seed=Campaign().seed, settings=settings.page)
         images = {page[0].image for page in laid_out.pages}
-        return OpenedPairs(len(images), len(wanted), len(laid_out.pages), laid_out.filling)
-    return OpenedPairs(len({pair.image for pair in wanted}), len(wanted), len(wanted), Filling())
+        return OpenedPairs(len(images), len(distinct), len(laid_out.pages), laid_out.filling)
+    return OpenedPairs(len({pair.image for pair in distinct}), len(distinct), len(distinct), Filling())
 
 
-class _Found:
+class _NamedRows:
     """The images and captions that pairs name, looked up at once. Raises CampaignError on an unknown one."""
 
     def __init__(
@@ -218,40 +220,40 @@ class _Found:
 def _captions(images: Iterable[int]) -> dict[int, list[int]]:
     """Image id -> the places of its captions, as pages show them."""
     ids = list(images)
-    found: dict[int, list[int]] = {image: [] for image in ids}
+    numbers: dict[int, list[int]] = {image: [] for image in ids}
     for part in chunks(ids, COUNTED_IMAGES_PER_TRANSACTION):
         rows = Caption.objects.filter(image__in=part).order_by("image").values_list("image")
         for image, count in rows.annotate(count=Count("pk")):
-            found[image] = list(range(count))
-    return found
+            numbers[image] = list(range(count))
+    return numbers
 
 
 def _single(
-    kind: str, pairs: Sequence[Pair], found: _Found, settings: CampaignSettings
+    kind: str, pairs: Sequence[Pair], lookup: _NamedRows, settings: CampaignSettings
 ) -> dict[str, Questions]:
-    """Each pair as a question of its own."""
-    asked: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
-    wanted = settings.answers.wanted(kind)
+    """Each pair as one question."""
+    questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
+    needed = settings.answers.wanted(kind)
     for pair in pairs:
-        one = CountedQuestion(kind, q.pair_key(kind, *pair), wanted)
-        asked.setdefault(pair.image, []).append((one, [{"caption": found.captions[pair.caption]}]))
-    return dict(asked)
+        question = CountedQuestion(kind, q.pair_key(kind, *pair), needed)
+        questions.setdefault(pair.image, []).append((question, [{"caption": lookup.captions[pair.caption]}]))
+    return dict(questions)
 
 
 def _pages(
-    kind: str, pages: Sequence[Any], found: _Found, settings: CampaignSettings, wave: int
+    kind: str, pages: Sequence[Any], lookup: _NamedRows, settings: CampaignSettings, round: int
 ) -> dict[str, Questions]:
     """Each page under its first image; its blocks are its items. The pages of a round are one batch."""
-    asked: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
+    questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
-        one = CountedQuestion(kind, q.page_key(kind, str(wave), number), settings.answers.wanted(kind))
+        question = CountedQuestion(kind, q.page_key(kind, str(round), number), settings.answers.wanted(kind))
         blocks = [
             {
-                "image": found.images[block.image].pk,
-                "captions": [found.captions[entry.caption] for entry in block.entries],
+                "image": lookup.images[block.image].pk,
+                "captions": [lookup.captions[entry.caption] for entry in block.entries],
                 "roles": [PAGE_ROLES.index(entry.role) for entry in block.entries],
             }
             for block in page
         ]
-        asked.setdefault(page[0].image, []).append((one, blocks))
-    return dict(asked)
+        questions.setdefault(page[0].image, []).append((question, blocks))
+    return dict(questions)

@@ -37,7 +37,7 @@ class DeleteCampaignRequest(CampaignRequest):
     once somebody joined it: once a task was assigned, or an invitation used."""
 
 
-def why_kept(campaign: Campaign) -> str:
+def why_not_deletable(campaign: Campaign) -> str:
     """Why the campaign cannot be deleted, in one sentence; "" where it can be."""
     if Assignment.objects.filter(campaign=campaign).exists():
         return _("somebody has begun to work on it: close it instead")
@@ -66,7 +66,7 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
     try:
         with database.writing():
             row = Campaign.objects.select_for_update().get(pk=campaign.pk)
-            if why := why_kept(row):
+            if why := why_not_deletable(row):
                 raise CampaignError(
                     _("campaign “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why}
                 )
@@ -78,7 +78,7 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
             # A machine's worker is of one campaign.
             Worker.objects.filter(pk__in=machines).delete()
     except ProtectedError as error:
-        what = sorted({str(each._meta.verbose_name) for each in error.protected_objects})
+        what = sorted({str(blocker._meta.verbose_name) for blocker in error.protected_objects})
         raise CampaignError(
             _("campaign “%(name)s” cannot be deleted: %(what)s depends on it")
             % {"name": campaign.name, "what": ", ".join(what)}

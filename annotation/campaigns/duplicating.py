@@ -30,7 +30,7 @@ def duplicate_campaign(
     with pairs of their own. Where the draft is there already, nothing of it is changed. Raises CampaignError.
     """
     with database.writing():
-        made = create_campaign(
+        copy = create_campaign(
             name=name,
             corpus=corpus or campaign.corpus.name,
             tasks=tasks or campaign.tasks,
@@ -38,34 +38,34 @@ def duplicate_campaign(
             open_to_all=open_to_all,
             actor=actor,
         )
-        if made.pk == campaign.pk:
+        if copy.pk == campaign.pk:
             raise CampaignError(f"campaign {name!r} is the one to be duplicated; choose another name")
-        if made.state != Campaign.DRAFT or made.controls.exists() or made.instructions.exists():
-            return made
-        for kind in (instructions.CONSENT, *made.kinds):
+        if copy.state != Campaign.DRAFT or copy.controls.exists() or copy.instructions.exists():
+            return copy
+        for kind in (instructions.CONSENT, *copy.kinds):
             text = instructions.current_text(campaign=campaign, kind=kind)
-            if text.version and text.text != instructions.current_text(campaign=made, kind=kind).text:
-                instructions.publish_text(campaign=made, kind=kind, text=text.text, actor=actor)
+            if text.version and text.text != instructions.current_text(campaign=copy, kind=kind).text:
+                instructions.publish_text(campaign=copy, kind=kind, text=text.text, actor=actor)
         items = 0
-        if made.corpus_id == campaign.corpus_id:
-            items = _copy_items(campaign, made, actor)
-        record(actor=actor, act="duplicate_campaign", campaign=made, of=campaign.name, items=items)
-    return made
+        if copy.corpus_id == campaign.corpus_id:
+            items = _copy_items(campaign, copy, actor)
+        record(actor=actor, act="duplicate_campaign", campaign=copy, of=campaign.name, items=items)
+    return copy
 
 
-def _copy_items(campaign: Campaign, made: Campaign, actor: Account | None) -> int:
+def _copy_items(campaign: Campaign, copy: Campaign, actor: Account | None) -> int:
     """Copy the items in use of what `made` asks, and return how many.
 
     Promoted items become copied ones: the answers that they rest on are not in `made`, so the answers given
     there neither bear them out nor contradict them.
     """
-    rows = list(Control.objects.filter(campaign=campaign, kind__in=made.kinds, active=True).order_by("pk"))
+    rows = list(Control.objects.filter(campaign=campaign, kind__in=copy.kinds, active=True).order_by("pk"))
     for row in rows:
-        row.pk, row.campaign, row.created_by = None, made, actor
+        row.pk, row.campaign, row.created_by = None, copy, actor
         row._state.adding = True
         if row.source == PROMOTED_SOURCE:
             row.source = COPIED_SOURCE
     Control.objects.bulk_create(rows, batch_size=500)
     if rows:
-        raise_revision(made)
+        raise_revision(copy)
     return len(rows)

@@ -28,7 +28,7 @@ from annotation.models import (
     Machine,
     MachineProposals,
     OpenImage,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding
@@ -46,10 +46,10 @@ from annotation.selectors.stored_kinds import CampaignRequest
 
 __all__ = [
     "PROPOSE_JOB",
-    "TEACH_JOB",
+    "TRAIN_JOB",
     "AddMachineRequest",
     "Campaign",
-    "MachineLesson",
+    "TrainingRun",
     "MachineName",
     "add_machine",
     "campaigns_with_machines",
@@ -58,11 +58,11 @@ __all__ = [
     "images_to_propose",
     "known_machines",
     "lacks_proposals",
-    "lesson",
-    "lesson_under_way",
+    "training_run",
+    "is_training",
     "machine_add",
     "machine_in",
-    "machine_learnt",
+    "machine_trained",
     "machine_named",
     "records_to_propose",
     "newest_jobs",
@@ -72,14 +72,14 @@ __all__ = [
 ]
 
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
-TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
+TRAIN_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 MachineName = Annotated[str, Named(max_length=30)]
 #: Images whose mentions are read together.
 _IMAGES_TOGETHER = 200
 
 
 def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
-    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its standings.
+    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its trust states.
 
     Raises CampaignError for a campaign in which no machine has anything to do, and Invalid for a name that is
     taken.
@@ -122,21 +122,21 @@ def add_machine(request: AddMachineRequest, context: OperationContext) -> Machin
     """Make a machine. Raises CampaignError, and Invalid for a name that is taken."""
     campaign = request.row()
     machine_add(campaign=campaign, name=request.name, actor=context.actor)
-    return next(one for one in machine_reports(campaign) if one.name == request.name)
+    return next(report for report in machine_reports(campaign) if report.name == request.name)
 
 
 def machine_in(campaign: Campaign, name: str) -> Machine:
     """The machine of that name, as a request names it. Raises Invalid."""
-    found = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
-    if found is None:
+    machine = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
+    if machine is None:
         raise invalid("machine", "unknown", kind=_("machine"), value=name)
-    return found
+    return machine
 
 
 def machine_named(campaign: Campaign, name: str) -> Machine:
     """The machine of that name; CampaignError names those that there are."""
-    found = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
-    if found is None:
+    machine = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
+    if machine is None:
         names = ", ".join(
             Machine.objects.filter(campaign=campaign).order_by("pk").values_list("name", flat=True)
         )
@@ -148,10 +148,10 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
                 "machines": names or _("none"),
             }
         )
-    return found
+    return machine
 
 
-def machine_learnt(machine: Machine, *, images: int | None, source: str, from_file: bool = False) -> int:
+def machine_trained(machine: Machine, *, images: int | None, source: str, from_file: bool = False) -> int:
     """Note that a machine learnt from so many finished images; the version of its proposals from now on.
 
     `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
@@ -171,21 +171,19 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
             of_file = proposals.filter(version=row.version).values("image")
             proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
         proposals.filter(version__lt=row.version).delete()
-        for standing in Standing.objects.filter(
+        for trust in TrustState.objects.filter(
             campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
         ):
             # Its verdicts were on what it knew before. A researcher's word stays.
-            discarding.reinstate_worker(
-                campaign=machine.campaign, worker=machine.worker_id, kind=standing.kind
-            )
+            discarding.reinstate_worker(campaign=machine.campaign, worker=machine.worker_id, kind=trust.kind)
     machine.refresh_from_db()
     return machine.version
 
 
 def newest_jobs(campaign: Campaign, machine: str) -> dict[str, Job]:
     """The newest job of each kind that was asked for about a machine, by its name."""
-    found = {kind: newest_job(kind, campaign, machine=machine) for kind in (TEACH_JOB, PROPOSE_JOB)}
-    return {kind: job for kind, job in found.items() if job is not None}
+    jobs = {kind: newest_job(kind, campaign, machine=machine) for kind in (TRAIN_JOB, PROPOSE_JOB)}
+    return {kind: job for kind, job in jobs.items() if job is not None}
 
 
 def refuse_busy(machine: Machine) -> None:
@@ -209,24 +207,24 @@ def refuse_closed(campaign: Campaign) -> None:
         )
 
 
-class MachineLesson(NamedTuple):
+class TrainingRun(NamedTuple):
     """The version of the proposals that a machine is given, and a folder for what is of use meanwhile."""
 
     version: int
     folder: Path
 
 
-def _lesson_name(machine: Machine) -> str:
+def _lock_name(machine: Machine) -> str:
     return f"machine.{machine.pk}"
 
 
-def lesson_under_way(campaign: Campaign, machine: str) -> bool:
+def is_training(campaign: Campaign, machine: str) -> bool:
     """Whether somebody teaches the machine of that name, or gives it boxes, by job or by command."""
-    return is_held(_lesson_name(machine_named(campaign, machine)))
+    return is_held(_lock_name(machine_named(campaign, machine)))
 
 
 @contextmanager
-def lesson(machine: Machine) -> Iterator[MachineLesson]:
+def training_run(machine: Machine) -> Iterator[TrainingRun]:
     """A block in which a machine is given proposals, and in which nobody else gives it any.
 
     What this lesson stores, or an earlier one stored, is removed where it does not come to its end. Raises
@@ -234,11 +232,11 @@ def lesson(machine: Machine) -> Iterator[MachineLesson]:
     """
     refuse_closed(machine.campaign)
     busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
-    with exclusive_folder(_lesson_name(machine), busy=busy) as folder:
+    with exclusive_folder(_lock_name(machine), busy=busy) as folder:
         machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
         MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
         try:
-            yield MachineLesson(machine.version + 1, folder)
+            yield TrainingRun(machine.version + 1, folder)
         except BaseException:
             machine.refresh_from_db(fields=["version"])
             MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
@@ -251,7 +249,7 @@ def store_proposals(
     """Store what a machine would draw in images (by key), in place of what it said before; how many images.
 
     `version` is that of the proposals, the machine's own by default. Those of a later version wait beside its
-    own until the machine has it (`machine_learnt`). Raises CampaignError for an image that the campaign does
+    own until the machine has it (`machine_trained`). Raises CampaignError for an image that the campaign does
     not ask about, and for a phrase or a box that is not the image's.
     """
     count = 0
@@ -271,15 +269,15 @@ def store_proposals(
             machine=machine,
             image=row,
             version=machine.version if version is None else version,
-            defaults={"boxes": _plain(of_image)},
+            defaults={"boxes": _box_lists(of_image)},
         )
         count += 1
     return count
 
 
-def _plain(proposals: Proposals) -> dict[str, list[list[float]]]:
+def _box_lists(proposals: Proposals) -> dict[str, list[list[float]]]:
     return {
-        phrase: [[*corners(one.box), round(one.chance, 4)] for one in best_first(boxes)]
+        phrase: [[*corners(proposal.box), round(proposal.chance, 4)] for proposal in best_first(boxes)]
         for phrase, boxes in proposals.items()
         if boxes
     }
@@ -319,8 +317,8 @@ def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> 
     """The images (ids) that are not complete and of which the machine has its share, those first that are
     asked about first; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
-    images_asked = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
-    rows = images_asked.order_by("-priority", "place").values_list("image", "image__key")
+    rows_of_images = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
+    rows = rows_of_images.order_by("-priority", "place").values_list("image", "image__key")
     return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
 
 
@@ -331,14 +329,14 @@ def records_to_propose(
     for start in range(0, len(images), _IMAGES_TOGETHER):
         some = images[start : start + _IMAGES_TOGETHER]
         rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
-        asked = dict(rows.values_list("image__key", "mentions"))
-        for each in stream_records(corpus=campaign.corpus, images=Image.objects.filter(pk__in=some)):
-            yield each, tuple(map(mention_from, asked[each.id]))
+        mentions = dict(rows.values_list("image__key", "mentions"))
+        for image in stream_records(corpus=campaign.corpus, images=Image.objects.filter(pk__in=some)):
+            yield image, tuple(map(mention_from, mentions[image.id]))
 
 
 def lacks_proposals(machine: Machine) -> bool:
     """Whether there is an image of the machine's share, not complete, for which its version proposed nothing:
-    opened after the lesson, or of its share since then. One query."""
+    opened after the training_run, or of its share since then. One query."""
     campaign = machine.campaign
     settings = settings_of(campaign.settings).machine
     keys = _without_proposals(machine).values_list("image__key", flat=True)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import StopRule, campaign_crowd_size, pause_campaign, reached_stop_rule
-from annotation.campaigns.portions import count_planned
+from annotation.campaigns.planned_images import count_planned
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
@@ -87,10 +87,10 @@ def alarms(campaign: Campaign, *, words: Wording = IN_WORDS) -> list[Alarm]:
     if campaign.state == Campaign.CLOSED:
         return []
     settings = settings_of(campaign.settings)
-    found = [*_control_items(campaign, settings, words), *_at_rest(campaign, settings)]
+    alarms = [*_control_items(campaign, settings, words), *_at_rest(campaign, settings)]
     if campaign.state == Campaign.OPEN:
-        found += _at_work(campaign, settings, words)
-    return found
+        alarms += _at_work(campaign, settings, words)
+    return alarms
 
 
 def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
@@ -284,7 +284,7 @@ def _crowd(
             _("invite more workers"),
         )
     paces = reading_paces(campaign, sorted(there)[:MOST_PACES])
-    if fast := sum(pace.flagged for pace in paces.values()):
+    if fast := sum(speed.flagged for speed in paces.values()):
         yield Alarm(
             "fast_workers",
             "",

@@ -14,18 +14,18 @@ from django.db.models import QuerySet
 
 from annotation import instructions
 from annotation.audit import record
-from annotation.campaigns import counted, portions
+from annotation.campaigns import counted, planned_images
 from annotation.campaigns.choosing import (
     ENTITIES,
     GOLD_LAYERS,
-    ImagesWanted,
+    ImageSelection,
     covered,
     gold_layer,
     images_chosen,
-    images_wanted,
     not_open,
+    selected_images,
 )
-from annotation.campaigns.named_elsewhere import check_named
+from annotation.campaigns.setting_checks import check_named
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import check_layer_name
@@ -51,7 +51,7 @@ IMAGES_PER_TRANSACTION = 50
 #: Planned images that are named by one query.
 _PLANNED_AT_ONCE = 1_000
 #: Images that the periodic work opens of a campaign in one turn: what else goes by the clock is not to wait.
-_OPENED_IN_A_TURN = 1_000
+_OPENED_AT_ONCE = 1_000
 
 #: Told how many images are done, of how many.
 _Progress = Callable[[int, int], object]
@@ -140,8 +140,8 @@ def create_campaign(
         )
     if tasks not in all_tasks():
         raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(all_tasks())}")
-    wanted = settings_of_tasks(tasks, settings or {})
-    frozen = wanted.as_dict()
+    campaign_settings = settings_of_tasks(tasks, settings or {})
+    frozen = campaign_settings.as_dict()
     target = corpus_named(corpus)
     with database.writing():
         campaign, created = Campaign.objects.get_or_create(
@@ -155,11 +155,11 @@ def create_campaign(
             },
         )
         if created:
-            check_named(CampaignSettings(), wanted)
+            check_named(CampaignSettings(), campaign_settings)
             SettingsVersion.objects.create(campaign=campaign, number=1, settings=frozen, created_by=actor)
             record(actor=actor, act="create_campaign", campaign=campaign, corpus=corpus, tasks=tasks)
     same = (campaign.corpus_id, campaign.tasks) == (target.pk, tasks)
-    if not same or settings_of(campaign.settings) != wanted:
+    if not same or settings_of(campaign.settings) != campaign_settings:
         raise CampaignError(
             f"campaign {name!r} already exists with another corpus or other settings; choose another name, "
             "or change its settings"
@@ -194,22 +194,22 @@ def open_campaign_images(
         check_split(campaign.corpus, split)
     if images is not None and images < 1:
         raise CampaignError(f"{images} images: expected 1 or more")
-    chosen = images_wanted(campaign, split, images, tags)
+    chosen = selected_images(campaign, split, images, tags)
     there = OpenImage.objects.filter(campaign=campaign).count()
     if campaign.tasks != ENTITIES:
         rest = _after_pilot(campaign, chosen, split, after, tags) if after and there else None
         return _open_counted(campaign, chosen, there, actor, progress, rest=rest)
     missing = not_open(campaign, chosen.images)
-    if portions.images_to_open(campaign) is None and not portions.count_planned(campaign):
+    if planned_images.images_to_open(campaign) is None and not planned_images.count_planned(campaign):
         most = None if chosen.most is None else max(0, chosen.most - there)
         opened, uncovered = _open_entities(campaign, missing, most, actor, progress)
     else:
-        missing = portions.not_planned(campaign, missing)
-        asked = covered(campaign, missing)
-        uncovered = missing.count() - asked.count() if chosen.most is None else 0
-        portions.plan_images(campaign, asked, chosen.most, actor=actor)
+        missing = planned_images.not_planned(campaign, missing)
+        images_covered = covered(campaign, missing)
+        uncovered = missing.count() - images_covered.count() if chosen.most is None else 0
+        planned_images.plan_images(campaign, images_covered, chosen.most, actor=actor)
         opened = _open_planned(campaign, actor, progress)
-    return OpenedImages(opened, there, uncovered, portions.count_planned(campaign))
+    return OpenedImages(opened, there, uncovered, planned_images.count_planned(campaign))
 
 
 def open_next_portion(campaign: Campaign) -> int:
@@ -218,18 +218,18 @@ def open_next_portion(campaign: Campaign) -> int:
     row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
     if row.state != Campaign.OPEN:
         return 0
-    return _open_planned(row, None, lambda done, total: None, at_most=_OPENED_IN_A_TURN)
+    return _open_planned(row, None, lambda done, total: None, at_most=_OPENED_AT_ONCE)
 
 
 def _open_planned(
     campaign: Campaign, actor: Account | None, progress: _Progress, *, at_most: int | None = None
 ) -> int:
     """Open as many of the images that are planned as may be opened now; how many."""
-    room = portions.images_to_open(campaign)
-    left = portions.count_planned(campaign) if room is None else room
+    room = planned_images.images_to_open(campaign)
+    left = planned_images.count_planned(campaign) if room is None else room
     left = left if at_most is None else min(left, at_most)
     opened = 0
-    while left > 0 and (planned := portions.next_images(campaign, min(left, _PLANNED_AT_ONCE))):
+    while left > 0 and (planned := planned_images.next_images(campaign, min(left, _PLANNED_AT_ONCE))):
         done = _open_entities(campaign, Image.objects.filter(pk__in=planned), None, actor, progress)
         opened += done.opened
         left -= len(planned) - done.uncovered
@@ -250,34 +250,34 @@ def _open_entities(
     all). What was opened or passed by is planned no more."""
     layer = gold_layer(campaign.corpus)
     total = images.count()
-    left = wanted = total if most is None else min(total, most)
+    left = total_to_open = total if most is None else min(total, most)
     opened = uncovered = 0
     records = stream_records(corpus=campaign.corpus, layer=layer, images=images)
     for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
-        shown = [record for record in chunk if layer is None or record.layer is not None]
-        uncovered += len(chunk) - len(shown)
-        asked = {record.id: record for record in islice(shown, left)}
-        found = {key: mentions_of(record) for key, record in asked.items()}
+        usable = [record for record in chunk if layer is None or record.layer is not None]
+        uncovered += len(chunk) - len(usable)
+        batch = {record.id: record for record in islice(usable, left)}
+        mentions = {key: mentions_of(record) for key, record in batch.items()}
         with database.writing():
             # The campaign's row: of two who open it at once, the second finds the first one's images.
             now = _still_open(campaign)
             settings = settings_of(now.settings).protocol
-            chosen_rows = Image.objects.filter(corpus=campaign.corpus, key__in=found)
+            chosen_rows = Image.objects.filter(corpus=campaign.corpus, key__in=mentions)
             # Their rows: phrases are marked before this or, once there are tasks, no more.
             rows = list(chosen_rows.select_for_update(no_key=True).order_by("position"))
             marked = marked_spans(row.pk for row in rows) if layer is None else {}
             for row in rows:
-                if marked.get(row.pk) != asked[row.key].marked:
-                    found[row.key] = mentions_of(replace(asked[row.key], marked=marked.get(row.pk)))
+                if marked.get(row.pk) != batch[row.key].marked:
+                    mentions[row.key] = mentions_of(replace(batch[row.key], marked=marked.get(row.pk)))
             for pictured in sorted({bool(row.picture) for row in rows}):
                 opened += image_rows.open_images(
                     campaign=now,
-                    images=[(row, found[row.key]) for row in rows if bool(row.picture) == pictured],
+                    images=[(row, mentions[row.key]) for row in rows if bool(row.picture) == pictured],
                     settings=settings.of_image(pictured=pictured),
                 )
-            portions.forget_plan(campaign, [record.id for record in chunk])
-        left -= len(found)
-        progress(wanted - left + (uncovered if most is None else 0), wanted)
+            planned_images.forget_plan(campaign, [record.id for record in chunk])
+        left -= len(mentions)
+        progress(total_to_open - left + (uncovered if most is None else 0), total_to_open)
         if not left:
             break
     if opened:
@@ -287,7 +287,7 @@ def _open_entities(
 
 
 def _after_pilot(
-    campaign: Campaign, chosen: ImagesWanted, split: str | None, after: int, tags: Sequence[str]
+    campaign: Campaign, chosen: ImageSelection, split: str | None, after: int, tags: Sequence[str]
 ) -> list[Image]:
     """The images chosen without the first `after`, which a pilot had; none where they are open already."""
     pilot = images_chosen(campaign, split=split, images=after, tags=tags)
@@ -299,7 +299,7 @@ def _after_pilot(
 
 def _open_counted(
     campaign: Campaign,
-    chosen: ImagesWanted,
+    chosen: ImageSelection,
     there: int,
     actor: Account | None,
     progress: _Progress,
@@ -315,7 +315,7 @@ def _open_counted(
             return OpenedImages(0, there, 0)
         images = rest or list(chosen.images[: chosen.most])
         pairs = counted.trial_pairs(campaign, images)
-        done = counted.open_pairs(campaign=campaign, pairs=pairs, wave=2 if rest else 1, actor=actor)
+        done = counted.open_pairs(campaign=campaign, pairs=pairs, round=2 if rest else 1, actor=actor)
         progress(1, 1)
         return OpenedImages(done.images, 0, 0)
     missing = not_open(campaign, chosen.images)
@@ -336,7 +336,7 @@ def _still_open(campaign: Campaign) -> Campaign:
     """The campaign as it is now, its row locked: its settings may have changed since. Raises CampaignError
     where it is closed."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    portions.check_not_closed(now)
+    planned_images.check_not_closed(now)
     return now
 
 
@@ -373,7 +373,7 @@ def campaign_crowd_size(campaign: Campaign) -> CrowdSize:
 
 def campaign_named(name: str) -> Campaign:
     """The campaign of that name; raises CampaignError where there is none."""
-    found = Campaign.objects.select_related("corpus").filter(name=name).first()
-    if found is None:
+    campaign = Campaign.objects.select_related("corpus").filter(name=name).first()
+    if campaign is None:
         raise CampaignError(f"there is no campaign {name!r}; open one first")
-    return found
+    return campaign

@@ -66,12 +66,12 @@ def prioritise_images(
         raise CampaignError(
             _("Campaign “%(name)s” is closed: nobody is asked any more.") % {"name": campaign.name}
         )
-    names = list(dict.fromkeys(name for each in images if (name := each.strip())))
+    names = list(dict.fromkeys(name for name_of_image in images if (name := name_of_image.strip())))
     if not names:
         raise CampaignError(_("No image is named: give at least one, by its file name."))
     with database.writing():
-        wanted = _images_named(campaign, names)
-        done = image_rows.prioritise(campaign=campaign, images=wanted, priority=priority)
+        rows = _images_named(campaign, names)
+        done = image_rows.prioritise(campaign=campaign, images=rows, priority=priority)
         record(actor=actor, act="prioritise_images", campaign=campaign, images=done, priority=priority)
     return done
 
@@ -90,7 +90,7 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
                 "Nothing was changed.",
                 len(unknown),
             )
-            % {"n": len(unknown), "names": _told(unknown)}
+            % {"n": len(unknown), "names": _listed(unknown)}
         )
     is_open = set(OpenImage.objects.filter(campaign=campaign).values_list("image", flat=True))
     shut = [name for name in names if by_name[name] not in is_open]
@@ -103,12 +103,12 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
                 "opened as others are finished, or leave them out. Nothing was changed.",
                 len(shut),
             )
-            % {"n": len(shut), "names": _told(shut)}
+            % {"n": len(shut), "names": _listed(shut)}
         )
     return list(dict.fromkeys(by_name[name] for name in names))
 
 
-def _told(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     """The first of some names."""
     return ", ".join(f"“{name[:60]}”" for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 

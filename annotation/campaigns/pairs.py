@@ -20,14 +20,14 @@ _COLUMNS = (*REQUIRED, "role")
 class PairTable:
     """What a file wants judged, and what pages may be filled up with: image -> captions."""
 
-    wanted: list[Pair] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
     fillers: dict[str, list[str]] = field(default_factory=dict)
 
 
 def pairs_from_csv(file: Path) -> PairTable:
     """The pairs of a file. Raises FormatError, naming the line."""
     reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
-    found = PairTable()
+    table = PairTable()
     try:
         head = list(reader.fieldnames or ())
         if not set(REQUIRED) <= set(head) or not set(head) <= set(_COLUMNS) or len(set(head)) < len(head):
@@ -53,11 +53,11 @@ def pairs_from_csv(file: Path) -> PairTable:
                     expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
                 )
             if role == ROLE_WANTED:
-                found.wanted.append(Pair(cells["image"], cells["caption"]))
+                table.pairs.append(Pair(cells["image"], cells["caption"]))
             else:
-                found.fillers.setdefault(cells["image"], []).append(cells["caption"])
+                table.fillers.setdefault(cells["image"], []).append(cells["caption"])
     except csv.Error as error:
         raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
-    if not found.wanted:
+    if not table.pairs:
         raise FormatError("has no pair to judge", file=file, expected="one pair per row")
-    return found
+    return table

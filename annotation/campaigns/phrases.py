@@ -62,7 +62,7 @@ class MarkPhrasesRequest(ImageRequest):
     def spans(self) -> list[Span]:
         """The phrases: caption, first word, word after the last."""
         matches = map(_SPAN.fullmatch, self.phrases)
-        return [(int(one[1]), int(one[2]), int(one[3])) for one in matches if one is not None]
+        return [(int(match[1]), int(match[2]), int(match[3])) for match in matches if match is not None]
 
     def problems(self) -> Iterator[FieldError]:
         """Each says where a phrase is."""
@@ -116,9 +116,13 @@ def show_phrases(request: ImageRequest, context: OperationContext) -> PhraseList
         blocked=current.blocked,
         phrases=tuple(
             PhraseContent(
-                caption=one.caption, start=one.start, end=one.end, text=one.text, categories=one.categories
+                caption=mention.caption,
+                start=mention.start,
+                end=mention.end,
+                text=mention.text,
+                categories=mention.categories,
             )
-            for one in current.mentions
+            for mention in current.mentions
         ),
     )
 
@@ -140,12 +144,12 @@ def phrases_of(image: Image) -> ImagePhrases:
     captions = captions_shown(image)
     layer = gold_layer(image.corpus)
     if layer is not None:
-        found, source = layer_of(image, layer).mentions, FROM_LAYER
+        mentions, source = layer_of(image, layer).mentions, FROM_LAYER
     else:
         marked = marked_spans([image.pk]).get(image.pk)
-        found = mentions_of(image_record(image, captions, None, marked))
+        mentions = mentions_of(image_record(image, captions, None, marked))
         source = BY_CHUNKER if marked is None else BY_HAND
-    return ImagePhrases(found, source, why_phrases_blocked(image))
+    return ImagePhrases(mentions, source, why_phrases_blocked(image))
 
 
 def why_phrases_blocked(image: Image) -> str:
@@ -185,10 +189,10 @@ def drop_marks(*, image: Image, actor: Account | None = None) -> bool:
     """Go back to the phrases that are found; False where none were marked. Raises CannotMark as above."""
     with database.writing():
         row = _to_mark(image)
-        dropped, _rows = PhraseMarks.objects.filter(image=row).delete()
-        if dropped:
+        deleted, _rows = PhraseMarks.objects.filter(image=row).delete()
+        if deleted:
             _note(actor, row, phrases=None)
-    return bool(dropped)
+    return bool(deleted)
 
 
 def _to_mark(image: Image) -> Image:

@@ -73,7 +73,7 @@ _CHOICES: Mapping[str, Mapping[str, str | Promise]] = {
 def setting_fields(tasks: str) -> tuple[SettingField, ...]:
     """The settings that matter to campaigns of these tasks, table by table."""
     kinds, defaults = kinds_of_tasks(tasks), settings_of_tasks(tasks, {})
-    return tuple(one for table in _tables(kinds) for one in _fields(table, kinds, defaults))
+    return tuple(table_field for table in _tables(kinds) for table_field in _fields(table, kinds, defaults))
 
 
 def _tables(kinds: tuple[str, ...]) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
     group, values = _TITLES[table], defaults.flat()
     if table == "answers":
         whole = value_rule(WholeFromOne)
-        numbers = {name: one for kind in kinds for name, one in kind_of(kind).numbers.items()}
+        numbers = {name: declared for kind in kinds for name, declared in kind_of(kind).numbers.items()}
         for name, number in numbers.items():
             yield SettingField(
                 name=f"answers.{name}",
@@ -103,8 +103,8 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
             )
         return
     rules, chained = field_rules(_RECORDS[table]), any(not is_counted(kind) for kind in kinds)
-    for one in fields(_RECORDS[table]):
-        name, rule = f"{table}.{one.name}".removeprefix("."), rules[one.name]
+    for declared in fields(_RECORDS[table]):
+        name, rule = f"{table}.{declared.name}".removeprefix("."), rules[declared.name]
         if name == ITEM_PAY.rstrip("."):
             assert rule.element is not None
             for kind in kinds:
@@ -112,7 +112,7 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
                 yield SettingField(
                     name=f"{ITEM_PAY}{kind}", rule=rule.element, default=0.0, label=label, group=group
                 )
-        elif one.name not in _RECORDS and (chained or table or name in _OF_ALL):
+        elif declared.name not in _RECORDS and (chained or table or name in _OF_ALL):
             yield SettingField(
                 name=name,
                 rule=rule,
@@ -120,7 +120,7 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
                 label=_LABELS.get(name) or _lazy(rule.help) or name,
                 group=group,
                 choices=_CHOICES.get(name, {}),
-                source=one.metadata.get("source", ""),
+                source=declared.metadata.get("source", ""),
             )
 
 

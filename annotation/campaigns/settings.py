@@ -173,8 +173,8 @@ def _newly_unpaid(row: Campaign, settings: dict[str, Any]) -> tuple[str, ...]:
     return tuple(kind for kind in settings_of(settings).pay.unpaid(row.kinds) if kind not in before)
 
 
-def _single(one: tuple[int, str]) -> dict[str, Any]:
-    number, text = one
+def _single(numbered: tuple[int, str]) -> dict[str, Any]:
+    number, text = numbered
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -183,10 +183,10 @@ def _single(one: tuple[int, str]) -> dict[str, Any]:
 
 def _merged(settings: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """`settings` with `more`; tables that these are of are kept."""
-    found = dict(settings)
+    merged = dict(settings)
     for name, value in more.items():
-        stored = found.get(name)
+        stored = merged.get(name)
         if isinstance(stored, dict) and isinstance(value, dict):
             value = _merged(stored, value)
-        found[name] = value
-    return found
+        merged[name] = value
+    return merged

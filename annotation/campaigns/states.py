@@ -19,11 +19,11 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.audit import record
-from annotation.campaigns import portions
+from annotation.campaigns import planned_images
 from annotation.campaigns.changing import change_some_settings
 from annotation.common import database
 from annotation.common.operations import Help, OperationContext
-from annotation.models import Account, Assignment, Campaign, Identity, Standing, Worker
+from annotation.models import Account, Assignment, Campaign, Identity, TrustState, Worker
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import CAMPAIGN_FINISHED
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -97,7 +97,7 @@ class StopRulesRequest(CampaignRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedImages:
+class SkippedImages:
     """How many planned images are not opened any more."""
 
     images: int
@@ -262,9 +262,9 @@ def set_named_stop_rules(request: StopRulesRequest, context: OperationContext) -
     return campaign_summary(row)
 
 
-def drop_planned_images(request: DropPlannedRequest, context: OperationContext) -> DroppedImages:
+def drop_planned_images(request: DropPlannedRequest, context: OperationContext) -> SkippedImages:
     """Open no further images of a campaign."""
-    return DroppedImages(images=portions.drop_plan(request.row(), actor=context.actor))
+    return SkippedImages(images=planned_images.drop_plan(request.row(), actor=context.actor))
 
 
 def _locked(campaign: Campaign) -> Campaign:
@@ -292,7 +292,7 @@ def _short(reason: str) -> str:
 
 def _has_people(campaign: Campaign) -> bool:
     """Whether anybody answered who is neither simulated nor a machine, or was paid."""
-    theirs = Standing.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
+    theirs = TrustState.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
         worker__identity__provider=Identity.SIMULATED
     )
     answered = Assignment.objects.filter(

@@ -173,12 +173,12 @@ def alarm_summaries(row: Campaign, *, by_command: bool) -> tuple[AlarmSummary, .
     """What needs attention; `by_command` says it as a terminal does."""
     return tuple(
         AlarmSummary(
-            code=one.code,
-            kind=one.kind,
-            text=one.text,
-            remedy=one.remedy,
+            code=alarm.code,
+            kind=alarm.kind,
+            text=alarm.text,
+            remedy=alarm.remedy,
         )
-        for one in monitoring.alarms(row, words=BY_KEY if by_command else IN_WORDS)
+        for alarm in monitoring.alarms(row, words=BY_KEY if by_command else IN_WORDS)
     )
 
 
@@ -210,7 +210,7 @@ def dashboard_data(request: DashboardRequest, context: OperationContext) -> Camp
 
 
 def _shallow(record: Any) -> dict[str, Any]:
-    return {one.name: getattr(record, one.name) for one in fields(record)}
+    return {record_field.name: getattr(record, record_field.name) for record_field in fields(record)}
 
 
 def _agreement(kinds: Mapping[str, DoubleCheckAgreement]) -> tuple[KindAgreement, ...]:
@@ -218,7 +218,7 @@ def _agreement(kinds: Mapping[str, DoubleCheckAgreement]) -> tuple[KindAgreement
 
 
 def _progress(figures: Overview) -> CampaignProgress:
-    images, pace = figures.funnel, figures.pace
+    images, progress = figures.funnel, figures.pace
     return CampaignProgress(
         images=images.images,
         planned=images.planned,
@@ -227,11 +227,11 @@ def _progress(figures: Overview) -> CampaignProgress:
         in_review=images.in_review,
         chains=images.chains,
         tasks=figures.tasks,
-        answers_to_come=pace.to_come,
-        answers_last_hour=pace.last_hour,
-        answers_per_hour=pace.per_hour,
-        newest_answer_at=pace.newest_at,
-        ends_at=pace.ends_at,
+        answers_to_come=progress.to_come,
+        answers_last_hour=progress.last_hour,
+        answers_per_hour=progress.per_hour,
+        newest_answer_at=progress.newest_at,
+        ends_at=progress.ends_at,
     )
 
 

@@ -40,7 +40,7 @@ def parameters(values: Sized) -> str:
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
-def these_ids(ids: Iterable[int]) -> RawSQL:
+def id_list(ids: Iterable[int]) -> RawSQL:
     """These ids as the right side of `pk__in`, however many: SQLite takes 32,766 parameters, and this is
     one."""
     as_numbers = (
@@ -64,19 +64,19 @@ def writing() -> Iterator[None]:
             yield
         return
     _check_after_silence()
-    with _turn(), transaction.atomic():
+    with _write_lock(), transaction.atomic():
         yield
 
 
 @contextlib.contextmanager
-def _turn() -> Iterator[None]:
-    """Hold SQLite's turn to write; nothing elsewhere, nor where the database is in memory."""
+def _write_lock() -> Iterator[None]:
+    """Hold SQLite's write lock; nothing elsewhere, nor where the database is in memory."""
     file = str(connection.settings_dict["NAME"])
     if connection.vendor != "sqlite" or ":memory:" in file or "mode=memory" in file:
         yield
         return
-    # Opened anew each time: a descriptor kept across a fork would be one lock for both.
-    handle = os.open(f"{file}.turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    # Opened anew each time: a descriptor good_for across a fork would be one lock for both.
+    handle = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -146,15 +146,15 @@ def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
     >>> split_row((7, "quay", 12), Image, Task)
     [Image(id=7, key='quay'), Task(id=12)]
     """
-    found = []
+    parts = []
     start = 0
     for record in records:
         end = start + len(record._fields)
-        found.append(record._make(row[start:end]))
+        parts.append(record._make(row[start:end]))
         start = end
     if start != len(row):
         raise TypeError(f"a row of {len(row)} values: expected {start}")
-    return found
+    return parts
 
 
 def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
@@ -168,7 +168,7 @@ def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
 
 #: Seconds after which a connection plans anew: at first soon, since a plan made for an empty table scans it
 #: when it is full, then twice as late each time, up to the second number.
-PLANS_KEPT = 1.0, 20.0
+PLANS_GOOD_FOR = 1.0, 20.0
 
 
 @dataclass
@@ -176,7 +176,7 @@ class _Plans:
     """The names of what a PostgreSQL connection has prepared; when it planned, and how long that is good."""
 
     at: float
-    kept: float
+    good_for: float
     known: set[str]
 
 
@@ -221,11 +221,11 @@ def _plans(cursor: Any) -> set[str]:
     if plans is None:
         # Left to itself, PostgreSQL finds plans for given values cheaper, and makes them every time.
         cursor.execute("SET plan_cache_mode = force_generic_plan")
-        plans = _prepared[raw] = _Plans(now, PLANS_KEPT[0], set())
-    elif now - plans.at > plans.kept:
+        plans = _prepared[raw] = _Plans(now, PLANS_GOOD_FOR[0], set())
+    elif now - plans.at > plans.good_for:
         # Those of its checks of foreign keys too, which nothing else makes it forget.
         cursor.execute("DISCARD PLANS")
-        plans.at, plans.kept = now, min(2 * plans.kept, PLANS_KEPT[1])
+        plans.at, plans.good_for = now, min(2 * plans.good_for, PLANS_GOOD_FOR[1])
     return plans.known
 
 

@@ -33,7 +33,7 @@ from annotation.common.operations import (
 )
 
 #: Bytes that are sent at once, as the proxy has it; what is larger is brought by command.
-LARGEST_SENT = 64 * 2**20
+LARGEST_FORM = 64 * 2**20
 #: Bytes of a file's name, and of them its ending; disks take 255.
 LONGEST_NAME, LONGEST_END = 200, 40
 #: Seconds after which nobody looks at files any more.
@@ -42,33 +42,36 @@ LONGEST_STORED = 24 * 3600
 
 def upload_fields(operation: Operation) -> list[RequestField]:
     """The fields of an operation's request that hold files."""
-    return [one for one in request_fields(operation.request).values() if one.upload is not None]
+    return [field for field in request_fields(operation.request).values() if field.upload is not None]
 
 
 @contextmanager
 def received_files(
-    operation: Operation, sent: MultiValueDict[str, UploadedFile]
+    operation: Operation, uploads: MultiValueDict[str, UploadedFile]
 ) -> Iterator[Mapping[str, Any]]:
     """Field -> the path of the file that was sent for it (paths, where it holds several), for as long as the
     operation is done; where a job does it, for a day. Raises Invalid for files that are too large."""
-    fields = [one for one in upload_fields(operation) if one.name in sent]
+    fields = [field for field in upload_fields(operation) if field.name in uploads]
     if not fields:
         yield {}
         return
-    size = sum(file.size or 0 for one in fields for file in sent.getlist(one.name))
-    if size > LARGEST_SENT:
-        raise invalid(fields[0].name, "too_large", size=filesizeformat(size), most=_size(LARGEST_SENT))
+    size = sum(file.size or 0 for field in fields for file in uploads.getlist(field.name))
+    if size > LARGEST_FORM:
+        raise invalid(fields[0].name, "too_large", size=filesizeformat(size), most=_size(LARGEST_FORM))
     parent = Path(settings.DATA_DIR) / "uploads"
     parent.mkdir(parents=True, exist_ok=True)
     remove_old_uploads(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
     stays = False
     try:
-        names = {one.name: [_write(one, file, folder) for file in sent.getlist(one.name)] for one in fields}
+        names = {
+            field.name: [_write(field, file, folder) for file in uploads.getlist(field.name)]
+            for field in fields
+        }
         if operation.as_job:
             folder, stays = _by_content(folder), True
         paths = {name: [str(folder / file) for file in files] for name, files in names.items()}
-        yield {one.name: paths[one.name] if one.many else paths[one.name][-1] for one in fields}
+        yield {field.name: paths[field.name] if field.many else paths[field.name][-1] for field in fields}
     except Exception as error:
         _leave_out_folder(error, folder)
         raise
@@ -82,22 +85,26 @@ def stored_file(path: Path) -> NewFile:
     return NewFile(path.name, partial(shutil.copyfile, path), path)
 
 
-def sent_file(operation: Operation, made: NewFile) -> HttpResponseBase:
+def file_download(operation: Operation, download: NewFile) -> HttpResponseBase:
     """A file that an operation makes, to be stored under its name, or, of one that is stored, behind a proxy
     that serves files, the header that makes it send that; raises what writing it raises."""
     assert isinstance(operation.result, File)
-    about: Any = {"as_attachment": True, "filename": made.name, "content_type": operation.result.media_type}
-    if made.stored is not None:
+    about: Any = {
+        "as_attachment": True,
+        "filename": download.name,
+        "content_type": operation.result.media_type,
+    }
+    if download.stored is not None:
         if not settings.PICTURE_PROXY_PREFIX:
-            return FileResponse(made.stored.open("rb"), **about)
-        place = made.stored.relative_to(settings.DATA_DIR).as_posix()
+            return FileResponse(download.stored.open("rb"), **about)
+        path = download.stored.relative_to(settings.DATA_DIR).as_posix()
         response = HttpResponse(content_type=operation.result.media_type)
-        response["X-Accel-Redirect"] = f"{settings.PICTURE_PROXY_PREFIX.rstrip('/')}/{place}"
-        response["Content-Disposition"] = f'attachment; filename="{made.name}"'
+        response["X-Accel-Redirect"] = f"{settings.PICTURE_PROXY_PREFIX.rstrip('/')}/{path}"
+        response["Content-Disposition"] = f'attachment; filename="{download.name}"'
         return response
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / made.name
-        made.write(file)
+        file = Path(folder) / download.name
+        download.write(file)
         # The open file outlives its name.
         return FileResponse(file.open("rb"), **about)
 
@@ -143,13 +150,13 @@ def _by_content(folder: Path) -> Path:
         digest.update(file.name.encode() + b"\0")
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    place = folder.with_name(digest.hexdigest())
-    place.mkdir(exist_ok=True)
+    stored = folder.with_name(digest.hexdigest())
+    stored.mkdir(exist_ok=True)
     for file in folder.iterdir():
-        file.replace(place / file.name)
+        file.replace(stored / file.name)
     folder.rmdir()
-    os.utime(place)
-    return place
+    os.utime(stored)
+    return stored
 
 
 def _leave_out_folder(error: Exception, folder: Path) -> None:

@@ -95,7 +95,7 @@ def is_held(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def in_turn(folder: Path) -> Iterator[None]:
+def held_lock(folder: Path) -> Iterator[None]:
     """While open, no other block about this folder is: one waits for the other, threads and processes alike.
 
     For short work; the folder is made where it is missing, and must be one that nobody removes.
@@ -124,7 +124,7 @@ def _locked_data_dir(how: int, busy: str) -> int:
 
 def _locked(folder: Path, busy: str) -> int:
     """A handle on `folder` that holds its lock."""
-    refused = 0
+    attempts = 0
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -137,8 +137,8 @@ def _locked(folder: Path, busy: str) -> int:
             if os.path.samestat(os.stat(folder), os.fstat(handle)):
                 return handle
         except BlockingIOError:
-            refused += 1
-            if refused > 1:
+            attempts += 1
+            if attempts > 1:
                 os.close(handle)
                 raise Busy(busy) from None
             time.sleep(_ASKING)

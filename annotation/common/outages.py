@@ -1,4 +1,4 @@
-"""The database goes away for a while: how that is told, and how a job gets through it."""
+"""The database goes away for a while: how that is reported, and how a job gets through it."""
 
 import logging
 import time
@@ -17,7 +17,7 @@ WAITS = (0.0, 1.0, 2.0, 4.0, 5.0)
 OUTAGE_PATIENCE = 300.0
 #: Longest wait, in seconds, before a job that lost its database, or cannot reach it, is run again.
 LONGEST_WAIT = 60.0
-#: Seconds between two looks whether we are told to stop.
+#: Seconds between two checks for a signal to stop.
 LOOK = 0.2
 ERROR_LENGTH = 500
 
@@ -61,6 +61,6 @@ def _pause(seconds: float, stopping: Callable[[], bool]) -> None:
         time.sleep(min(LOOK, left))
 
 
-def one_line(said: object) -> str:
-    """The first line of what was said, no longer than a row should hold."""
-    return (str(said).strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]
+def one_line(message: object) -> str:
+    """The first line of a message, no longer than a row should hold."""
+    return (str(message).strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]

@@ -15,7 +15,7 @@ def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
     return [f"{lacking}; {whom}", remedy]
 
 
-def plain_table(head: list[str], rows: list[list[Any]]) -> str:
+def text_table(head: list[str], rows: list[list[Any]]) -> str:
     """A plain-text table; numbers to the right, floats to three places."""
 
     def cell(value: Any) -> str:

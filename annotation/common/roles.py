@@ -27,11 +27,11 @@ class Scope(NamedTuple):
     corpus: int | None = None
     campaign: int | None = None
 
-    def covers(self, other: Scope) -> bool:
+    def covers(self, scope: Scope) -> bool:
         """Whether a role for this holds for `other` too."""
         if self.campaign is not None:
-            return self.campaign == other.campaign
-        return self.corpus is None or self.corpus == other.corpus
+            return self.campaign == scope.campaign
+        return self.corpus is None or self.corpus == scope.corpus
 
 
 #: The whole server.

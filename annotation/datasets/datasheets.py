@@ -193,12 +193,12 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
             f"{row['test_items']:,}",
             f"{row['control_items']:,}",
             "yes" if row["accuracy_is_measured"] else "no",
-            ", ".join(f"{n:,} {name}" for name, n in row["workers_by_standing"].items()) or "–",
+            ", ".join(f"{n:,} {name}" for name, n in row["workers_by_trust"].items()) or "–",
         ]
         for kind, row in campaign["questions"].items()
     ]
     yield from _table(
-        ["question", "test items", "control items", "accuracy is measured", "workers by standing"], rows
+        ["question", "test items", "control items", "accuracy is measured", "workers by trust state"], rows
     )
     yield ""
     basis = _PAID_BY.get(cost["basis"], cost["basis"])

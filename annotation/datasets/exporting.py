@@ -258,7 +258,7 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
 
 def _fixed(chosen: Chosen, done: set[int]) -> Chosen:
     """The same of these finished images (ids) alone, whatever is finished from now on."""
-    images = Image.objects.filter(corpus=chosen.corpus, pk__in=database.these_ids(done))
+    images = Image.objects.filter(corpus=chosen.corpus, pk__in=database.id_list(done))
     return replace(chosen, images=images, left_out=chosen.corpus.images.count() - len(done))
 
 

@@ -24,7 +24,7 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from annotation.common.locks import in_turn
+from annotation.common.locks import held_lock
 from annotation.datasets.importing import corpus_name_is_valid
 from annotation.formats.names import is_plain_name
 from annotation.models import Account, Corpus, Job
@@ -135,7 +135,7 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
         raise UploadRefused(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
     _check_files(files)
     # One at a time, so that what each finds free is still free when its own is there.
-    with in_turn(_root()):
+    with held_lock(_root()):
         uploads = uploads_of(account)
         for upload in uploads:
             if (upload.name, upload.files) == (name, tuple(files)):

@@ -113,8 +113,8 @@ def shares_side_by_side(rows: Sequence[ShareBar], words: ChartWords, *, key: str
         figure, axes = _sheet(0.7 + _ROW * len(rows))
         places = list(range(len(rows), 0, -1))
         axes.barh(places, [row.share for row in rows], height=0.6, color=ACCENT)
-        for place, row in zip(places, rows, strict=True):
-            axes.text(row.share + 0.015, place, row.beside, va="center", color=FIGURE_INK, fontsize=8)
+        for height, row in zip(places, rows, strict=True):
+            axes.text(row.share + 0.015, height, row.beside, va="center", color=FIGURE_INK, fontsize=8)
         axes.set_yticks(places, [row.name for row in rows])
         axes.set_ylim(0.4, len(rows) + 0.6)
         axes.set_xlim(0, 1.3)
@@ -138,11 +138,11 @@ def _finish(axes: Axes, words: ChartWords, times: Sequence[datetime]) -> None:
     """The axes' words: values at the left, a few times below."""
     first, last = min(times), max(times)
     number = min(_TIMES, max(2, len(set(times))))
-    marks = [first + (last - first) * place / (number - 1) for place in range(number)]
+    marks = [first + (last - first) * index / (number - 1) for index in range(number)]
     texts = [words.time(mark) for mark in marks]
     # Of marks that read the same the first is enough.
-    kept = [place for place, text in enumerate(texts) if place == 0 or text != texts[place - 1]]
-    axes.set_xticks([_days(marks[place]) for place in kept], [texts[place] for place in kept])
+    labelled = [index for index, text in enumerate(texts) if index == 0 or text != texts[index - 1]]
+    axes.set_xticks([_days(marks[index]) for index in labelled], [texts[index] for index in labelled])
     axes.set_ylabel(words.values)
     axes.yaxis.set_major_formatter(lambda value, _place: words.number(value))
     axes.set_ylim(bottom=0)

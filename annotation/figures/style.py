@@ -95,7 +95,7 @@ def canvas(
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=share_y)
-    return figure, [axes[row][one] for row in range(rows) for one in range(columns)]
+    return figure, [axes[row][column] for row in range(rows) for column in range(columns)]
 
 
 def value_grid(axes: Axes, which: Literal["x", "y", "both"] = "y") -> None:
@@ -113,13 +113,13 @@ def short(name: str, width: int = 26) -> str:
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
     """Names below the panels, set once it is made: a legend leaves out those with a leading _."""
-    made = figure.legend(
+    box = figure.legend(
         handles,
         [str(number) for number in range(len(names))],
         loc="outside lower center",
         ncols=min(IN_A_ROW, len(names)),
     )
-    for text, name in zip(made.get_texts(), names, strict=True):
+    for text, name in zip(box.get_texts(), names, strict=True):
         text.set_text(name)
 
 

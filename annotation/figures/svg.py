@@ -40,26 +40,31 @@ def drawn_as_svg(draw: Callable[[], Figure], *, key: str, title: str) -> str:
         figure.savefig(
             out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
         )
-    return _plain(out.getvalue(), key, title)
+    return _inline(out.getvalue(), key, title)
 
 
-def _plain(text: str, key: str, title: str) -> str:
+def _inline(text: str, key: str, title: str) -> str:
     root = fromstring(text)
     ElementTree.register_namespace("", _SVG)
     for tag in ("metadata", "defs"):
-        for found in root.findall(f"{{{_SVG}}}{tag}"):
-            for inner in list(found):
+        for element in root.findall(f"{{{_SVG}}}{tag}"):
+            for inner in list(element):
                 if inner.tag in (f"{{{_SVG}}}style",) or tag == "metadata":
-                    found.remove(inner)
-            if not len(found):
-                root.remove(found)
+                    element.remove(inner)
+            if not len(element):
+                root.remove(element)
     referred = {
-        *(value[1:] for one in root.iter() if (value := one.get(_XLINK, "")).startswith("#")),
-        *(name for one in root.iter() for value in one.attrib.values() for name in _REFERENCE.findall(value)),
+        *(value[1:] for node in root.iter() if (value := node.get(_XLINK, "")).startswith("#")),
+        *(
+            name
+            for node in root.iter()
+            for value in node.attrib.values()
+            for name in _REFERENCE.findall(value)
+        ),
     }
-    for one in root.iter():
-        _unstyle(one)
-        _rename(one, key, referred)
+    for node in root.iter():
+        _unstyle(node)
+        _rename(node, key, referred)
     root.set("role", "img")
     root.set("aria-label", title)
     root.set("class", "figure")
@@ -75,29 +80,29 @@ def _plain(text: str, key: str, title: str) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _unstyle(one: ElementTree.Element) -> None:
+def _unstyle(element: ElementTree.Element) -> None:
     """Turn an element's style into attributes, and ink into the page's."""
-    for part in one.attrib.pop("style", "").split(";"):
+    for part in element.attrib.pop("style", "").split(";"):
         name, _, value = (piece.strip() for piece in part.partition(":"))
         if name == "font" and (font := _FONT.fullmatch(value)):
-            one.set("font-size", font[3])
+            element.set("font-size", font[3])
             if font[2]:
-                one.set("font-weight", font[2])
+                element.set("font-weight", font[2])
         elif name and name not in ("font", "font-family"):
-            one.set(name, value)
+            element.set(name, value)
     for name in ("fill", "stroke"):
-        if one.get(name) == FIGURE_INK:
-            one.set(name, "currentColor")
+        if element.get(name) == FIGURE_INK:
+            element.set(name, "currentColor")
 
 
-def _rename(one: ElementTree.Element, key: str, referred: set[str]) -> None:
+def _rename(element: ElementTree.Element, key: str, referred: set[str]) -> None:
     """Keep the ids that something refers to, under names of this figure's own."""
-    name = one.attrib.pop("id", "")
+    name = element.attrib.pop("id", "")
     if name in referred:
-        one.set("id", f"{key}-{name}")
-    target = one.attrib.pop(_XLINK, "")
+        element.set("id", f"{key}-{name}")
+    target = element.attrib.pop(_XLINK, "")
     if target:
-        one.set("href", f"#{key}-{target[1:]}" if target.startswith("#") else target)
-    for attribute, value in list(one.attrib.items()):
+        element.set("href", f"#{key}-{target[1:]}" if target.startswith("#") else target)
+    for attribute, value in list(element.attrib.items()):
         if _REFERENCE.search(value):
-            one.set(attribute, _REFERENCE.sub(rf"url(#{key}-\1)", value))
+            element.set(attribute, _REFERENCE.sub(rf"url(#{key}-\1)", value))

@@ -49,8 +49,8 @@ def _jpeg(data: bytes) -> bytes:
             raise Malformed(f"JPEG segment at byte {at} is cut short")
         segment = data[at:end]
         if marker == 0xDA:
-            found = _MARKER.search(data, end)
-            end = found.start() if found else len(data)
+            match = _MARKER.search(data, end)
+            end = match.start() if match else len(data)
             out += b"\xff\xda" + data[at:end]
         elif not (0xE0 <= marker <= 0xEF or marker == 0xFE) or (
             marker in _JPEG_KEPT and segment[2:].startswith(_JPEG_KEPT[marker])

@@ -44,13 +44,13 @@ def merge_withdrawn(listed: str) -> None:
     """Add to the list what the text of another one names, at once or not at all; the first time counts."""
     path = withdrawn_file()
     with _alone(path):
-        own = path.read_text(encoding="utf-8") if path.exists() else ""
+        stored = path.read_text(encoding="utf-8") if path.exists() else ""
         times: dict[str, str] = {}
-        for line in (*own.splitlines(), *listed.splitlines()):
-            if found := _LINE.fullmatch(line.strip()):
-                times[found[1]] = min(times.get(found[1], found[2]), found[2])
+        for line in (*stored.splitlines(), *listed.splitlines()):
+            if match := _LINE.fullmatch(line.strip()):
+                times[match[1]] = min(times.get(match[1], match[2]), match[2])
         if times:
-            lines = [f"{name} {at}\n" for name, at in sorted(times.items(), key=lambda each: each[1])]
+            lines = [f"{name} {at}\n" for name, at in sorted(times.items(), key=lambda entry: entry[1])]
             _replace(path, "".join(lines))
 
 
@@ -83,4 +83,4 @@ def _replace(path: Path, text: str) -> None:
 @lru_cache(maxsize=4)
 def _read(path: str, changed: int, size: int) -> frozenset[str]:
     lines = Path(path).read_text(encoding="utf-8").splitlines()
-    return frozenset(found[1] for line in lines if (found := _LINE.fullmatch(line.strip())))
+    return frozenset(match[1] for line in lines if (match := _LINE.fullmatch(line.strip())))

@@ -31,7 +31,7 @@ from annotation.quality.controls.authoring import raise_revision
 from annotation.task_types import discovery
 
 CONSENT = Instructions.CONSENT
-_GOOD, _BAD, _PLAIN = "good", "bad", ""
+_GOOD, _BAD, _UNRATED = "good", "bad", ""
 LONGEST_INSTRUCTIONS = 20_000
 _EXAMPLES = {"Good: ": _GOOD, "Bad: ": _BAD}
 _TEXTS = Path(__file__).parent / "texts"
@@ -230,4 +230,4 @@ def _paragraph(part: str) -> Paragraph:
     for begin, sort in _EXAMPLES.items():
         if part.startswith(begin):
             return Paragraph(sort, part[len(begin) :])
-    return Paragraph(_PLAIN, part)
+    return Paragraph(_UNRATED, part)

@@ -37,7 +37,7 @@ from annotation.models import (
     StaffInvitation,
     WorkerMessage,
 )
-from annotation.notifications.alarms import FoundAlarm, subscribers
+from annotation.notifications.alarms import DetectedAlarm, subscribers
 from annotation.selectors.people.accounts import AccountName
 from annotation.selectors.workers.choosing import ChosenWorkers, chosen_workers
 from annotation.workers import messages
@@ -46,7 +46,7 @@ from annotation.workers.accounts.activation import AccountRefused
 from annotation.workers.messages import LONGEST_MESSAGE
 
 #: What is wrong with a campaign, or with the server where it is None, now.
-AlarmsNow = Callable[[Campaign | None], Iterable[FoundAlarm]]
+AlarmsNow = Callable[[Campaign | None], Iterable[DetectedAlarm]]
 
 #: As rows of jobs have it.
 EMAIL_JOB_KIND = "send_letter"
@@ -57,7 +57,7 @@ TEST_MAIL = "send_test_mail"
 _SALT = "annotation.letters"
 
 
-class NotSent(RuntimeError):
+class EmailNotSent(RuntimeError):
     """The mail server took no e-mail; one line that names no address."""
 
 
@@ -67,9 +67,9 @@ def request_email(*, address: str, language: str) -> None:
 
 
 def send_emails(*, digest: str, language: str) -> int:
-    """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
-    found = list(_having(digest))
-    for account in found:
+    """Send each account whose address has this digest its e-mail; how many that were. Raises EmailNotSent."""
+    accounts = list(_having(digest))
+    for account in accounts:
         about = {
             "domain": site_host(),
             "user": account,
@@ -77,7 +77,7 @@ def send_emails(*, digest: str, language: str) -> int:
             "token": default_token_generator.make_token(account),
         }
         _send("reset", account.email, language, about)
-    return len(found)
+    return len(accounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +127,12 @@ def _language() -> str:
 
 
 def send_invitation(*, invitation: int, language: str) -> bool:
-    """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
-    found = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
-    if found is None or inviting.staff_invitation_over(found):
+    """Send an invitation, unless it is over: whether it was sent. Raises EmailNotSent."""
+    row = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
+    if row is None or inviting.staff_invitation_over(row):
         return False
-    about = {"domain": site_host(), "token": inviting.staff_invitation_token(found)}
-    _send("staff_invite", found.email, language, about)
+    about = {"domain": site_host(), "token": inviting.staff_invitation_token(row)}
+    _send("staff_invite", row.email, language, about)
     return True
 
 
@@ -159,45 +159,45 @@ def message_workers(request: MessageWorkersRequest, context: OperationContext) -
     workers = list(chosen_workers(request, campaign).values())
     # All or none: a message that is stored is never left without its e-mail.
     with database.writing():
-        sent = messages.send_messages(
+        stored = messages.send_messages(
             campaign=campaign, workers=workers, text=request.text, actor=context.actor
         )
-        mailed = ask_for_messages(messages=sent, language=_language())
-    return MessagedWorkers(sent=len(sent), mailed=mailed)
+        mailed = ask_for_messages(messages=stored, language=_language())
+    return MessagedWorkers(sent=len(stored), mailed=mailed)
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int:
     """Have messages sent by a job to those workers who keep an address for them; to how many."""
     if not settings.SENDS_MAIL:
         return 0
-    wanted = [each.pk for each in _mailable([message.pk for message in messages])]
-    if wanted:
-        jobs.enqueue(kind=MESSAGES, arguments={"messages": wanted, "language": language})
-    return len(wanted)
+    mailable = [row.pk for row in _mailable([message.pk for message in messages])]
+    if mailable:
+        jobs.enqueue(kind=MESSAGES, arguments={"messages": mailable, "language": language})
+    return len(mailable)
 
 
 def mail_messages(*, messages: Sequence[int], language: str) -> int:
     """Send these messages, each once, to workers who still keep an address for them; how many that were.
-    Raises NotSent, and may be called again."""
-    sent = 0
+    Raises EmailNotSent, and may be called again."""
+    count = 0
     for message in _mailable(messages):
         about = {"text": message.text, "campaign": message.campaign.name}
         identity = message.worker.identity
         assert identity.account is not None
         _send("message", identity.account.email, language, about)
         WorkerMessage.objects.filter(pk=message.pk).update(mailed_at=database.now())
-        sent += 1
-    return sent
+        count += 1
+    return count
 
 
 def _mailable(messages: Sequence[int]) -> list[WorkerMessage]:
-    found = WorkerMessage.objects.filter(
+    mailable = WorkerMessage.objects.filter(
         pk__in=messages,
         mailed_at__isnull=True,
         worker__identity__account__is_active=True,
         worker__identity__account__mails_messages=True,
     ).exclude(worker__identity__account__email="")
-    return list(found.select_related("campaign", "worker__identity__account").order_by("pk"))
+    return list(mailable.select_related("campaign", "worker__identity__account").order_by("pk"))
 
 
 def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:
@@ -219,7 +219,7 @@ def request_alarm_mails(raised: Sequence[RaisedAlarm]) -> int:
 
 
 def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -> bool:
-    """Send a subscriber what was raised, in their language: whether it was sent. Raises NotSent.
+    """Send a subscriber what was raised, in their language: whether it was sent. Raises EmailNotSent.
 
     `named` says what is wrong with a campaign (None: the server) now, in the language of the moment. Who gave
     up the subscription, or lost the role, gets nothing.
@@ -232,10 +232,10 @@ def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -
     if not subscribers(raised[0], only=row.account_id):
         return False
     with translation.override(row.language):
-        texts = {(each.code, each.kind): each.text for each in named(campaign)}
+        texts = {(alarm.code, alarm.kind): alarm.text for alarm in named(campaign)}
     about = {
         "campaign": campaign.name if campaign is not None else "",
-        "texts": [texts.get((each.code, each.kind), each.text) for each in raised],
+        "texts": [texts.get((alarm.code, alarm.kind), alarm.text) for alarm in raised],
     }
     _send("alarms", row.account.email, row.language, about)
     return True
@@ -249,11 +249,11 @@ def request_test_mail(*, account: Account, language: str) -> Job:
 
 
 def send_test_mail(*, account: int, language: str) -> bool:
-    """Send it, where the account has an address: whether it was sent. Raises NotSent."""
-    found = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
-    if found is None:
+    """Send it, where the account has an address: whether it was sent. Raises EmailNotSent."""
+    recipient = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
+    if recipient is None:
         return False
-    _send("test", found.email, language, {"user": found})
+    _send("test", recipient.email, language, {"user": recipient})
     return True
 
 
@@ -264,8 +264,8 @@ def newest_test_mail() -> Job | None:
 
 def digest(address: str) -> str:
     """What stands for an e-mail address; capitals and full-width letters make no other one."""
-    plain = unicodedata.normalize("NFKC", address).strip().casefold()
-    return salted_hmac(_SALT, plain, algorithm="sha256").hexdigest()
+    normalised = unicodedata.normalize("NFKC", address).strip().casefold()
+    return salted_hmac(_SALT, normalised, algorithm="sha256").hexdigest()
 
 
 def prune_emails() -> None:
@@ -275,7 +275,7 @@ def prune_emails() -> None:
 
 
 def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
-    """Send the e-mail that two templates make, its subject and its text. Raises NotSent."""
+    """Send the e-mail that two templates make, its subject and its text. Raises EmailNotSent."""
     with translation.override(language):
         subject, text = (
             render_to_string(f"annotation/entry/{name}_{part}.txt", {**about, "site": settings.SITE_URL})
@@ -285,15 +285,15 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
         send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])
     except (smtplib.SMTPException, OSError) as error:
         # Its own words may hold the address.
-        raise NotSent(
+        raise EmailNotSent(
             f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
             "check EMAIL_URL, then resume the job"
         ) from None
 
 
-def _having(wanted: str) -> Iterator[Account]:
+def _having(expected: str) -> Iterator[Account]:
     """Active accounts with a password whose address has this digest. They are looked through one by one."""
     accounts: QuerySet[Account] = Account.objects.filter(is_active=True).exclude(email="")
     for account in accounts.iterator():
-        if constant_time_compare(digest(account.email), wanted) and account.has_usable_password():
+        if constant_time_compare(digest(account.email), expected) and account.has_usable_password():
             yield account

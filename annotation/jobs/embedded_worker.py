@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 POLL = 1.0
 #: Seconds between two tries where another process works, or the database cannot be used.
 LOOK_AGAIN_SECONDS = 5.0
-#: Seconds that a job has to come to its next step once we are told to stop.
+#: Seconds that a job has to come to its next step after the signal to stop.
 GRACE = 15.0
 
 
@@ -34,11 +34,11 @@ def work(*, parent: int | None = None) -> None:
     """
     stop = threading.Event()
 
-    def told(number: int, frame: FrameType | None) -> None:
+    def stop_on_signal(number: int, frame: FrameType | None) -> None:
         stop.set()
 
     # The main thread never waits for the event itself: a signal would find it holding the event's lock.
-    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, stop_on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     worker = threading.Thread(target=_work_alone, args=[stop], name="embedded worker", daemon=True)
     worker.start()
     try:
@@ -58,7 +58,7 @@ def _work_alone(stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             with exclusive_folder("embedded", busy="another process of this DATA_DIR does the jobs"):
-                clock = threading.Thread(target=_keep_time, args=[stop], name="periodic work", daemon=True)
+                clock = threading.Thread(target=_run_schedule, args=[stop], name="periodic work", daemon=True)
                 clock.start()
                 _do_jobs(stop)
                 clock.join()
@@ -99,13 +99,13 @@ def _do_jobs(stop: threading.Event) -> None:
     connections.close_all()
 
 
-def _keep_time(stop: threading.Event) -> None:
+def _run_schedule(stop: threading.Event) -> None:
     """Do every entry of the periodic work when its turn has come."""
     start = time.monotonic()
     turns = {name: start + min(entry.every, LOOK_AGAIN_SECONDS) for name, entry in schedule.PERIODIC.items()}
     while not stop.wait(max(0.0, min(turns.values()) - time.monotonic())):
-        for name, turn in turns.items():
-            if time.monotonic() >= turn and not stop.is_set():
+        for name, due_at in turns.items():
+            if time.monotonic() >= due_at and not stop.is_set():
                 schedule.do(name)
-                turns[name] = max(turn, time.monotonic()) + schedule.PERIODIC[name].every
+                turns[name] = max(due_at, time.monotonic()) + schedule.PERIODIC[name].every
     connections.close_all()

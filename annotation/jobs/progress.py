@@ -35,7 +35,7 @@ class Cancelled(Interrupted):
 
 
 class Stopping(Interrupted):
-    """The worker is told to stop; another goes on from the last checkpoint."""
+    """The worker has to stop; another one resumes from the last checkpoint."""
 
 
 class Superseded(Interrupted):
@@ -81,7 +81,7 @@ class JobProgress:
         if phase is not None:
             self.phase = phase
         if checkpoint is not None or new_phase or time.monotonic() - self._written >= _PAUSE:
-            self._keep(checkpoint)
+            self._save(checkpoint)
         if self._stopping():
             raise Stopping(f"job {self.job_id} continues elsewhere")
 
@@ -100,7 +100,7 @@ class JobProgress:
             yield thing
             self.advance(start + (end - start) * min(1.0, number / max(1, total)))
 
-    def _keep(self, checkpoint: Mapping[str, Any] | None) -> None:
+    def _save(self, checkpoint: Mapping[str, Any] | None) -> None:
         """Write how far we are; what is computed meanwhile need not be lost with the database."""
         wait = 0.0
         if checkpoint is not None:

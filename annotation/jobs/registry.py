@@ -20,8 +20,8 @@ from annotation.common.operations import (
     Operation,
     OperationContext,
     all_operations,
-    plain_result,
     read_request,
+    result_to_dict,
 )
 from phrasebox.registry import Registry
 
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Work)
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we.
+    """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we.
 
     `request` is the record that the arguments are fields of; without one they are the work's own. Nobody is
     told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation` reads its
@@ -41,17 +41,17 @@ class JobKind:
     key: str
     title: str | Promise
     work: Work
-    refusals: tuple[type[Exception], ...] = ()
+    expected_errors: tuple[type[Exception], ...] = ()
     request: type[Any] | None = None
     quiet: bool = False
     operation: Operation | None = None
 
     @property
     def app(self) -> str:
-        """The package that the work is of, as `evaluation`."""
+        """The name of the work's app, such as `evaluation`."""
         return self.work.__module__.partition(".")[0]
 
-    def misfit(self, arguments: Mapping[str, Any]) -> str:
+    def invalid_arguments(self, arguments: Mapping[str, Any]) -> str:
         """Why the work cannot be called with `arguments`, or ""."""
         try:
             if self.operation is not None:
@@ -78,14 +78,14 @@ def job_kind(
     key: str,
     *,
     title: str | Promise,
-    refusals: tuple[type[Exception], ...] = (),
+    expected_errors: tuple[type[Exception], ...] = (),
     request: type[Any] | None = None,
     quiet: bool = False,
 ) -> Callable[[F], F]:
     """Register the decorated function as the work of jobs of kind `key`, whose arguments make a `request`."""
 
     def register(work: F) -> F:
-        JOB_KINDS.register(key, JobKind(key, title, work, refusals, request, quiet))
+        JOB_KINDS.register(key, JobKind(key, title, work, expected_errors, request, quiet))
         return work
 
     return register
@@ -105,11 +105,11 @@ def _kind_of_operation(operation: Operation) -> JobKind:
 
     def work(progress: Any, **arguments: Any) -> Mapping[str, Any]:
         request = read_request(operation.request, arguments)
-        return plain_result(operation.run(request, OperationContext(progress.actor, progress)))
+        return result_to_dict(operation.run(request, OperationContext(progress.actor, progress)))
 
     work.__module__ = operation.run.__module__
-    refusals = (*operation.errors, Invalid)
-    return JobKind(operation.name, operation.title, work, refusals, operation=operation)
+    expected_errors = (*operation.errors, Invalid)
+    return JobKind(operation.name, operation.title, work, expected_errors, operation=operation)
 
 
 def kinds_of_other_apps() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from django.db.models import Q
 
 from annotation import audit
 from annotation.common import database
-from annotation.common.operations import Operation, OperationContext, plain_request
+from annotation.common.operations import Operation, OperationContext, request_to_dict
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
@@ -70,21 +70,21 @@ def enqueue(
     JobError for arguments that it does not take or JSON cannot hold.
     """
     try:
-        plain = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
+        plain_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
-    if misfit := job_kind_named(kind).misfit(plain):
-        raise JobError(f"arguments of a {kind!r} job: {misfit}")
+    if problem := job_kind_named(kind).invalid_arguments(plain_arguments):
+        raise JobError(f"arguments of a {kind!r} job: {problem}")
     with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
             kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
-            if job.arguments == plain:
+            if job.arguments == plain_arguments:
                 return job
         job = Job.objects.create(
             kind=kind,
-            arguments=plain,
+            arguments=plain_arguments,
             campaign=campaign,
             corpus=corpus,
             created_by=actor,
@@ -101,7 +101,7 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
         request = operation.before_job(request, OperationContext(actor))
     return enqueue(
         kind=operation.name,
-        arguments=plain_request(request),
+        arguments=request_to_dict(request),
         campaign=row if isinstance(row, Campaign) else None,
         corpus=row if isinstance(row, Corpus) else _corpus_of(row),
         actor=actor,
@@ -115,10 +115,10 @@ def _corpus_of(row: Any) -> Corpus | None:
 
 def job_numbered(job_id: int) -> Job:
     """The job of that number; JobError where there is none."""
-    found = Job.objects.filter(pk=job_id).first()
-    if found is None:
+    job = Job.objects.filter(pk=job_id).first()
+    if job is None:
         raise JobError(f"there is no job {job_id}")
-    return found
+    return job
 
 
 def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
@@ -196,12 +196,12 @@ def sweep_jobs() -> SweptJobs:
     processes may sweep at once: each row is changed by one of them.
     """
     _set_right()
-    found = SweptJobs()
+    swept = SweptJobs()
     silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=database.now() - timedelta(seconds=LOST))
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
-        found = replace(found, **{name: getattr(found, name) + 1 for name in did})
-    return replace(found, sent=_send_again())
+        swept = replace(swept, **{name: getattr(swept, name) + 1 for name in did})
+    return replace(swept, sent=_send_again())
 
 
 def _set_right() -> None:
@@ -221,7 +221,7 @@ def _take_back(job: Job) -> list[str]:
     if job.cancel:
         name, values = "cancelled", {"state": Job.CANCELLED, "finished_at": at}
     elif job.attempts >= JOB_ATTEMPTS:
-        name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": given_up(job)}
+        name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": give_up_reason(job)}
     with database.writing():
         row = Job.objects.filter(pk=job.pk, state=Job.RUNNING, heartbeat_at=job.heartbeat_at)
         if not row.filter(cancel=job.cancel).update(**values):
@@ -248,8 +248,8 @@ def stopped_by_limit(did: str, seconds: float) -> Stopped:
     )
 
 
-def given_up(job: Job, stopped: Stopped | None = None) -> str:
-    """What is said of a job that was begun too often; `stopped` is what its last run met, if known."""
+def give_up_reason(job: Job, stopped: Stopped | None = None) -> str:
+    """The error of a job that was begun too often; `stopped` is how its last run ended, if known."""
     how, look = stopped or _killed_by_limit(job) or _ENDED
     return f"begun {job.attempts} times, and {how}; {look}, then resume it"
 
@@ -277,7 +277,7 @@ def _send_again() -> int:
         return 0
     shortest, longest = FORGOTTEN
     waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lt=at - timedelta(seconds=shortest))
-    sent = 0
+    again = 0
     for job in waiting.order_by("heartbeat_at")[:_PAGE]:
         assert job.heartbeat_at is not None
         # A long queue is no loss: the longer one waits, the more seldom it is sent again.
@@ -286,10 +286,10 @@ def _send_again() -> int:
             continue
         with database.writing():
             row = Job.objects.filter(pk=job.pk, state=Job.QUEUED, heartbeat_at=job.heartbeat_at)
-            sent += row.update(heartbeat_at=at)
+            again += row.update(heartbeat_at=at)
         if not deliver(job.pk):
             break
-    return sent
+    return again
 
 
 def remaining(job: Job, *, at: datetime | None = None) -> float | None:

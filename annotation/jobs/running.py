@@ -17,7 +17,7 @@ from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_
 from annotation.jobs.delivery import deliver
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
-from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, given_up, stopped_by_limit
+from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, give_up_reason, stopped_by_limit
 from annotation.models import Job
 from models_core.memory import NotEnoughMemory, memory_errors
 from phrasebox.registry import UnknownName
@@ -89,7 +89,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         kind = job_kind_named(job.kind)
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
-    refusals: tuple[type[Exception], ...] = (*kind.refusals, NotEnoughMemory)
+    expected_errors: tuple[type[Exception], ...] = (*kind.expected_errors, NotEnoughMemory)
     try:
         with memory_errors(f"a job {job.kind!r}"):
             result = kind.perform(progress, job.arguments)
@@ -121,10 +121,10 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
-    except refusals as error:
-        said = one_line(error)
-        _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
-        return partial(_end, progress, Job.FAILED, error=said)
+    except expected_errors as error:
+        message = one_line(error)
+        _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, message)
+        return partial(_end, progress, Job.FAILED, error=message)
     except Exception as error:
         return _failed(job, progress, error)
 
@@ -202,7 +202,7 @@ def _hand_back(
     `stopped` says by what; `forgiven`, this run does not count as an attempt.
     """
     if not forgiven and job.attempts >= JOB_ATTEMPTS:
-        return _end(progress, Job.FAILED, error=given_up(job, stopped))
+        return _end(progress, Job.FAILED, error=give_up_reason(job, stopped))
     # The number of attempts, not one less: this may be written twice.
     values = {
         "state": Job.QUEUED,

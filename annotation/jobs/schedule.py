@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation import jobs
-from annotation.campaigns import opening, summing
+from annotation.campaigns import opening, stored_sums
 from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
@@ -46,40 +46,40 @@ def expire_leases() -> None:
 
 def look_after_campaigns() -> None:
     """Pause the open campaigns whose stop rules hold, and tell of what is wrong in them."""
-    _each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
+    _for_each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
 
 
-def keep_campaign_sums() -> None:
+def store_campaign_sums() -> None:
     """Keep what the campaigns' answers add up to, for their pages."""
-    _each(Campaign.objects.exclude(state=Campaign.DRAFT), summing.keep_sums)
+    _for_each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
 
 
 def let_machines_answer() -> None:
     """Let machines answer what an answer of a person did not leave to them at once: after rulings, after
     answers were withdrawn, after verdicts by which they go on."""
     rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct()
-    _each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
+    _for_each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
 
 
 def look_after_server() -> None:
     """Tell of what is wrong with the server itself."""
-    upkeep.tell_server_alarms(PERIODIC)
+    upkeep.report_server_alarms(PERIODIC)
 
 
 def open_next_images() -> None:
     """Open the next images of the campaigns that ask about some at once, and have finished enough of them."""
     planned = PlannedImage.objects.filter(campaign=OuterRef("pk"))
-    _each(Campaign.objects.filter(Exists(planned), state=Campaign.OPEN), opening.open_next_portion)
+    _for_each(Campaign.objects.filter(Exists(planned), state=Campaign.OPEN), opening.open_next_portion)
 
 
 def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
     begun = Campaign.objects.exclude(state=Campaign.DRAFT)
-    _each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=_IMAGES)))
+    _for_each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=_IMAGES)))
 
 
-def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
+def _for_each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
     """Do `work` for one campaign after another; where it fails for one, that is logged."""
     for campaign in campaigns.select_related("corpus").order_by("pk"):
         try:
@@ -96,7 +96,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("sweep_jobs", 15, jobs.sweep_jobs),
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
-        Periodic("keep_sums", 600, keep_campaign_sums),
+        Periodic("store_sums", 600, store_campaign_sums),
         Periodic("let_machines_answer", 15, let_machines_answer),
         Periodic("open_next_images", 60, open_next_images),
         Periodic("refresh_layers", 60, refresh_layers),
@@ -139,7 +139,7 @@ def do(name: str) -> bool:
         return False
     except Exception:
         _log.exception("%s failed", name)
-        upkeep.note_turn(name, begun, failed=True)
+        upkeep.note_run(name, begun, failed=True)
         return False
-    upkeep.note_turn(name, begun)
+    upkeep.note_run(name, begun)
     return True

@@ -14,7 +14,7 @@ from annotation.jobs import emails, schedule, upkeep
 from annotation.jobs.status import JobStatus, job_status
 from annotation.jobs.upkeep import PeriodicState
 from annotation.models import LastTurn
-from annotation.notifications.alarms import FoundAlarm
+from annotation.notifications.alarms import DetectedAlarm
 
 
 class NoAddress(ValueError):
@@ -59,7 +59,7 @@ class ServerState:
     folders: tuple[FolderSize, ...]
     measured_at: datetime | None
     backup: LastBackup | None
-    alarms: tuple[FoundAlarm, ...]
+    alarms: tuple[DetectedAlarm, ...]
     periodic: tuple[PeriodicState, ...]
     sends_mail: bool
 
@@ -68,7 +68,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
     """The state of the server."""
     every = {name: entry.every for name, entry in schedule.PERIODIC.items()}
     disk = upkeep.disk()
-    measured, backup = upkeep.last_turn(LastTurn.MEASURE_DISK), upkeep.last_turn(LastTurn.BACKUP)
+    measured, backup = upkeep.last_run(LastTurn.MEASURE_DISK), upkeep.last_run(LastTurn.BACKUP)
     used: dict[str, int] = measured.about.get("bytes", {}) if measured is not None else {}
     return ServerState(
         version=settings.PRODUCT_VERSION,
@@ -76,7 +76,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
         disk_size=disk.total,
         disk_free=disk.free,
         folders=tuple(
-            FolderSize(name=name, size=size) for name, size in sorted(used.items(), key=lambda one: -one[1])
+            FolderSize(name=name, size=size) for name, size in sorted(used.items(), key=lambda item: -item[1])
         ),
         measured_at=measured.ended_at if measured is not None else None,
         backup=_last_backup(backup) if backup is not None else None,

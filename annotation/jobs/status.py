@@ -142,7 +142,7 @@ def job_status(job: Job) -> JobStatus:
         share=job.share,
         seconds_left=remaining(job),
         error=job.error,
-        about={key: value for key, value in about.items() if not _is_place(value)},
+        about={key: value for key, value in about.items() if not _is_path(value)},
         result={key: value for key, value in job.result.items() if key not in _PLACES},
         corpus=job.corpus.name if job.corpus is not None else None,
         campaign=job.campaign.name if job.campaign is not None else None,
@@ -187,5 +187,5 @@ def sweep_lost_jobs(request: SweepJobsRequest, context: OperationContext) -> Swe
     return sweep_jobs()
 
 
-def _is_place(value: Any) -> bool:
+def _is_path(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("/")

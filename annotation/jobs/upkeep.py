@@ -22,7 +22,7 @@ from annotation.campaigns import monitoring
 from annotation.common import database
 from annotation.jobs import emails
 from annotation.models import Account, Campaign, Job, LastTurn
-from annotation.notifications.alarms import FoundAlarm, note_alarms
+from annotation.notifications.alarms import DetectedAlarm, note_alarms
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class PeriodicState:
     late: bool
 
 
-def note_turn(name: str, begun: datetime, *, failed: bool = False) -> None:
+def note_run(name: str, begun: datetime, *, failed: bool = False) -> None:
     """Keep that an entry of the periodic work was done; once a minute at most while nothing changes."""
     at, before = _noted.get(name, (-_NOTED_EVERY, failed))
     if before == failed and monotonic() - at < _NOTED_EVERY:
@@ -80,25 +80,25 @@ def periodic_states(every: Mapping[str, float]) -> list[PeriodicState]:
     """How the entries of the periodic work stand; `every` has each one's seconds from turn to turn."""
     now = database.now()
     rows = {row.name: row for row in LastTurn.objects.filter(name__in=every)}
-    found = []
+    states = []
     for name, seconds in every.items():
         row = rows.get(name)
         due = row.begun_at + timedelta(seconds=seconds) if row is not None else None
         spare = timedelta(seconds=_TURNS_MISSED * seconds + _LATE_SECONDS)
         late = due is not None and now > due + spare
-        found.append(
+        states.append(
             PeriodicState(
                 name, seconds, row.begun_at if row else None, due, row.failed if row else False, late
             )
         )
-    return found
+    return states
 
 
 def disk() -> Disk:
     """How large the disk of DATA_DIR is, and how much of it is free."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
-    found = shutil.disk_usage(settings.DATA_DIR)
-    return Disk(found.total, found.free)
+    usage = shutil.disk_usage(settings.DATA_DIR)
+    return Disk(usage.total, usage.free)
 
 
 def measure_disk() -> None:
@@ -106,47 +106,47 @@ def measure_disk() -> None:
     begun = database.now()
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     used = {}
-    for entry in sorted(os.scandir(settings.DATA_DIR), key=lambda each: each.name):
+    for entry in sorted(os.scandir(settings.DATA_DIR), key=lambda item: item.name):
         used[entry.name] = _bytes_of(Path(entry.path))
     values = {"begun_at": begun, "ended_at": database.now(), "failed": False, "about": {"bytes": used}}
     with database.writing():
         LastTurn.objects.update_or_create(name=LastTurn.MEASURE_DISK, defaults=values)
 
 
-def last_turn(name: str) -> LastTurn | None:
+def last_run(name: str) -> LastTurn | None:
     """When something was done last; None where it never was."""
     return LastTurn.objects.filter(name=name).first()
 
 
-def _bytes_of(place: Path) -> int:
+def _bytes_of(path: Path) -> int:
     """The bytes that a file, or all files of a folder, take; what goes away meanwhile counts as nothing."""
     total = 0
     try:
-        if place.is_symlink():
+        if path.is_symlink():
             return 0
-        if not place.is_dir():
-            return place.stat().st_blocks * 512
-        for entry in os.scandir(place):
+        if not path.is_dir():
+            return path.stat().st_blocks * 512
+        for entry in os.scandir(path):
             if entry.is_dir(follow_symlinks=False):
                 total += _bytes_of(Path(entry.path))
             elif entry.is_file(follow_symlinks=False):
                 total += entry.stat(follow_symlinks=False).st_blocks * 512
     except OSError as error:
-        _log.info("%s is not measured: %s", place, error.strerror)
+        _log.info("%s is not measured: %s", path, error.strerror)
     return total
 
 
-def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
+def server_alarms(every: Mapping[str, float]) -> list[DetectedAlarm]:
     """What is wrong with the server now: its disk, its backups, its jobs, its periodic work."""
-    found = []
+    alarms = []
     free = disk().free
     if free < _RESERVES * settings.DISK_RESERVE:
         text = _("only %(free)d MB are free on the disk of DATA_DIR")
-        found.append(FoundAlarm("disk_low", "", text % {"free": free // 10**6}))
+        alarms.append(DetectedAlarm("disk_low", "", text % {"free": free // 10**6}))
     days = _days_without_backup()
     if days is not None and days > BACKUP_DAYS:
         text = _("nobody has made a backup for %(days)d days")
-        found.append(FoundAlarm("backup_old", "", text % {"days": days}))
+        alarms.append(DetectedAlarm("backup_old", "", text % {"days": days}))
     since = database.now() - timedelta(hours=FAILED_HOURS)
     if failed := Job.objects.filter(state=Job.FAILED, finished_at__gte=since).count():
         text = ngettext(
@@ -154,7 +154,7 @@ def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
             "%(n)d jobs failed in the last %(hours)d hours",
             failed,
         )
-        found.append(FoundAlarm("jobs_failed", "", text % {"n": failed, "hours": FAILED_HOURS}))
+        alarms.append(DetectedAlarm("jobs_failed", "", text % {"n": failed, "hours": FAILED_HOURS}))
     for state in periodic_states(every):
         if state.failed or state.late:
             text = (
@@ -162,20 +162,20 @@ def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
                 if state.failed
                 else _("the periodic work %(name)s is late")
             )
-            found.append(FoundAlarm("periodic", state.name[:40], text % {"name": state.name}))
-    return found
+            alarms.append(DetectedAlarm("periodic", state.name[:40], text % {"name": state.name}))
+    return alarms
 
 
 def _days_without_backup() -> int | None:
     """Days since the last backup, or, where there is none, since the first account; None without any."""
-    last = last_turn(LastTurn.BACKUP)
+    last = last_run(LastTurn.BACKUP)
     since = last.ended_at if last is not None else None
     if since is None:
         since = Account.objects.order_by("date_joined").values_list("date_joined", flat=True).first()
     return (database.now() - since).days if since is not None else None
 
 
-def tell_server_alarms(entries: Mapping[str, Any]) -> None:
+def report_server_alarms(entries: Mapping[str, Any]) -> None:
     """Tell of what is wrong with the server that was not before."""
     every = {name: entry.every for name, entry in entries.items()}
     emails.request_alarm_mails(note_alarms(server_alarms(every)))
@@ -184,16 +184,16 @@ def tell_server_alarms(entries: Mapping[str, Any]) -> None:
 def look_after_campaign(campaign: Campaign) -> None:
     """Pause a campaign whose stop rule holds, and tell of what is wrong in it that was not before."""
     tick = monitoring.tick(campaign)
-    found = _found(tick.alarms)
+    alarms = _to_raise(tick.alarms)
     if tick.stopped is not None:
-        found.append(FoundAlarm("stopped", "", tick.stopped.text))
-    emails.request_alarm_mails(note_alarms(found, campaign=campaign))
+        alarms.append(DetectedAlarm("stopped", "", tick.stopped.text))
+    emails.request_alarm_mails(note_alarms(alarms, campaign=campaign))
 
 
-def campaign_alarms(campaign: Campaign) -> list[FoundAlarm]:
+def campaign_alarms(campaign: Campaign) -> list[DetectedAlarm]:
     """What is wrong in a campaign now, in the language of the moment."""
-    return _found(monitoring.alarms(campaign))
+    return _to_raise(monitoring.alarms(campaign))
 
 
-def _found(alarms: Iterable[monitoring.Alarm]) -> list[FoundAlarm]:
-    return [FoundAlarm(each.code, each.kind, each.text) for each in alarms]
+def _to_raise(alarms: Iterable[monitoring.Alarm]) -> list[DetectedAlarm]:
+    return [DetectedAlarm(alarm.code, alarm.kind, alarm.text) for alarm in alarms]

@@ -85,13 +85,13 @@ Bar: TypeAlias = "tqdm[Any] | LogLines"
 
 
 def with_progress(things: Iterable[_T], *, what: str, total: int | None = None) -> Iterable[_T]:
-    """`things`; how many were taken is told as `progress_bar` tells it."""
+    """`things`, with a progress bar like that of `progress_bar`."""
     if sys.stderr.isatty():
         return tqdm(things, desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
-    return _told(things, what, length_hint(things) if total is None else total)
+    return _logged(things, what, length_hint(things) if total is None else total)
 
 
-def _told(things: Iterable[_T], what: str, total: int) -> Iterator[_T]:
+def _logged(things: Iterable[_T], what: str, total: int) -> Iterator[_T]:
     with LogLines(what=what, total=total) as lines:
         for thing in things:
             yield thing
@@ -117,7 +117,7 @@ def move_bar(bar: Bar, done: int, total: int, *, what: str = "") -> None:
 
 
 def few_images(images: int) -> str:
-    """What is to be said of a bootstrap interval over so many images; nothing of `FEW_IMAGES` or more."""
+    """A remark on a bootstrap interval over so many images; "" for `FEW_IMAGES` or more."""
     if images >= FEW_IMAGES:
         return ""
     drawn = f"{images} image{'' if images == 1 else 's'}"
@@ -127,11 +127,11 @@ def few_images(images: int) -> str:
 class ReportCommand(BaseCommand):
     """A command that computes a report and shows it as text or as JSON.
 
-    `refusals` are the exceptions that mean "your input, not our bug": they become one line
+    `expected_errors` are the exceptions that mean "your input, not our bug": they become one line
     on standard error and exit status 1, as does memory that gives out. Anything else keeps its traceback.
     """
 
-    refusals: tuple[type[Exception], ...] = (UnknownName,)
+    expected_errors: tuple[type[Exception], ...] = (UnknownName,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print the report as one JSON document")
@@ -145,11 +145,11 @@ class ReportCommand(BaseCommand):
         return "\n".join(f"{key}: {value}" for key, value in report.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
-        refusals: tuple[type[Exception], ...] = (*self.refusals, NotEnoughMemory)
+        errors: tuple[type[Exception], ...] = (*self.expected_errors, NotEnoughMemory)
         try:
             with memory_errors(f"command {type(self).__module__.rpartition('.')[2]!r}"):
                 report = self.report(**options)
-        except refusals as error:
+        except errors as error:
             raise CommandError(for_terminal(error)) from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):

@@ -27,11 +27,11 @@ from annotation.common.operations import (
     RequestField,
     all_operations,
     invalid,
-    plain_result,
     read_request,
     request_fields,
+    result_to_dict,
 )
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 
@@ -50,14 +50,19 @@ class OperationCommand(ReportCommand):
         with translation.override("en"):
             about = " ".join((operation.request.__doc__ or "").split())
             self.help = f"{operation.title}. {about}".strip()
-        self.refusals = (*ReportCommand.refusals, *operation.errors, OSError, tomllib.TOMLDecodeError)
+        self.expected_errors = (
+            *ReportCommand.expected_errors,
+            *operation.errors,
+            OSError,
+            tomllib.TOMLDecodeError,
+        )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         assert self.operation.command is not None
-        for one in request_fields(self.operation.request).values():
-            positional = one.name in self.operation.command.positional
-            _add_field(parser, one, positional=positional)
+        for field in request_fields(self.operation.request).values():
+            positional = field.name in self.operation.command.positional
+            _add_field(parser, field, positional=positional)
         if self.operation.listed:
             parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
         for layout in self.operation.command.layouts:
@@ -78,14 +83,14 @@ class OperationCommand(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         fields = request_fields(self.operation.request)
-        made = self.operation.result
-        if isinstance(made, File) and not made.replaces and Path(options["out"]).exists():
+        kind_of_result = self.operation.result
+        if isinstance(kind_of_result, File) and not kind_of_result.replaces and Path(options["out"]).exists():
             raise CommandError(f"{options['out']}: already exists; expected a new file")
         try:
-            given = {name: options[name] for name in fields if options[name] is not None}
-            data = {name: _value(fields[name], value) for name, value in given.items()}
+            values = {name: options[name] for name in fields if options[name] is not None}
+            data = {name: _value(fields[name], value) for name, value in values.items()}
             request = read_request(self.operation.request, data)
-            self.operation.admit(request, None)
+            self.operation.authorize(request, None)
             with progress_bar(what="share", total=_STEPS) as bar:
                 context = OperationContext(
                     by_path=True,
@@ -97,16 +102,16 @@ class OperationCommand(ReportCommand):
                 if isinstance(self.result, NewFile):
                     self.result = _write(self.result, Path(options["out"]))
         except Invalid as error:
-            raise CommandError("\n".join(self._line(one) for one in error.errors)) from error
+            raise CommandError("\n".join(self._line(field_error) for field_error in error.errors)) from error
         if isinstance(self.operation.result, File):
-            more = plain_result(self.result) if is_dataclass(self.result) else {}
+            more = result_to_dict(self.result) if is_dataclass(self.result) else {}
             return {"file": str(options["out"]), **more}
         if isinstance(self.result, Listing):
             rows = islice(_ordered(self.result), options["limit"])
-            return {"results": [plain_result(self.result.result(row)) for row in rows]}
+            return {"results": [result_to_dict(self.result.result(row)) for row in rows]}
         if isinstance(self.result, Pages):
-            return {"results": list(map(plain_result, islice(self.result.every(_ROWS), options["limit"])))}
-        return plain_result(self.result) if self.result is not None else {"done": self.operation.name}
+            return {"results": list(map(result_to_dict, islice(self.result.every(_ROWS), options["limit"])))}
+        return result_to_dict(self.result) if self.result is not None else {"done": self.operation.name}
 
     def show(self, report: dict[str, Any]) -> str:
         if self.text is not None:
@@ -115,18 +120,18 @@ class OperationCommand(ReportCommand):
 
     def _line(self, error: FieldError) -> str:
         """What is wrong with an option, as whoever typed it knows it."""
-        name, *place = error.field.split(".")
+        name, *location = error.field.split(".")
         assert self.operation.command is not None
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
-        number = f" ({int(place[0]) + 1}.)" if place and place[0].isdigit() else ""
-        return f"{option}{number or '.'.join(['', *place])}: {error.detail}"
+        number = f" ({int(location[0]) + 1}.)" if location and location[0].isdigit() else ""
+        return f"{option}{number or '.'.join(['', *location])}: {error.detail}"
 
 
-def _write(made: NewFile, out: Path) -> Any:
+def _write(file: NewFile, out: Path) -> Any:
     """Make a file that is there whole, or not at all; what writing it returns."""
     partial = out.with_name(f".partial-{out.name}")
     try:
-        result = made.write(partial)
+        result = file.write(partial)
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
@@ -146,72 +151,72 @@ def _rows_text(rows: list[dict[str, Any]]) -> str:
         return "none"
     columns = [name for name, value in rows[0].items() if not isinstance(value, dict | list)]
     cells = [["" if row[name] is None else row[name] for name in columns] for row in rows]
-    return plain_table(columns, cells)
+    return text_table(columns, cells)
 
 
-def _add_field(parser: CommandParser, one: RequestField, *, positional: bool) -> None:
+def _add_field(parser: CommandParser, field: RequestField, *, positional: bool) -> None:
     """The option of a field, or its argument."""
-    option = one.name if positional else f"--{one.name.replace('_', '-')}"
-    about: dict[str, Any] = {"help": _help(one), "default": None}
-    if one.rule.sort == "boolean":
-        about["required"] = one.required
+    option = field.name if positional else f"--{field.name.replace('_', '-')}"
+    about: dict[str, Any] = {"help": _help(field), "default": None}
+    if field.rule.sort == "boolean":
+        about["required"] = field.required
         parser.add_argument(option, action=BooleanOptionalAction, **about)
         return
-    if one.rule.sort == "object":
+    if field.rule.sort == "object":
         about |= {"nargs": "+", "metavar": "FILE.toml|KEY=VALUE"}
-    if one.upload is not None:
+    if field.upload is not None:
         about["metavar"] = "FILE"
-    if one.many:
-        about |= {"nargs": "+" if one.rule.least else "*"}
-    elif positional and not one.required:
+    if field.many:
+        about |= {"nargs": "+" if field.rule.least else "*"}
+    elif positional and not field.required:
         about["nargs"] = "?"
     if not positional:
-        about |= {"dest": one.name, "required": one.required}
-    if (named := one.named) is not None and named.kind is not None:
+        about |= {"dest": field.name, "required": field.required}
+    if (named := field.named) is not None and named.kind is not None:
         with translation.override("en"):
             about.setdefault("metavar", str(named.kind.title).upper().replace(" ", "_"))
     parser.add_argument(option, **about)
 
 
-def _help(one: RequestField) -> str:
+def _help(field: RequestField) -> str:
     """The line of help of a field, with its choices and its default."""
     with translation.override("en"):
-        label, text = str(one.label).rstrip("."), str(one.help)
+        label, text = str(field.label).rstrip("."), str(field.help)
     words = f"{label}. {text}" if text else label
-    if one.one_of is not None:
-        words += f"; one of: {', '.join(one.one_of.choices())}"
-    if one.default not in (None, "", (), {}) and one.rule.sort != "boolean":
-        words += f" (default: {one.default})"
+    if field.one_of is not None:
+        words += f"; one of: {', '.join(field.one_of.choices())}"
+    if field.default not in (None, "", (), {}) and field.rule.sort != "boolean":
+        words += f" (default: {field.default})"
     return words.replace("%", "%%")
 
 
-def _value(one: RequestField, given: Any) -> Any:
+def _value(field: RequestField, value: Any) -> Any:
     """What was typed, as JSON has it."""
-    if one.rule.sort == "object":
-        return _table(one, list(map(str, given)) if isinstance(given, list | tuple) else [str(given)])
-    if isinstance(given, list):
-        texts = [part for text in given for part in _parts(one, text)]
-        return [one.read_text(text) if isinstance(text, str) else text for text in texts]
-    given = str(given) if isinstance(given, Path) else given
-    return one.read_text(given) if isinstance(given, str) else given
+    if field.rule.sort == "object":
+        return _table(field, list(map(str, value)) if isinstance(value, list | tuple) else [str(value)])
+    if isinstance(value, list):
+        texts = [part for text in value for part in _parts(field, text)]
+        return [field.read_text(text) if isinstance(text, str) else text for text in texts]
+    value = str(value) if isinstance(value, Path) else value
+    return field.read_text(value) if isinstance(value, str) else value
 
 
-def _parts(one: RequestField, text: Any) -> list[Any]:
+def _parts(field: RequestField, text: Any) -> list[Any]:
     """What one argument lists, separated by commas; a file's name may have some, and a list in the list."""
-    nested = one.rule.element is not None and one.rule.element.sort == "array"
-    if not isinstance(text, str) or one.upload is not None or one.server_file is not None or nested:
+    nested = field.rule.element is not None and field.rule.element.sort == "array"
+    if not isinstance(text, str) or field.upload is not None or field.server_file is not None or nested:
         return [text]
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _table(one: RequestField, texts: list[str]) -> dict[str, Any]:
+def _table(field: RequestField, texts: list[str]) -> dict[str, Any]:
     """A table: of a TOML file, or of what was typed as KEY=VALUE, where a value that is no TOML is a text."""
     if len(texts) == 1 and "=" not in texts[0]:
         return tomllib.loads(Path(texts[0]).read_text(encoding="utf-8"))
     try:
         return tomllib.loads("\n".join(map(_toml_line, texts)))
     except tomllib.TOMLDecodeError as error:
-        raise invalid(one.name, "toml", message=error) from error
+        raise invalid(field.name, "toml", message=error) from error
 
 
 def _toml_line(text: str) -> str:
@@ -234,8 +239,10 @@ class _Commands(dict[str, Any]):
         raise KeyError(name)
 
     def items(self) -> Any:
-        """Every command with the app that it is of."""
-        declared = {one.name: one.app for one in all_operations() if one.command is not None}
+        """Every command with the name of its app."""
+        declared = {
+            operation.name: operation.app for operation in all_operations() if operation.command is not None
+        }
         return {**dict(super().items()), **declared}.items()
 
     def __iter__(self) -> Iterator[str]:

@@ -813,7 +813,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Standing',
+            name='TrustState',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(max_length=40)),
@@ -834,8 +834,8 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(blank=True, max_length=200)),
                 ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
                 ('changed_at', models.DateTimeField()),
-                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='standings', to='annotation.campaign')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='standings', to='annotation.worker')),
+                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='trust_states', to='annotation.campaign')),
+                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='trust_states', to='annotation.worker')),
             ],
         ),
         migrations.CreateModel(
@@ -1201,12 +1201,12 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('live__lte', models.F('wanted'))), name='task_not_over_assigned'),
         ),
         migrations.AddConstraint(
-            model_name='standing',
-            constraint=models.UniqueConstraint(fields=('campaign', 'worker', 'kind'), name='standing_once'),
+            model_name='truststate',
+            constraint=models.UniqueConstraint(fields=('campaign', 'worker', 'kind'), name='trust_state_once'),
         ),
         migrations.AddConstraint(
-            model_name='standing',
-            constraint=models.CheckConstraint(condition=models.Q(('right__lte', models.F('known'))), name='standing_right_among_known'),
+            model_name='truststate',
+            constraint=models.CheckConstraint(condition=models.Q(('right__lte', models.F('known'))), name='trust_state_right_among_known'),
         ),
         migrations.AddConstraint(
             model_name='payout',

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import migrations
 
 #: Percent of a page that is filled at first; the rest is for newer versions of its rows.
-ROOM = {"annotation_openimage": 80, "annotation_task": 80, "annotation_standing": 60}
+ROOM = {"annotation_openimage": 80, "annotation_task": 80, "annotation_truststate": 60}
 
 TABLE = "annotation_auditentry"
 FIXED = ("id", "act", "about", "at", "actor_name", "campaign_name")

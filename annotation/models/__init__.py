@@ -21,7 +21,7 @@ from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Pl
 from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
 from annotation.models.sums import CampaignSums
 from annotation.models.tags import CorpusTag, ImageTag, TagList
-from annotation.models.trust import Control, Standing
+from annotation.models.trust import Control, TrustState
 from annotation.models.work import (
     AuditEntry,
     Campaign,
@@ -82,7 +82,7 @@ __all__ = [
     "SettingsVersion",
     "SignInRules",
     "StaffInvitation",
-    "Standing",
+    "TrustState",
     "Study",
     "TagList",
     "Task",

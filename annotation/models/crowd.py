@@ -100,7 +100,7 @@ class RoleGrant(models.Model):
 
 
 class Worker(models.Model):
-    """Somebody who answers, under a pseudonym. Judgments, pay and standings hang on this row alone.
+    """Somebody who answers, under a pseudonym. Judgments, pay and trust states hang on this row alone.
 
     `kind`: a person, or a machine, which nobody signs in as and nobody pays (`machines.Machine`).
     """

@@ -2,7 +2,7 @@
 
 Who writes: `refold_image` images, tasks, items and moves; `leases` assignments; `submission` judgments
 and flags; `reviewing` rulings. Locks are taken image first, then task, then assignment, then
-standings in the order of their ids; a claim never waits for one.
+trust states in the order of their ids; a claim never waits for one.
 
 A task, an assignment and a judgment name their campaign beside what they hang on, so that indexes can
 begin with it. That column bears no constraint of its own: each answer would lock the campaign's row

@@ -58,18 +58,20 @@ class Control(models.Model):
         return f"{self.purpose} {self.kind}: {self.stratum}"
 
 
-class Standing(models.Model):
-    """A worker's trust for one kind of question in one campaign: `protocol.trust.Standing` as a row.
+class TrustState(models.Model):
+    """A worker's trust for one kind of question in one campaign: `protocol.trust.WorkerTrust` as a row.
 
     `last` holds the newest checked answers, oldest first, "1" right and "0" wrong. `cursor` is the
     rank at which this worker last found a task beyond the head of the queue. `blocked` is a
     researcher's word, above what the rules say; `withdrawn_at` says that the worker's judgments
-    of this kind were discarded. `attempt` counts tests begun. A standing given anew counts from
+    of this kind were discarded. `attempt` counts tests begun. A trust state given anew counts from
     the judgment after `since`.
     """
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="standings", db_index=False)
-    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="standings")
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="trust_states", db_index=False
+    )
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="trust_states")
     kind = models.CharField(max_length=40)
     state = models.CharField(max_length=20, default="qualification")
     entered = models.BooleanField(default=False)
@@ -91,8 +93,8 @@ class Standing(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["campaign", "worker", "kind"], name="standing_once"),
-            models.CheckConstraint(condition=Q(right__lte=F("known")), name="standing_right_among_known"),
+            models.UniqueConstraint(fields=["campaign", "worker", "kind"], name="trust_state_once"),
+            models.CheckConstraint(condition=Q(right__lte=F("known")), name="trust_state_right_among_known"),
         ]
 
     def __str__(self) -> str:

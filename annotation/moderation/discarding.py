@@ -7,7 +7,7 @@ worker had answered. Both ways are made of steps that may be repeated: what died
 finished by asking for it again. Where one way is asked for while the other runs, the later one wins: the
 earlier stops at the next image.
 
-Locks: the campaign, image by image, then standings in the order of their ids.
+Locks: the campaign, image by image, then trust states in the order of their ids.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ from annotation.models import (
     Judgment,
     OpenImage,
     PageControl,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.moderation import trust_replay
@@ -68,7 +68,7 @@ class CannotDo(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What withdrawing or restoring came to: judgments and images changed now, drawers whose standing
+    """What withdrawing or restoring came to: judgments and images changed now, drawers whose trust state
     changed with it, control items retired for it, and what these are; `overtaken` are the kinds at which it
     stopped, because the opposite was asked for meanwhile."""
 
@@ -82,8 +82,8 @@ class Done:
 
 
 def worker_named(pseudonym: str, campaign: Campaign) -> int:
-    """The id of the worker of that pseudonym who has a standing in the campaign. Raises CannotDo."""
-    worker = Worker.objects.filter(pseudonym=pseudonym, standings__campaign=campaign).first()
+    """The id of the worker of that pseudonym who has a trust state in the campaign. Raises CannotDo."""
+    worker = Worker.objects.filter(pseudonym=pseudonym, trust_states__campaign=campaign).first()
     if worker is None:
         raise CannotDo(f"campaign {campaign.name!r} has no worker {pseudonym!r}")
     return worker.pk
@@ -185,14 +185,14 @@ def reinstate_worker(
     """Let a worker back to a kind (None: all). The kinds that this changed.
 
     Where the rules had suspended them, or they had failed the test as often as it may be taken,
-    their standing is given anew: a passed test stays, all else counts from here. Raises CannotDo
+    their trust state is given anew: a passed test stays, all else counts from here. Raises CannotDo
     where their judgments are withdrawn.
     """
     settings = settings_of(campaign.settings)
     changed = []
     with database.writing():
-        # Before the rows are made: a standing that the worker never had is nothing to be let back to.
-        rows = Standing.objects.select_for_update(no_key=True).filter(
+        # Before the rows are made: a trust state that the worker never had is nothing to be let back to.
+        rows = TrustState.objects.select_for_update(no_key=True).filter(
             campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind, worker)
         )
         for row in rows.order_by("id"):
@@ -226,9 +226,9 @@ def reinstate_worker(
 
 
 def disown_control_item(*, campaign: Campaign, control: int, actor: Account | None = None) -> int:
-    """Retire a control item that proved wrong, and tell the standings of all it had measured without it.
+    """Retire a control item that proved wrong, and tell the trust states of all it had measured without it.
 
-    Returns how many standings changed. Tests that were taken stay as they ended.
+    Returns how many trust states changed. Tests that were taken stay as they ended.
     """
     with database.writing():
         answers = Assignment.objects.filter(campaign=campaign, control=control, role=CONTROL)
@@ -241,12 +241,12 @@ def disown_control_item(*, campaign: Campaign, control: int, actor: Account | No
         on_pages.update(right=None)
         retire_control_items(campaign=campaign, controls=[control], actor=actor)
     kind = Control.objects.values_list("kind", flat=True).get(pk=control)
-    rows = Standing.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
+    rows = TrustState.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
     return len(trust_replay.replay_rows(rows.values_list("id", flat=True)))
 
 
 def _check_reason(reason: str) -> None:
-    longest = Standing._meta.get_field("reason").max_length
+    longest = TrustState._meta.get_field("reason").max_length
     if longest is not None and len(reason) > longest:
         raise CannotDo(f"the reason has {len(reason)} characters; say it in {longest} or fewer")
 
@@ -260,20 +260,20 @@ def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]
     return kinds if kind is None else (kind,)
 
 
-def _rules(campaign: Campaign, row: Standing, settings: CampaignSettings) -> TrustSettings:
+def _rules(campaign: Campaign, row: TrustState, settings: CampaignSettings) -> TrustSettings:
     """The trust rules that hold for a worker at a kind."""
     if row.worker.kind == Worker.MACHINE:
         return machine_trust(settings.trust, settings.machine)
     return qualification.campaign_trust_rules(campaign, row.kind, settings)
 
 
-def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[Standing]:
-    """The worker's standings of `kinds`, made where there are none yet, locked in the order of their ids."""
+def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[TrustState]:
+    """The worker's trust states of `kinds`, created where missing, locked in the order of their ids."""
     settings = settings_of(campaign.settings)
     for kind in kinds:
         rules = qualification.campaign_trust_rules(campaign, kind, settings)
         worker_trust.join_campaign(worker=worker, campaign=campaign, kind=kind, settings=rules)
-    rows = Standing.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
+    rows = TrustState.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     return rows.select_for_update(no_key=True).order_by("id")
 
 
@@ -281,7 +281,7 @@ def _record(
     act: str,
     campaign: Campaign,
     worker: int,
-    rows: Sequence[Standing],
+    rows: Sequence[TrustState],
     actor: Account | None,
     **about: str,
 ) -> None:
@@ -316,15 +316,15 @@ def _mark(
 ) -> _Marked:
     """Mark the worker's judgments of `kinds`, image by image, and recompute each.
 
-    Kinds whose standings say the opposite by now are left out, and it ends where no other is left: the act
-    that changed them marks all images itself, since it writes the standings under the campaign's lock.
+    Kinds whose trust states say the opposite by now are left out, and it ends where no other is left: the act
+    that changed them marks all images itself, since it writes the trust states under the campaign's lock.
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not withdrawn:
         # What one person had answered twice stays void (`joining`); a machine may (`machine.tries`).
         mine = mine.exclude(~Q(worker__kind=Worker.MACHINE), assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, void=not withdrawn)
-    opposite = Standing.objects.filter(
+    opposite = TrustState.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=withdrawn
     ).values_list("kind", flat=True)
     total = left.values("image").distinct().count()
@@ -370,7 +370,7 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
 
 
 def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
-    """Tell the standings anew of those whose boxes the worker judged; how many changed."""
+    """Tell the trust states anew of those whose boxes the worker judged; how many changed."""
     return sum(
         _retell_judged(campaign, worker, judging, judged)
         for judging, judged in judging_kinds()
@@ -394,5 +394,5 @@ def _retell_judged(campaign: Campaign, worker: int, judging: str, judged_kind: s
             for image, name, drawer in boxes.values_list("image", "name", "worker")
             if name in drawings[image]
         )
-    rows = Standing.objects.filter(campaign=campaign, worker__in=drawers, kind=judged_kind).order_by("id")
+    rows = TrustState.objects.filter(campaign=campaign, worker__in=drawers, kind=judged_kind).order_by("id")
     return len(trust_replay.replay_rows(rows.values_list("id", flat=True)))

@@ -2,16 +2,16 @@
 
 An answer may be changed while it is one of the last of its kind (`selectors.workers.recent_answers`) and no
 other answer depends on it: the fold without it, and the fold with what it is changed to, leave every other
-judgment of a person with the use it has (`ImageState.moot` says which have none), and nobody has in hand
-what would not be asked any more, nor has looked at a box that would be another. Then the judgment says the
-new answer, and the image is folded anew: the same layer comes out as if that had been answered at once. The
-audit log keeps what was said before, under the worker's pseudonym alone.
+judgment of a person with the use it has (`ImageState.superseded` says which have none), and nobody has in
+hand what would not be asked any more, nor has looked at a box that would be another. Then the judgment says
+the new answer, and the image is folded anew: the same layer comes out as if that had been answered at once.
+The audit log keeps what was said before, under the worker's pseudonym alone.
 
 Pay and the time worked stay. So does the grade of a control item: it tells how somebody answers who does not
 know what they are asked. A control item may be changed where the question answered before it could be, so
 that it gives nothing away (docs/trust.md).
 
-Locks: the campaign, the image, task and assignment, then standings by id.
+Locks: the campaign, the image, task and assignment, then trust states by id.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -32,8 +32,8 @@ from annotation.models import (
     Item,
     Judgment,
     OpenImage,
-    Standing,
     Task,
+    TrustState,
 )
 from annotation.moderation import control_items, trust_replay
 from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
@@ -142,7 +142,7 @@ def _own(worker: int, assignment: int) -> Assignment:
         raise CannotReopen(_("Only your last answers can be changed, and not those of a test."))
     if row.campaign.state != Campaign.OPEN:
         raise CannotReopen(_("This campaign is not open now, so that its answers stand."))
-    trust = Standing.objects.filter(campaign=row.campaign_id, worker=worker, kind=row.kind).first()
+    trust = TrustState.objects.filter(campaign=row.campaign_id, worker=worker, kind=row.kind).first()
     if trust is None or trust.blocked or trust.withdrawn_at is not None:
         raise CannotReopen(_("A researcher has suspended you from this task, so that your answers stand."))
     if trust.state == SUSPENDED:
@@ -257,7 +257,7 @@ def _check_leaves_others(
     A question about a box keeps its key when the box is drawn anew: whoever has looked at the box and given
     it back, or let it expire, might answer late, and of another box than they saw.
     """
-    if (set(after.moot) - set(before.moot) - {name}) & people:
+    if (set(after.superseded) - set(before.superseded) - {name}) & people:
         raise _BuiltOn
     assert row.task is not None
     keys = {question.key for question in after.questions}
@@ -301,11 +301,11 @@ def _store(judgment: Judgment, after: Answer, schema: int) -> None:
 
 
 def _drawers(row: Assignment) -> list[int]:
-    """The standings (ids) of whoever drew what the answer judges."""
+    """The trust states (ids) of whoever drew what the answer judges."""
     judged = kind_of(row.kind).judges
     if not judged or row.task is None or row.task.barred_id is None:
         return []
-    rows = Standing.objects.filter(campaign=row.campaign_id, worker=row.task.barred_id, kind=judged)
+    rows = TrustState.objects.filter(campaign=row.campaign_id, worker=row.task.barred_id, kind=judged)
     return list(rows.values_list("pk", flat=True))
 
 

@@ -345,7 +345,7 @@ def _flag(report: review.WorkerReport) -> WorkerFlag:
         comment=report.flag.comment,
         words=report.words,
         worker=report.flag.judgment.worker.pseudonym,
-        control_item=report.known_item,
+        control_item=report.is_control_item,
         at=report.flag.judgment.created_at,
         handled_at=report.flag.resolved_at,
     )

@@ -1,6 +1,6 @@
-"""Standings told again from what is stored.
+"""TrustStates told again from what is stored.
 
-A standing is the fold of its events, and the events of one lie in the judgments: the worker's own
+A trust state is the fold of its events, and the events of one lie in the judgments: the worker's own
 answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
 restored, or a control item proved wrong, it is what it would be if these had never come.
 
@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 
 from annotation.common import database
 from annotation.models import Judgment, PageControl, Worker
-from annotation.models import Standing as Row
+from annotation.models import TrustState as Row
 from annotation.protocol.kinds import is_page, judged_by
 from annotation.protocol.machines import machine_trust
 from annotation.protocol.questions import CONTROL, VOTE
@@ -43,7 +43,7 @@ _CHUNK = 500
 
 
 def replay_row(row: Row) -> WorkerTrust:
-    """The standing that the stored events of a row lead to, from where it was given (or given anew)."""
+    """The trust state that the stored events of a row lead to, from where it was given (or given anew)."""
     campaign = row.campaign
     trust = WorkerTrust(
         row.kind,
@@ -67,7 +67,7 @@ def replay_row(row: Row) -> WorkerTrust:
 
 
 def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
-    """What happened to a standing since it was given, each with its judgment's id and the version of the
+    """What happened to a trust state since it was given, each with its judgment's id and the version of the
     settings that the judgment's lease carries; in no order."""
     judgments = Judgment.objects.filter(
         campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
@@ -106,7 +106,8 @@ def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]
 
 
 def replay_rows(rows: Iterable[int]) -> list[int]:
-    """Write standings anew (ids of their rows), each in a transaction of its own; ids of those that changed.
+    """Write trust states anew (ids of their rows), each in a transaction of its own; ids of those that
+    changed.
 
     What a researcher decided about them, and the tests they took, stays.
     """

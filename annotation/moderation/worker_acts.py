@@ -164,7 +164,7 @@ def _recompute(
     for number, (name, worker) in enumerate(workers.items()):
 
         def progress(done: int, total: int, before: int = number) -> None:
-            context.tell("recomputing images", (before + done / max(1, total)) / len(workers))
+            context.report_progress("recomputing images", (before + done / max(1, total)) / len(workers))
 
         done = act(
             campaign=campaign,

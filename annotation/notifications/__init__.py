@@ -1,4 +1,4 @@
-"""What is told to others as it happens: webhooks to programs, alarms to people.
+"""Notifications of events: webhooks for programs, alarms for people.
 
 `announce` writes an event for each webhook that it concerns, within the transaction in which it happens; the
 periodic work sends what waits (`delivering`). Nobody can make this server connect to a private network:

@@ -1,4 +1,4 @@
-"""Alarms that are told once: to webhooks, and by e-mail to those who asked for them.
+"""Alarms, sent once each: to webhooks, and by e-mail to subscribers.
 
 A look at a campaign, or at the server, finds what is wrong now. What it did not find before is raised: that
 is told. What comes and goes within an hour counts as one alarm.
@@ -24,13 +24,13 @@ from annotation.selectors.stored_kinds import ScopeRequest
 
 #: The alarm by which a campaign says that there is nothing left to ask.
 COMPLETE_ALARM = "complete"
-#: An alarm that was not seen for so long is over, and is told again when it comes back.
+#: An alarm that was not seen for so long is over, and is sent again when it comes back.
 OVER_AFTER = timedelta(hours=1)
 #: How exactly it is kept when an alarm was seen last: not a row a minute.
 _SEEN_STEP = timedelta(minutes=10)
 
 
-class SubscriptionRefused(ValueError):
+class SubscriptionError(ValueError):
     """A subscription that cannot be; one line with the remedy."""
 
 
@@ -72,7 +72,7 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundAlarm:
+class DetectedAlarm:
     """Something wrong that a look found: what, of which kind of question (or ""), and in words."""
 
     code: str
@@ -80,37 +80,37 @@ class FoundAlarm:
     text: str
 
 
-def note_alarms(found: Iterable[FoundAlarm], *, campaign: Campaign | None = None) -> list[RaisedAlarm]:
+def note_alarms(alarms: Iterable[DetectedAlarm], *, campaign: Campaign | None = None) -> list[RaisedAlarm]:
     """Keep what a look at a campaign, or at the server, found; those that are new, which webhooks are told.
 
     Looks at one campaign come one after another.
     """
     now = database.now()
     held = {(row.code, row.kind): row for row in RaisedAlarm.objects.filter(campaign=campaign)}
-    seen = {(each.code, each.kind): each for each in found}
+    seen = {(alarm.code, alarm.kind): alarm for alarm in alarms}
     over = [row.pk for key, row in held.items() if key not in seen and row.seen_at < now - OVER_AFTER]
     again = [row.pk for key, row in held.items() if key in seen and row.seen_at < now - _SEEN_STEP]
-    fresh = [each for key, each in seen.items() if key not in held or held[key].seen_at < now - OVER_AFTER]
+    fresh = [alarm for key, alarm in seen.items() if key not in held or held[key].seen_at < now - OVER_AFTER]
     if not (over or again or fresh):
         return []
     with database.writing():
         RaisedAlarm.objects.filter(pk__in=over).delete()
         RaisedAlarm.objects.filter(pk__in=again).update(seen_at=now)
-        return [_raise(each, campaign) for each in fresh]
+        return [_raise(alarm, campaign) for alarm in fresh]
 
 
-def _raise(found: FoundAlarm, campaign: Campaign | None) -> RaisedAlarm:
+def _raise(alarm: DetectedAlarm, campaign: Campaign | None) -> RaisedAlarm:
     now = database.now()
     row, _made = RaisedAlarm.objects.update_or_create(
         campaign=campaign,
-        code=found.code,
-        kind=found.kind,
-        defaults={"text": found.text, "raised_at": now, "seen_at": now},
+        code=alarm.code,
+        kind=alarm.kind,
+        defaults={"text": alarm.text, "raised_at": now, "seen_at": now},
     )
-    if found.code == COMPLETE_ALARM:
+    if alarm.code == COMPLETE_ALARM:
         announce(CAMPAIGN_FINISHED, campaign=campaign, data={"why": COMPLETE_ALARM})
     else:
-        data = {"code": found.code, "kind": found.kind, "text": found.text}
+        data = {"code": alarm.code, "kind": alarm.kind, "text": alarm.text}
         announce(ALARM_RAISED, campaign=campaign, data=data)
     return row
 
@@ -125,11 +125,11 @@ def subscribers(alarm: RaisedAlarm, only: int | None = None) -> list[AlarmSubscr
     rows = AlarmSubscription.objects.filter(about).exclude(account__email="").select_related("account")
     if only is not None:
         rows = rows.filter(account_id=only)
-    found: dict[int, AlarmSubscription] = {}
+    by_account: dict[int, AlarmSubscription] = {}
     for row in rows.order_by("pk"):
-        if row.account_id not in found and row.account.has_role(role, on=scope):
-            found[row.account_id] = row
-    return list(found.values())
+        if row.account_id not in by_account and row.account.has_role(role, on=scope):
+            by_account[row.account_id] = row
+    return list(by_account.values())
 
 
 def subscriptions_of(account: Account) -> QuerySet[AlarmSubscription]:
@@ -144,20 +144,20 @@ def list_subscriptions(request: SubscriptionsRequest, context: OperationContext)
 
 
 def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscription:
-    """Send the caller alarms. Raises Forbidden, and SubscriptionRefused without an e-mail address."""
+    """Send the caller alarms. Raises Forbidden, and SubscriptionError without an e-mail address."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
     if not account.email:
-        raise SubscriptionRefused(_("Your account has no e-mail address: add one first."))
+        raise SubscriptionError(_("Your account has no e-mail address: add one first."))
     with database.writing():
-        row, made = AlarmSubscription.objects.get_or_create(
+        row, created = AlarmSubscription.objects.get_or_create(
             account_id=account.pk,
             corpus=about.corpus,
             campaign=about.campaign,
             defaults={"language": get_language() or "en"},
         )
-        if made:
+        if created:
             _note(row, account, "subscribe_to_alarms")
     return _subscription(row)
 

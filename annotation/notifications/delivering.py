@@ -23,7 +23,7 @@ from annotation.notifications.signing import (
 #: Seconds until a second attempt; each next one waits twice as long, an hour at most.
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
 #: For how long a delivery is tried, and how long its line is kept once it has ended.
-GIVEN_UP_AFTER, LOG_KEPT = timedelta(days=3), timedelta(days=30)
+GIVEN_UP_AFTER, LOG_STORED_FOR = timedelta(days=3), timedelta(days=30)
 #: Deliveries of one turn, all sent at the same time, and of one webhook in it: a receiver that is slow must
 #: hold up neither the others nor the rest of the periodic work.
 _MOST, _MOST_OF_ONE = 64, 4
@@ -51,8 +51,8 @@ def deliver_webhooks() -> int:
     with ThreadPoolExecutor(len(taken)) as pool:
         outcomes = list(pool.map(_attempt, taken))
     with database.writing():
-        for each, outcome in zip(taken, outcomes, strict=True):
-            _keep(each.row, outcome)
+        for message, outcome in zip(taken, outcomes, strict=True):
+            _save_outcome(message.row, outcome)
     return len(taken)
 
 
@@ -61,15 +61,15 @@ def _take() -> list[TakenDelivery]:
     now = database.now()
     waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
     # Numbered webhook by webhook: what thousands wait of one hides nothing of the others.
-    place = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
-    first = waiting.annotate(place=place).filter(place__lte=_MOST_OF_ONE).order_by("next_at", "pk")
-    found = list(first.values_list("pk", flat=True)[:_MOST])
-    if not found:
+    rank = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
+    first = waiting.annotate(place=rank).filter(place__lte=_MOST_OF_ONE).order_by("next_at", "pk")
+    keys = list(first.values_list("pk", flat=True)[:_MOST])
+    if not keys:
         return []
     later = now + timedelta(seconds=ALL_SECONDS + _TAKEN_SECONDS)
     taken = []
     with database.writing():
-        for key in found:
+        for key in keys:
             if waiting.filter(pk=key).update(next_at=later):
                 taken.append(key)
     rows = WebhookDelivery.objects.filter(pk__in=taken).order_by("pk")
@@ -79,24 +79,24 @@ def _take() -> list[TakenDelivery]:
 
 
 def _attempt(taken: TakenDelivery) -> SendOutcome:
-    """Send one delivery; in a thread of its own, so it asks the database nothing."""
+    """Send one delivery; runs in a separate thread, so it makes no database query."""
     if not taken.allowed:
         return SendOutcome(None, OFF)
     row = taken.row
     body = row.body.encode()
     at = int(database.now().timestamp())
-    sent = webhook_signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
+    signature = webhook_signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Phrasebox-Webhooks/1",
         ID_HEADER: row.message,
         TIME_HEADER: str(at),
-        SIGNATURE_HEADER: sent,
+        SIGNATURE_HEADER: signature,
     }
     return send(row.webhook.address, headers, body)
 
 
-def _keep(row: WebhookDelivery, outcome: SendOutcome) -> None:
+def _save_outcome(row: WebhookDelivery, outcome: SendOutcome) -> None:
     """Write what came of an attempt, and when the next is due, if one is."""
     now = database.now()
     attempts = row.attempts + 1
@@ -134,8 +134,8 @@ def prune_webhook_log() -> None:
     """Delete the lines of deliveries that ended a month ago, some at a time."""
     while True:
         with database.writing():
-            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_KEPT)
-            found = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            WebhookDelivery.objects.filter(pk__in=found).delete()
-        if len(found) < _MOST_PRUNED:
+            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
+            keys = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
+            WebhookDelivery.objects.filter(pk__in=keys).delete()
+        if len(keys) < _MOST_PRUNED:
             return

@@ -19,8 +19,8 @@ from annotation.common.operations import Help, Listing, OneOf, OperationContext,
 from annotation.models import Campaign, Corpus, Webhook, WebhookDelivery
 from annotation.notifications.hooks import (
     TEST_EVENT,
+    WebhookError,
     WebhookNumber,
-    WebhookRefused,
     may_send,
     note_webhook,
     those_that_send,
@@ -37,7 +37,7 @@ DELIVERY_STATES: dict[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookLogRequest:
-    """What a webhook was or is to be told, the newest first; lines are stored for 30 days."""
+    """The deliveries of a webhook, the newest first; lines are stored for 30 days."""
 
     webhook: WebhookNumber
     state: Annotated[
@@ -47,7 +47,7 @@ class WebhookLogRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTestRequest:
-    """A webhook is sent an event of the type webhook.test, whatever it is told of."""
+    """Sends a webhook an event of the type webhook.test, whichever events it has."""
 
     webhook: WebhookNumber
 
@@ -95,21 +95,21 @@ def announce(
     elif corpus is not None:
         about |= Q(corpus=corpus)
     rows = Webhook.objects.filter(about, active=True).select_related("owner", "campaign")
-    wanted = [row for row in rows if event in row.events]
-    sending = those_that_send(wanted) if wanted else set()
-    found = [row for row in wanted if row.pk in sending]
-    if not found:
+    subscribed = [row for row in rows if event in row.events]
+    sending = those_that_send(subscribed) if subscribed else set()
+    receiving = [row for row in subscribed if row.pk in sending]
+    if not receiving:
         return 0
-    place = campaign.corpus if campaign is not None else corpus
-    told = {
-        "corpus": place.name if place is not None else None,
+    scope = campaign.corpus if campaign is not None else corpus
+    payload = {
+        "corpus": scope.name if scope is not None else None,
         "campaign": campaign.name if campaign is not None else None,
         **data,
     }
     with database.writing():
-        for row in found:
-            _deliver(row, event, told)
-    return len(found)
+        for row in receiving:
+            _deliver(row, event, payload)
+    return len(receiving)
 
 
 def list_deliveries(request: WebhookLogRequest, context: OperationContext) -> Listing:
@@ -119,14 +119,14 @@ def list_deliveries(request: WebhookLogRequest, context: OperationContext) -> Li
 
 
 def send_test_event(request: WebhookTestRequest, context: OperationContext) -> Delivery:
-    """Have one webhook told that it works. Raises WebhookRefused for one that is off."""
+    """Have one webhook told that it works. Raises WebhookError for one that is off."""
     webhook = _sending(request.webhook)
     with database.writing():
         return _delivery(_deliver(webhook, TEST_EVENT, {"webhook": webhook.pk, "name": webhook.name}))
 
 
 def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery:
-    """Have a delivery sent once more. Raises Invalid, and WebhookRefused for one of a webhook that is off."""
+    """Have a delivery sent once more. Raises Invalid, and WebhookError for one of a webhook that is off."""
     rows = WebhookDelivery.objects.filter(webhook=request.webhook, pk=min(request.delivery, LARGEST_ID))
     row = rows.first()
     if row is None:
@@ -140,10 +140,10 @@ def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery
 
 
 def _sending(number: int) -> Webhook:
-    """The webhook of that number. Raises WebhookRefused unless it sends."""
+    """The webhook of that number. Raises WebhookError unless it sends."""
     webhook = webhook_numbered(number)
     if not may_send(webhook):
-        raise WebhookRefused(_("This webhook is off: switch it on first."))
+        raise WebhookError(_("This webhook is off: switch it on first."))
     return webhook
 
 

@@ -25,12 +25,12 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER, Granted
 from annotation.models import Account, Webhook
-from annotation.notifications.receivers import LONGEST_ADDRESS, AddressRefused, receiver_of
+from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, receiver_of
 from annotation.notifications.signing import secret_of
 from annotation.selectors.scopes import within_scope
 from annotation.selectors.stored_kinds import ScopeRequest
 
-#: What a webhook can be told of.
+#: The events that a webhook can have.
 CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED = "campaign.finished", "job.ended", "alarm.raised"
 EVENT_NAMES = {
     CAMPAIGN_FINISHED: gettext_lazy("a campaign is finished"),
@@ -38,7 +38,7 @@ EVENT_NAMES = {
     ALARM_RAISED: gettext_lazy("something needs attention"),
 }
 EVENTS = tuple(EVENT_NAMES)
-#: What is sent to try a webhook out, whatever it is told of.
+#: The event that tests a webhook, whichever events it has.
 TEST_EVENT = "webhook.test"
 #: Webhooks that an account may own at a time.
 MOST_WEBHOOKS = 20
@@ -49,7 +49,7 @@ _NAME, _EVENTS = Help(gettext_lazy("What it is for")), Help(gettext_lazy("When")
 _ADDRESS = Help(gettext_lazy("Address"), gettext_lazy("It begins with https:// and is on the internet"))
 
 
-class WebhookRefused(ValueError):
+class WebhookError(ValueError):
     """A webhook that cannot be; one line with the remedy."""
 
 
@@ -155,12 +155,12 @@ class WebhookWithSecret(WebhookSummary):
 def list_webhooks(request: WebhooksRequest, context: OperationContext) -> Listing:
     """The webhooks that the caller may change."""
     rows = webhooks_of(context.actor, RESEARCHER).prefetch_related("owner__roles")
-    return Listing(rows, "-pk", lambda row: WebhookSummary(**_facts(row)))
+    return Listing(rows, "-pk", lambda row: WebhookSummary(**_summary_fields(row)))
 
 
 def show_webhook(request: WebhookRequest, context: OperationContext) -> WebhookSummary:
     """One webhook."""
-    return WebhookSummary(**_facts(webhook_numbered(request.webhook)))
+    return WebhookSummary(**_summary_fields(webhook_numbered(request.webhook)))
 
 
 def webhook_numbered(number: int) -> Webhook:
@@ -169,7 +169,7 @@ def webhook_numbered(number: int) -> Webhook:
 
 
 def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> WebhookWithSecret:
-    """Make a webhook of the caller. Raises Forbidden, and WebhookRefused where they have too many."""
+    """Make a webhook of the caller. Raises Forbidden, and WebhookError where they have too many."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
@@ -177,7 +177,7 @@ def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> Webh
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if Webhook.objects.filter(owner_id=account.pk).count() >= MOST_WEBHOOKS:
-            raise WebhookRefused(
+            raise WebhookError(
                 _("You have %(most)d webhooks: remove one that you no longer use.") % {"most": MOST_WEBHOOKS}
             )
         row = Webhook.objects.create(
@@ -203,7 +203,7 @@ def change_webhook(request: ChangeWebhookRequest, context: OperationContext) -> 
         row.active = row.active if request.active is None else request.active
         _taken_over(row, context).save()
         note_webhook(row, context.actor, "change_webhook", active=row.active)
-    return WebhookSummary(**_facts(webhook_numbered(row.pk)))
+    return WebhookSummary(**_summary_fields(webhook_numbered(row.pk)))
 
 
 def renew_secret(request: RenewSecretRequest, context: OperationContext) -> WebhookWithSecret:
@@ -247,7 +247,7 @@ def _problems(name: str | None, address: str | None) -> Iterator[FieldError]:
     try:
         if address is not None:
             receiver_of(address.strip())
-    except AddressRefused as error:
+    except AddressError as error:
         yield FieldError("address", "webhook_address", {"message": str(error)})
 
 
@@ -263,10 +263,10 @@ def _taken_over(row: Webhook, context: OperationContext) -> Webhook:
 
 
 def _with_secret(row: Webhook) -> WebhookWithSecret:
-    return WebhookWithSecret(**_facts(webhook_numbered(row.pk)), secret=secret_of(row.salt))
+    return WebhookWithSecret(**_summary_fields(webhook_numbered(row.pk)), secret=secret_of(row.salt))
 
 
-def _facts(row: Webhook) -> dict[str, Any]:
+def _summary_fields(row: Webhook) -> dict[str, Any]:
     """The fields of a summary."""
     return {
         "number": row.pk,

@@ -60,7 +60,7 @@ _SPECIAL_V6 = [
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 
 
-class AddressRefused(ValueError):
+class AddressError(ValueError):
     """An address that nothing is sent to; one line with the reason."""
 
 
@@ -79,62 +79,62 @@ class Receiver(NamedTuple):
 
 
 def receiver_of(address: str) -> Receiver:
-    """The parts of an address as it was given. Raises AddressRefused.
+    """The parts of an address as it was given. Raises AddressError.
 
     It must be https, of visible ASCII, and name neither user nor fragment. A host that is a number, however
     it is written, is checked here too; names are resolved when something is sent.
     """
     if not 0 < len(address) <= LONGEST_ADDRESS or not _VISIBLE.fullmatch(address) or "\\" in address:
-        raise AddressRefused(
+        raise AddressError(
             _("Give an address of at most %(most)d characters, without spaces.") % {"most": LONGEST_ADDRESS}
         )
     try:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        raise AddressRefused(_("This is not an address; expected https://HOST/PATH.")) from None
+        raise AddressError(_("This is not an address; expected https://HOST/PATH.")) from None
     if parts.scheme != "https" or not parts.hostname or port == 0:
-        raise AddressRefused(_("The address must begin with https://HOST."))
+        raise AddressError(_("The address must begin with https://HOST."))
     if "@" in parts.netloc or parts.fragment or "#" in address:
-        raise AddressRefused(_("The address must hold neither a user nor a fragment (@, #)."))
+        raise AddressError(_("The address must hold neither a user nor a fragment (@, #)."))
     host = parts.hostname.rstrip(".")
     if not _HOST.fullmatch(host) and ("%" in host or not _is_v6(host)):
-        raise AddressRefused(_("The host of the address is neither a name nor a number."))
+        raise AddressError(_("The host of the address is neither a name nor a number."))
     if any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES) and not _loopback_allowed():
-        raise AddressRefused(_("The address is of this machine or a private network."))
+        raise AddressError(_("The address is of this machine or a private network."))
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    found = Receiver(host, port or 443, target)
-    for number in _numbers(found, numeric=True):
+    receiver = Receiver(host, port or 443, target)
+    for number in _numbers(receiver, numeric=True):
         _check(number)
-    return found
+    return receiver
 
 
 def public_numbers_of(receiver: Receiver) -> list[str]:
-    """The numbers of a receiver's host as they are now, every one of them public. Raises AddressRefused.
+    """The numbers of a receiver's host as they are now, every one of them public. Raises AddressError.
 
     Where one of several is not public, the whole name is refused: whoever owns it plays tricks.
     """
-    found = _numbers(receiver, numeric=False)
-    if not found:
-        raise AddressRefused(_("The name of the host is not known."))
-    for number in found:
+    numbers = _numbers(receiver, numeric=False)
+    if not numbers:
+        raise AddressError(_("The name of the host is not known."))
+    for number in numbers:
         _check(number)
-    return found
+    return numbers
 
 
 def is_public(number: str) -> bool:
     """Whether an IP address, as text, is one of a server on the internet."""
     try:
-        found = ipaddress.ip_address(number)
+        address = ipaddress.ip_address(number)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
-        return not any(found in network for network in _SPECIAL_V4)
-    if found.scope_id is not None:
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _SPECIAL_V4)
+    if address.scope_id is not None:
         return False
-    if found in _TRANSLATED:
-        return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
-    return found in _GLOBAL_V6 and not any(found in network for network in _SPECIAL_V6)
+    if address in _TRANSLATED:
+        return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
+    return address in _GLOBAL_V6 and not any(address in network for network in _SPECIAL_V6)
 
 
 def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
@@ -144,18 +144,18 @@ def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
     """
     flags = socket.AI_NUMERICHOST if numeric else 0
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             receiver.host, receiver.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=flags
         )
     except (OSError, UnicodeError):
         return []
-    return list(dict.fromkeys(str(place[0]) for *_kind, place in found))
+    return list(dict.fromkeys(str(address[0]) for *_kind, address in addresses))
 
 
 def _check(number: str) -> None:
     if is_public(number) or (_loopback_allowed() and _is_loopback(number)):
         return
-    raise AddressRefused(
+    raise AddressError(
         _("The address leads to %(number)s, which is not on the internet.") % {"number": number}
     )
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from annotation.notifications.receivers import AddressRefused, Receiver, public_numbers_of, receiver_of
+from annotation.notifications.receivers import AddressError, Receiver, public_numbers_of, receiver_of
 
 #: Seconds until a connection stands, and until all is over, whatever the receiver does.
 CONNECT_SECONDS, ALL_SECONDS = 4.0, 10.0
@@ -40,7 +40,7 @@ def send(address: str, headers: Mapping[str, str], body: bytes) -> SendOutcome:
     try:
         receiver = receiver_of(address)
         numbers = public_numbers_of(receiver)
-    except AddressRefused as error:
+    except AddressError as error:
         return SendOutcome(None, ADDRESS, str(error))
     try:
         with _connected(receiver, numbers) as connection:

@@ -76,7 +76,7 @@ def _opened_to_all(row: summaries.CampaignSummary) -> str:
     )
 
 
-def _dropped(result: states.DroppedImages) -> str:
+def _skipped_text(result: states.SkippedImages) -> str:
     return ngettext(
         "%(n)d image is left out: no further one is opened.",
         "%(n)d images are left out: no further ones are opened.",
@@ -213,7 +213,7 @@ register(
     run=states.drop_planned_images,
     rest=Rest("DELETE", f"{ONE_CAMPAIGN}/planned-images", "campaigns"),
     command=ON_CAMPAIGN,
-    page=FormPage(done=_dropped),
+    page=FormPage(done=_skipped_text),
 )
 register(
     name="prioritise_images",

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import CommandLine, FormPage, Rest, register
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.datasets.layers import LayerBehind
 from annotation.moderation import control_items
 from annotation.moderation import control_requests as requests
@@ -47,8 +47,8 @@ def _retired(result: requests.RetiredControl) -> str:
 
 
 def _counts_text(result: requests.ControlItemCounts) -> str:
-    rows = [[one.kind, one.purpose, one.answer, one.items] for one in result.counts]
-    table = plain_table(["question", "purpose", "gold answer", "items"], rows) if rows else "no control items"
+    rows = [[row.kind, row.purpose, row.answer, row.items] for row in result.counts]
+    table = text_table(["question", "purpose", "gold answer", "items"], rows) if rows else "no control items"
     return "\n".join([table, *(f"warning: {warning}" for warning in result.warnings)])
 
 

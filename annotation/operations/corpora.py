@@ -24,9 +24,9 @@ from phrasebox.text_files import FormatError
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")
-_ONE = "corpora/<slug:corpus>"
+_PATH = "corpora/<slug:corpus>"
 _ON_CORPUS = CommandLine(positional=("corpus",))
-_IMAGE = f"{_ONE}/images/<str:image>"
+_IMAGE = f"{_PATH}/images/<str:image>"
 _ON_IMAGE = CommandLine(positional=("corpus", "image"))
 
 
@@ -54,7 +54,7 @@ register(
     title=_("Show a corpus"),
     permission=_READS,
     run=corpus_summaries.show_corpus,
-    rest=Rest("GET", _ONE, "corpora", route="corpus"),
+    rest=Rest("GET", _PATH, "corpora", route="corpus"),
     command=_ON_CORPUS,
 )
 register(
@@ -63,7 +63,7 @@ register(
     permission=_READS,
     run=corpus_summaries.list_layers,
     listed=True,
-    rest=Rest("GET", f"{_ONE}/layers", "corpora", route="layers"),
+    rest=Rest("GET", f"{_PATH}/layers", "corpora", route="layers"),
     command=_ON_CORPUS,
 )
 register(
@@ -71,7 +71,7 @@ register(
     title=_("Set the licence of a corpus"),
     permission=_RUNS,
     run=licences.set_named_licence,
-    rest=Rest("PATCH", _ONE, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
+    rest=Rest("PATCH", _PATH, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
     command=_ON_CORPUS,
     page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
 )
@@ -81,7 +81,7 @@ register(
     permission=_RUNS,
     run=deleting.delete_named_corpus,
     errors=(CorpusInUse, Busy),
-    rest=Rest("DELETE", _ONE, "corpora", route="corpus"),
+    rest=Rest("DELETE", _PATH, "corpora", route="corpus"),
     command=_ON_CORPUS,
     page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
 )
@@ -100,7 +100,7 @@ register(
     permission=_READS,
     run=images.list_images,
     listed=True,
-    rest=Rest("GET", f"{_ONE}/images", "corpora", route="images"),
+    rest=Rest("GET", f"{_PATH}/images", "corpora", route="images"),
     command=_ON_CORPUS,
 )
 register(
@@ -116,7 +116,7 @@ register(
     permission=_READS,
     run=images.list_corpus_tags,
     listed=True,
-    rest=Rest("GET", f"{_ONE}/tags", "corpora", route="corpus_tags"),
+    rest=Rest("GET", f"{_PATH}/tags", "corpora", route="corpus_tags"),
     command=_ON_CORPUS,
 )
 register(
@@ -159,7 +159,7 @@ register(
     permission=_READS,
     run=arrow_tables.export_mention_table,
     errors=(LayerBehind, ExportError),
-    rest=Rest("GET", f"{_ONE}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
+    rest=Rest("GET", f"{_PATH}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
     command=CommandLine(positional=("corpus", "layer")),
 )
 register(

@@ -7,7 +7,7 @@ from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import JobError, status
 from phrasebox.registry import UnknownName
 
-_TAG, _ONE = "jobs", "jobs/<int:job>"
+_TAG, _PATH = "jobs", "jobs/<int:job>"
 _ITS_RESEARCHERS, _JOB = Has((RESEARCHER,), on="job"), CommandLine(positional=("job",))
 
 register(
@@ -22,7 +22,7 @@ register(
     title=_("Show a job"),
     permission=_ITS_RESEARCHERS,
     run=status.show_job,
-    rest=Rest("GET", _ONE, _TAG, route="job"),
+    rest=Rest("GET", _PATH, _TAG, route="job"),
     command=_JOB,
 )
 register(
@@ -31,7 +31,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=status.cancel,
     errors=(JobError,),
-    rest=Rest("POST", f"{_ONE}/cancel", _TAG),
+    rest=Rest("POST", f"{_PATH}/cancel", _TAG),
     command=_JOB,
     page=FormPage(done=_("Job cancelled. A running job stops at its next step.")),
 )
@@ -41,7 +41,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=status.resume,
     errors=(JobError, UnknownName),
-    rest=Rest("POST", f"{_ONE}/resume", _TAG),
+    rest=Rest("POST", f"{_PATH}/resume", _TAG),
     command=_JOB,
     page=FormPage(done=_("Job resumed from where it stopped.")),
 )

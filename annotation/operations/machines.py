@@ -4,7 +4,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError, machines
-from annotation.campaigns.learning import proposals
+from annotation.campaigns.training import proposals
 from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
@@ -15,7 +15,7 @@ from annotation.common.operations import (
     Rest,
     register,
 )
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines import listing
@@ -33,20 +33,25 @@ def _machines_text(listing: Listing) -> str:
     return "\n".join(map(_machine_text, listing.rows)) or "none"
 
 
-def _machine_text(one: MachineReport) -> str:
+def _machine_text(report: MachineReport) -> str:
     """A machine: how it stands, and what became of its boxes."""
     line = (
-        f"{one.name} ({one.worker}): version {one.version}, {one.state}"
-        f"{'' if one.works else ', proposes nothing now'}; {one.good} of {one.judged} judged boxes accepted, "
-        f"{one.waiting} wait"
+        f"{report.name} ({report.worker}): version {report.version}, {report.state}"
+        f"{'' if report.works else ', proposes nothing now'}; "
+        f"{report.good} of {report.judged} judged boxes accepted, {report.waiting} wait"
     )
-    if not one.categories:
+    if not report.categories:
         return line
     rows = [
-        [each.category, each.judged, each.good, "people draw" if each.left or not one.works else ""]
-        for each in one.categories
+        [
+            category.category,
+            category.judged,
+            category.good,
+            "people draw" if category.left or not report.works else "",
+        ]
+        for category in report.categories
     ]
-    return f"{line}\n{plain_table(['category', 'judged', 'accepted', ''], rows)}"
+    return f"{line}\n{text_table(['category', 'judged', 'accepted', ''], rows)}"
 
 
 def _saving_text(saving: MachineSaving) -> str:
@@ -77,9 +82,9 @@ def _imported_text(done: proposals.ImportedProposals) -> str:
     )
 
 
-def _added_message(one: MachineReport) -> str:
+def _added_message(report: MachineReport) -> str:
     """That a machine was added."""
-    return gettext("Machine “%(name)s” added. It proposes boxes once it has learned.") % {"name": one.name}
+    return gettext("Machine “%(name)s” added. It proposes boxes once it has learned.") % {"name": report.name}
 
 
 register(

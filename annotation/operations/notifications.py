@@ -5,12 +5,12 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.notifications import alarms, events, hooks
-from annotation.notifications.alarms import SubscriptionRefused
-from annotation.notifications.hooks import WebhookRefused
+from annotation.notifications.alarms import SubscriptionError
+from annotation.notifications.hooks import WebhookError
 
 _TAG = "notifications"
 _RESEARCHERS, _ITS_RESEARCHERS = Has((RESEARCHER,)), Has((RESEARCHER,), on="webhook")
-_ONE, _SUBSCRIPTIONS = "webhooks/<int:webhook>", "alarm-subscriptions"
+_PATH, _SUBSCRIPTIONS = "webhooks/<int:webhook>", "alarm-subscriptions"
 _SECRET = _("Copy the secret now: it is not shown again. Your program checks signatures with it.")
 _WEBHOOK = CommandLine(positional=("webhook",))
 
@@ -26,7 +26,7 @@ register(
     title=_("Make a webhook"),
     permission=_RESEARCHERS,
     run=hooks.make_webhook,
-    errors=(WebhookRefused,),
+    errors=(WebhookError,),
     secret="secret",
     rest=Rest(
         "POST",
@@ -48,14 +48,14 @@ register(
     title=_("Show a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.show_webhook,
-    rest=Rest("GET", _ONE, _TAG, route="webhook"),
+    rest=Rest("GET", _PATH, _TAG, route="webhook"),
     command=_WEBHOOK,
 )
 register(
     title=_("Change a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.change_webhook,
-    rest=Rest("PATCH", _ONE, _TAG, route="webhook", example={"active": False}),
+    rest=Rest("PATCH", _PATH, _TAG, route="webhook", example={"active": False}),
     command=_WEBHOOK,
     page=FormPage(done=_("Saved.")),
 )
@@ -63,7 +63,7 @@ register(
     title=_("Remove a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.remove_webhook,
-    rest=Rest("DELETE", _ONE, _TAG, route="webhook"),
+    rest=Rest("DELETE", _PATH, _TAG, route="webhook"),
     command=_WEBHOOK,
     page=FormPage(done=_("Webhook removed.")),
 )
@@ -73,7 +73,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=hooks.renew_secret,
     secret="secret",
-    rest=Rest("POST", f"{_ONE}/secret", _TAG),
+    rest=Rest("POST", f"{_PATH}/secret", _TAG),
     command=_WEBHOOK,
     page=FormPage(done=_SECRET),
 )
@@ -82,8 +82,8 @@ register(
     title=_("Send a webhook a test"),
     permission=_ITS_RESEARCHERS,
     run=events.send_test_event,
-    errors=(WebhookRefused,),
-    rest=Rest("POST", f"{_ONE}/test", _TAG),
+    errors=(WebhookError,),
+    rest=Rest("POST", f"{_PATH}/test", _TAG),
     command=_WEBHOOK,
     page=FormPage(done=_("A test is on its way. It appears in the log.")),
 )
@@ -93,7 +93,7 @@ register(
     permission=_ITS_RESEARCHERS,
     run=events.list_deliveries,
     listed=True,
-    rest=Rest("GET", f"{_ONE}/deliveries", _TAG),
+    rest=Rest("GET", f"{_PATH}/deliveries", _TAG),
     command=_WEBHOOK,
 )
 register(
@@ -101,8 +101,8 @@ register(
     title=_("Send an event to a webhook again"),
     permission=_ITS_RESEARCHERS,
     run=events.send_again,
-    errors=(WebhookRefused,),
-    rest=Rest("POST", f"{_ONE}/deliveries/<int:delivery>/send-again", _TAG),
+    errors=(WebhookError,),
+    rest=Rest("POST", f"{_PATH}/deliveries/<int:delivery>/send-again", _TAG),
     command=CommandLine(positional=("webhook", "delivery")),
     page=FormPage(done=_("It is sent again.")),
 )
@@ -121,7 +121,7 @@ register(
     title=_("Subscribe to alarms by e-mail"),
     permission=_RESEARCHERS,
     run=alarms.subscribe,
-    errors=(SubscriptionRefused,),
+    errors=(SubscriptionError,),
     rest=Rest(
         "POST",
         _SUBSCRIPTIONS,

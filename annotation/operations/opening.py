@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns.drafts import fields, requests
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
-from annotation.common.plain_text import pages_text, plain_table
+from annotation.common.plain_text import pages_text, text_table
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.jobs import JobError
@@ -33,39 +33,40 @@ _REMEDY = "they can be judged as they are; further pairs of these images, of the
 
 
 def _plan_text(plan: requests.PlannedCampaign) -> str:
-    rows = [[one.state, one.title, one.text] for one in plan.readiness]
-    lines = [plain_table(["", "", ""], rows)]
-    if (found := plan.estimate) is not None:
+    rows = [[check.state, check.title, check.text] for check in plan.readiness]
+    lines = [text_table(["", "", ""], rows)]
+    if (estimate := plan.estimate) is not None:
         lines.append(
-            f"{found.images} images: {found.hours.value:.1f} hours ({found.hours.low:.1f} to "
-            f"{found.hours.high:.1f}), {found.cost.value} {found.currency} ({found.cost.low} to "
-            f"{found.cost.high}), {plan.workers.least} workers or more"
+            f"{estimate.images} images: {estimate.hours.value:.1f} hours ({estimate.hours.low:.1f} to "
+            f"{estimate.hours.high:.1f}), {estimate.cost.value} {estimate.currency} ({estimate.cost.low} to "
+            f"{estimate.cost.high}), {plan.workers.least} workers or more"
         )
     return "\n".join(lines)
 
 
-def _opened_text(made: open_images.OpenedCampaign) -> str:
-    lines = [f"campaign {made.campaign!r} over corpus {made.corpus!r} ({made.tasks})"]
-    lines += [f"  {name} = {value}" for name, value in made.settings.items()]
-    if made.state == Campaign.DRAFT:
+def _opened_text(opened: open_images.OpenedCampaign) -> str:
+    lines = [f"campaign {opened.campaign!r} over corpus {opened.corpus!r} ({opened.tasks})"]
+    lines += [f"  {name} = {value}" for name, value in opened.settings.items()]
+    if opened.state == Campaign.DRAFT:
         lines.append("it is a draft: nothing is open")
     else:
-        planned = f", {made.planned} to be opened as others are finished" if made.planned else ""
+        planned = f", {opened.planned} to be opened as others are finished" if opened.planned else ""
         lines.append(
-            f"it is {made.state}: {made.images_opened} images opened now, {made.images_there} before{planned}"
+            f"it is {opened.state}: {opened.images_opened} images opened now, "
+            f"{opened.images_there} before{planned}"
         )
-    lines += pages_text(asdict(made.filling) if made.filling else {}, _REMEDY)
-    if made.unpaid:
-        lines.append(f"no pay is set for {', '.join(made.unpaid)}")
-    if made.images_without_gold:
+    lines += pages_text(asdict(opened.filling) if opened.filling else {}, _REMEDY)
+    if opened.unpaid:
+        lines.append(f"no pay is set for {', '.join(opened.unpaid)}")
+    if opened.images_without_gold:
         lines.append(
-            f"images left out because the gold layer does not cover them: {made.images_without_gold}"
+            f"images left out because the gold layer does not cover them: {opened.images_without_gold}"
         )
     lines.append(
-        f"at least {made.workers.least} workers are needed: nobody answers a question twice; with "
-        f"{made.workers.enough} none is missing, also where a question is reported or comes back"
+        f"at least {opened.workers.least} workers are needed: nobody answers a question twice; with "
+        f"{opened.workers.enough} none is missing, also where a question is reported or comes back"
     )
-    return "\n".join([*lines, *alarm_lines(one for one in made.alarms if one.code != "draft")])
+    return "\n".join([*lines, *alarm_lines(alarm for alarm in opened.alarms if alarm.code != "draft")])
 
 
 def _jobs_page(result: open_images.OpenedCampaign | JobStatus) -> str:

@@ -12,7 +12,7 @@ from annotation.workers.accounts.granting import GrantError
 from annotation.workers.accounts.second_factor import FactorRefused
 
 _ADMINS = Has((ADMIN,), server=True)
-_ONE = "people/<str:account>"
+_PATH = "people/<str:account>"
 _ACCOUNT, _ROLE = CommandLine(positional=("account",)), CommandLine(positional=("account", "role"))
 
 register(
@@ -27,7 +27,7 @@ register(
     title=_("Show an account"),
     permission=_ADMINS,
     run=accounts.show_account,
-    rest=Rest("GET", _ONE, "people", route="person"),
+    rest=Rest("GET", _PATH, "people", route="person"),
     command=_ACCOUNT,
 )
 register(
@@ -36,7 +36,7 @@ register(
     run=activation.deactivate_account,
     errors=(AccountRefused,),
     confirms=True,
-    rest=Rest("POST", f"{_ONE}/deactivate", "people"),
+    rest=Rest("POST", f"{_PATH}/deactivate", "people"),
     command=_ACCOUNT,
     page=FormPage(done=_("Account deactivated.")),
 )
@@ -46,7 +46,7 @@ register(
     run=activation.reactivate_account,
     errors=(AccountRefused,),
     confirms=True,
-    rest=Rest("POST", f"{_ONE}/reactivate", "people"),
+    rest=Rest("POST", f"{_PATH}/reactivate", "people"),
     command=_ACCOUNT,
     page=FormPage(done=_("Account reactivated.")),
 )

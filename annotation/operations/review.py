@@ -45,7 +45,7 @@ register(
         creates="campaigns/{campaign}/review/images/{image}",
         example={"kind": "closure", "mentions": ["0:0-2"], "closure": "none"},
     ),
-    command=CommandLine(positional=("campaign", "image", "kind"), text=texts.ruling_made_text),
+    command=CommandLine(positional=("campaign", "image", "kind"), text=texts.ruling_text),
 )
 register(
     name="withdraw_ruling",

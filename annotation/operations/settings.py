@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation import instructions
 from annotation.campaigns import WHEN, StaleSettings, settings
-from annotation.campaigns.learning import savings
+from annotation.campaigns.training import link_chances
 from annotation.common.operations import (
     CommandLine,
     FormPage,
@@ -43,7 +43,10 @@ def show_protocol(request: ProtocolRequest, context: OperationContext) -> BoxPro
 
 
 def _plan_text(plan: settings.PlannedSettings) -> str:
-    lines = [f"{one.name}: {one.before!r} -> {one.after!r}, {WHEN[one.when]}" for one in plan.changed]
+    lines = [
+        f"{difference.name}: {difference.before!r} -> {difference.after!r}, {WHEN[difference.when]}"
+        for difference in plan.changed
+    ]
     lines += [f"{plan.reopened} images are reopened"] if plan.reopened else []
     return "\n".join(lines) or "the settings are the same as those in force"
 
@@ -52,12 +55,12 @@ def _changed_text(done: settings.ChangedSettings) -> str:
     return f"{_plan_text(done)}\nversion {done.version} of the settings is in force"
 
 
-def _learnt_text(lesson: savings.LinkLesson) -> str:
-    text = f"learnt from {lesson.images} images: {lesson.pairs} pairs of head nouns"
-    if not lesson.changed:
+def _learned_text(run: link_chances.LearnedLinkChances) -> str:
+    text = f"learnt from {run.images} images: {run.pairs} pairs of head nouns"
+    if not run.changed:
         return f"{text}; the settings are the same as before"
-    reopened = f" ({lesson.reopened} images)" if lesson.reopened else ""
-    return f"{text}; version {lesson.version} of the settings holds {WHEN[lesson.changed[0].when]}{reopened}"
+    reopened = f" ({run.reopened} images)" if run.reopened else ""
+    return f"{text}; version {run.version} of the settings holds {WHEN[run.changed[0].when]}{reopened}"
 
 
 def _published(result: publishing.PublishedText) -> str:
@@ -67,7 +70,7 @@ def _published(result: publishing.PublishedText) -> str:
 
 
 def _texts_text(result: publishing.CampaignTexts) -> str:
-    return "\n\n".join(f"-- {one.kind}, version {one.version}\n\n{one.text}" for one in result.texts)
+    return "\n\n".join(f"-- {text.kind}, version {text.version}\n\n{text.text}" for text in result.texts)
 
 
 register(
@@ -146,11 +149,11 @@ register(
     name="learn_links",
     title=_("Learn likely links"),
     permission=MAY_RUN,
-    run=savings.learn_named_links,
+    run=link_chances.learn_named_links,
     errors=(CampaignError, UnknownName),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
-    command=CommandLine(positional=("campaign",), text=_learnt_text),
+    command=CommandLine(positional=("campaign",), text=_learned_text),
     page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(

@@ -82,15 +82,15 @@ def table_text(table: OperationTable) -> str:
     head = ["operation", "role", "for", "command", "API", "page", "job"]
     rows = [
         [
-            one.title,
-            ", ".join(one.roles) or "signed in",
-            one.scope,
-            f"`{one.command}`" if one.command else "",
-            f"`{one.call}`" if one.call else "",
-            f"`{one.page}`" if one.page else "",
-            "yes" if one.job else "",
+            row.title,
+            ", ".join(row.roles) or "signed in",
+            row.scope,
+            f"`{row.command}`" if row.command else "",
+            f"`{row.call}`" if row.call else "",
+            f"`{row.page}`" if row.page else "",
+            "yes" if row.job else "",
         ]
-        for one in table.operations
+        for row in table.operations
     ]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows])
 

@@ -14,7 +14,7 @@ from annotation.jobs.kinds import corpus_uploads as uploads
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
-_TAG, _ONE, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
+_TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
 _READING = (UploadRefused, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)
 
 register(
@@ -48,7 +48,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.show_upload,
     errors=(NoSuchUpload,),
-    rest=Rest("GET", _ONE, _TAG, route="upload"),
+    rest=Rest("GET", _PATH, _TAG, route="upload"),
     command=None,
 )
 register(
@@ -59,7 +59,7 @@ register(
     errors=(UploadRefused, NoSuchUpload),
     rest=Rest(
         "POST",
-        f"{_ONE}/files/<int:number>",
+        f"{_PATH}/files/<int:number>",
         _TAG,
         route="upload_file_part",
         own_transactions=True,
@@ -76,7 +76,7 @@ register(
     before_job=uploads.check_ready,
     errors=_READING,
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/check", _TAG, route="upload_check", example={"format": "csv"}),
+    rest=Rest("POST", f"{_PATH}/check", _TAG, route="upload_check", example={"format": "csv"}),
     command=None,
     page=FormPage(started=_("The check is queued.")),
 )
@@ -88,7 +88,7 @@ register(
     before_job=uploads.check_checked,
     errors=(*_READING, PictureError),
     as_job=True,
-    rest=Rest("POST", f"{_ONE}/import", _TAG, route="upload_import", example={"skip_problems": True}),
+    rest=Rest("POST", f"{_PATH}/import", _TAG, route="upload_import", example={"skip_problems": True}),
     command=None,
     page=FormPage(started=_("The import is queued.")),
 )
@@ -99,7 +99,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.download_problems,
     errors=(NoSuchUpload,),
-    rest=Rest("GET", f"{_ONE}/problems", _TAG, route="upload_problem_list"),
+    rest=Rest("GET", f"{_PATH}/problems", _TAG, route="upload_problem_list"),
     command=None,
     page=FormPage(),
 )
@@ -109,7 +109,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.remove,
     errors=(UploadRefused, NoSuchUpload),
-    rest=Rest("DELETE", _ONE, _TAG, route="upload"),
+    rest=Rest("DELETE", _PATH, _TAG, route="upload"),
     command=None,
     page=FormPage(done=_("Upload removed."), leads=lambda result: reverse("uploads")),
 )

@@ -17,7 +17,7 @@ from pydantic import Field
 from annotation.protocol.setting_types import WholeFromOne, WholeNumber
 from annotation.protocol.terms import BODYPARTS, CLOTHING, PEOPLE, Box
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 
 REQUIREMENT = "REQUIREMENT"
 DRAWING = "DRAWING"
@@ -66,7 +66,7 @@ class WorkerBox:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxLimits:
+class BoxLimits(CheckedRecord):
     """When a chain stops cycling: L fruitless rounds (0 or more), and the cap on boxes (1 or more)."""
 
     fruitless: Annotated[
@@ -75,9 +75,6 @@ class BoxLimits:
     boxes: Annotated[
         WholeFromOne, Field(description=_("Boxes that a chain can have; a reviewer decides about more"))
     ] = field(default=30, metadata={"source": "decided"})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

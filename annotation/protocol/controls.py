@@ -17,7 +17,7 @@ from hashlib import blake2b
 from math import ceil, floor
 
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
-from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.trust import TRUSTED, WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
 
 Seed = int | str
@@ -40,8 +40,8 @@ def is_control_due(
 ) -> bool:
     """Whether item `number` (from 1) of this worker and kind is to be a control item.
 
-    `number` counts the worker's items done and in hand, this one included. In probation,
-    `probation_known` of every `probation_items` are due, so a worker whose probation lasts
+    `number` counts the worker's items done and in hand, this one included. During warm-up,
+    `warm_up_known` of every `warm_up_items` are due, so a worker whose warm-up lasts
     longer because controls ran out catches up at the same rate. A trusted worker has one at a
     drawn place in every stretch of 1 / `control_share` items. Kinds without control items, and
     workers who get no items, have none. Raises ValueError on a number below 1.
@@ -50,23 +50,23 @@ def is_control_due(
         raise ValueError(f"item number {number}: expected 1 or more")
     if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
         return False
-    if state == PROBATION:
-        block, index = divmod(number - 1, settings.probation_items)
-        of, known = settings.probation_items, settings.probation_known
-        return index in _probation_places(of, known, seed, worker, kind, block)
+    if state == WARM_UP:
+        block, index = divmod(number - 1, settings.warm_up_items)
+        of, known = settings.warm_up_items, settings.warm_up_known
+        return index in _warm_up_places(of, known, seed, worker, kind, block)
     share = Fraction(str(settings.control_share))
     if state != TRUSTED or not share:
         return False
     # Stretch k holds the items ceil(k / share) to ceil((k + 1) / share) - 1: whole items, none left out.
-    item = number - 1 - settings.probation_items
+    item = number - 1 - settings.warm_up_items
     stretch = floor(item * share)
     start, end = ceil(stretch / share), ceil((stretch + 1) / share)
     return item == start + floor(draw_number(seed, worker, kind, "trusted", stretch) * (end - start))
 
 
 @lru_cache(maxsize=4096)
-def _probation_places(of: int, known: int, seed: Seed, worker: str, kind: str, block: int) -> frozenset[int]:
-    """Which of the `of` places of a worker's probation are control items."""
+def _warm_up_places(of: int, known: int, seed: Seed, worker: str, kind: str, block: int) -> frozenset[int]:
+    """Which of the `of` places of a worker's warm-up are control items."""
     return frozenset(
         map(int, draw_sample(map(str, range(of)), known, seed, worker, kind, "probation", block))
     )

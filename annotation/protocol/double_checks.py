@@ -83,7 +83,7 @@ def wait_for_second(
 
 def answers_of_people(judgments: Iterable[Judgment]) -> dict[str, list[Judgment]]:
     """By key, the first answer or report of each person, in the order in which they came; the first two are
-    those that are compared. Withdrawn (void) answers, surplus ones and those of machines are not there."""
+    those that are compared. Withdrawn (void) answers, extra ones and those of machines are not there."""
     answers: dict[str, list[Judgment]] = {}
     for judgment in judgments:
         if judgment.void or judgment.machine or judgment.role not in (VOTE, DOUBLE_CHECK):

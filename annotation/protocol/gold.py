@@ -10,9 +10,9 @@ the gold chain of that mention, even where the chain at hand holds strangers.
 from collections.abc import Iterable, Iterator, Sequence
 
 from annotation.protocol import questions as q
-from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment, Question
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import Box, LayerRecord, Mention, representative
 
 #: An accepted box stands for a gold box from this IoU on.
@@ -105,7 +105,7 @@ def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, 
                     yield image, question, truth
                 worker = next((name for name in workers if name not in question.barred), None)
                 if worker is not None:
-                    rng = Dice(seed, worker, truth.image, question.key)
+                    rng = SeededRng(seed, worker, truth.image, question.key)
                     answer, box = erring(question, truth, rng, error=ERROR, jitter=JITTER)
                     judgments.append(Judgment(str(len(judgments)), question.key, worker, answer, box))
             if len(judgments) == before:
@@ -113,7 +113,7 @@ def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, 
 
 
 def erring(
-    question: Question, truth: Truth, rng: Dice, *, error: float, jitter: float
+    question: Question, truth: Truth, rng: SeededRng, *, error: float, jitter: float
 ) -> tuple[str, Box | None]:
     """The answer of somebody who means well and errs with the chance `error`, with a box where it is "drawn".
 
@@ -127,7 +127,7 @@ def erring(
     return rng.choice([answer for answer in q.ANSWERS[question.kind] if answer != right]), None
 
 
-def _misdrawn(right: str, box: Box | None, truth: Truth, rng: Dice) -> tuple[str, Box | None]:
+def _misdrawn(right: str, box: Box | None, truth: Truth, rng: SeededRng) -> tuple[str, Box | None]:
     """A wrong answer to drawing: "none" while boxes are missing, a loose box, or one of nothing."""
     if box is None or right == "none":
         return "drawn", anywhere(truth, rng)
@@ -137,7 +137,7 @@ def _misdrawn(right: str, box: Box | None, truth: Truth, rng: Dice) -> tuple[str
     return "drawn", _jittered(box, 0.4, truth, rng) if mistake == 1 else anywhere(truth, rng)
 
 
-def _jittered(box: Box, jitter: float, truth: Truth, rng: Dice) -> Box:
+def _jittered(box: Box, jitter: float, truth: Truth, rng: SeededRng) -> Box:
     """`box` with each side moved by a normal share of its extent, kept inside the picture."""
     if not jitter:
         return box
@@ -148,7 +148,7 @@ def _jittered(box: Box, jitter: float, truth: Truth, rng: Dice) -> Box:
     return _inside(left, top, right, bottom, truth)
 
 
-def anywhere(truth: Truth, rng: Dice) -> Box:
+def anywhere(truth: Truth, rng: SeededRng) -> Box:
     """A box that has nothing to do with the question."""
     wide, high = (0.1 + 0.4 * rng.uniform()) * truth.width, (0.1 + 0.4 * rng.uniform()) * truth.height
     left, top = rng.uniform() * (truth.width - wide), rng.uniform() * (truth.height - high)

@@ -3,7 +3,7 @@
 A machine is a worker. It answers through the same queue and the same fold as people do, and is judged by the
 same verdicts. Three things set it apart. It gives only those answers of a kind that people check afterwards
 (`Kind.machine_answers`: "drawn" to drawing, "yes" to a link). It answers votes alone, since agreement is told
-of people. And beside its standing it has a record per category: below the bar, people draw again for that
+of people. And beside its trust state it has a record per category: below the bar, people draw again for that
 category.
 
 Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. That verifying a box costs people
@@ -23,7 +23,7 @@ from annotation.protocol.setting_types import Fraction, StorableText, WholeFromO
 from annotation.protocol.terms import Box, Chain, Mention, representative
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 
 #: A proposal that overlaps an accepted box by so much (IoU) shows the same thing: an accepted box stands for
 #: a gold box from there on (`gold.COVERS`).
@@ -43,7 +43,7 @@ MOST_PROPOSALS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSettings:
+class MachineSettings(CheckedRecord):
     """On how many images a machine proposes, when it learns, and how sure it must be. `share` 0: no machine.
 
     They hold from the next answer on, also for images that are open. Raises BadField (a ValueError).
@@ -99,9 +99,6 @@ class MachineSettings:
             )
         ),
     ] = field(default=True, metadata={"source": "decided (docs/machines.md)"})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def takes(self, image: str, *, seed: Seed) -> bool:
         """Whether a machine works on the image with this key. A larger share has the images of a smaller."""

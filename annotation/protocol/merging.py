@@ -28,11 +28,11 @@ from annotation.protocol.terms import (
     LayerRecord,
 )
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 
 
 @dataclass(frozen=True, slots=True)
-class MergeRules:
+class MergeRules(CheckedRecord):
     """When two boxes of different chains are taken for one (IoU in 0..1)."""
 
     iou: Annotated[
@@ -51,9 +51,6 @@ class MergeRules:
         default=((PEOPLE, CLOTHING), (PEOPLE, BODYPARTS)),
         metadata={"source": "Plummer et al. 2015, section 2.3; bodyparts decided"},
     )
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

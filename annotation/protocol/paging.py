@@ -18,7 +18,7 @@ from pydantic import Field
 
 from annotation.protocol.controls import Seed, draw_number, draw_sample, is_control_due
 from annotation.protocol.setting_types import WholeFromOne, WholeNumber
-from annotation.protocol.trust import PROBATION
+from annotation.protocol.trust import WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import check_fields
@@ -229,8 +229,8 @@ def controls_on_page(
     """How many images of this worker's page number `page` (from 1) are controls.
 
     One, as printed. With one a page, 30 items would hold 5 checked answers and a verdict would
-    wait for 72; so in probation some pages, drawn, hold controls only: as many as it takes to
-    know `probation_known` of `probation_items` (by default two pages in five, 15 of 30). A page of a single
+    wait for 72; so during warm-up some pages, drawn, hold controls only: as many as it takes to
+    know `warm_up_known` of `warm_up_items` (by default two pages in five, 15 of 30). A page of a single
     image has no place for a control image beside it: it is one or it is none, as often as a question that is
     asked by itself (`controls.is_control_due`).
     """
@@ -239,10 +239,10 @@ def controls_on_page(
         raise ValueError(f"page number {page}: expected 1 or more")
     if settings.images == 1:
         return int(is_control_due(trust, seed=seed, worker=worker, kind=kind, state=state, number=page))
-    if state != PROBATION:
+    if state != WARM_UP:
         return settings.controls
-    pages = ceil(trust.probation_items / settings.images)
-    lacking = trust.probation_known - pages * settings.controls
+    pages = ceil(trust.warm_up_items / settings.images)
+    lacking = trust.warm_up_known - pages * settings.controls
     tests = min(pages, max(0, ceil(lacking / (settings.images - settings.controls))))
     block, index = divmod(page - 1, pages)
     places = draw_sample(map(str, range(pages)), tests, seed, worker, kind, "test pages", block)

@@ -44,8 +44,8 @@ DRAWING_WAYS = ("drag", "extreme", "keys", "fields")
 VOTE = "vote"
 CONTROL = "control"
 DOUBLE_CHECK = "double_check"
-#: Given late, while others held every place the question had: moot, and paid.
-SURPLUS = "surplus"
+#: Given late, while others held every place the question had: superseded, and paid.
+EXTRA = "extra"
 
 
 class BadJudgment(ValueError):
@@ -75,7 +75,7 @@ class Judgment:
 
     `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
     empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `void`; control
-    answers, double checks and surplus answers are kept beside it. `machine`: a machine gave it.
+    answers, double checks and extra answers are kept beside it. `machine`: a machine gave it.
     """
 
     id: str

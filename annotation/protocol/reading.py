@@ -78,10 +78,10 @@ class Reading:
 
 
 def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
-    """Sort the votes by key. A worker's second vote on a key is surplus and never read, but for a machine's
+    """Sort the votes by key. A worker's second vote on a key is extra and never read, but for a machine's
     box: once people have refused one, it may propose another (`machine.tries`).
 
-    A double check or a surplus answer is no vote, but who gave it is not asked the same again.
+    A double check or a extra answer is no vote, but who gave it is not asked the same again.
     """
     votes: dict[str, _Votes] = {}
     extra: list[str] = []
@@ -92,7 +92,7 @@ def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
         collected = votes.get(judgment.key)
         if collected is None:
             collected = votes[judgment.key] = _Votes()
-        if judgment.role in (q.DOUBLE_CHECK, q.SURPLUS):
+        if judgment.role in (q.DOUBLE_CHECK, q.EXTRA):
             collected.workers.add(judgment.worker)
         elif judgment.worker in collected.workers and not (judgment.machine and judgment.box):
             extra.append(judgment.id)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.crowd_size import crowd_size
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth, erring
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import QUESTIONS, Judgment, question_of
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecord, Mention
 
@@ -44,7 +44,7 @@ def answers_for(
         for question in fold(judgments).questions:
             free = [name for name in people if name not in question.barred][: question.wanted]
             for name in free:
-                rng = Dice(seed, name, image, question.key)
+                rng = SeededRng(seed, name, image, question.key)
                 answer, box = erring(question, truth, rng, error=SLIPS, jitter=SLACK)
                 judgments.append(Judgment(f"{len(judgments)}", question.key, name, answer, box))
             answer_counts[question.key] += len(free)

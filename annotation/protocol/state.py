@@ -167,13 +167,13 @@ class ChainState:
 class ImageState:
     """What the judgments so far make of an image.
 
-    `questions` are open; `moot` the ids of votes that no question consumed and no ruling kept. When every
-    chain is closed, `result` is the merged layer and `merged` says what merged and why.
+    `questions` are open; `superseded` the ids of votes that no question consumed and no ruling kept. When
+    every chain is closed, `result` is the merged layer and `merged` says what merged and why.
     """
 
     chains: tuple[ChainState, ...]
     questions: tuple[Question, ...]
-    moot: tuple[str, ...]
+    superseded: tuple[str, ...]
     result: LayerRecord | None
     merged: tuple[Merged, ...]
 

@@ -1,7 +1,7 @@
-"""Whom we trust with what: entry, test, probation, rolling accuracy, suspension.
+"""Whom we trust with what: entry, test, warm-up, rolling accuracy, suspension.
 
 A worker has one `WorkerTrust` per question kind. `trust_after` takes it through one event; it is the
-only rule by which a standing changes, so a standing is the fold of its events. A worker is
+only rule by which a trust state changes, so a trust state is the fold of its events. A worker is
 suspended by rolling accuracy over checked answers and by nothing else.
 
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, section 4.3.2. The numbers, and where
@@ -24,13 +24,13 @@ from annotation.protocol.trust_settings import GoldCoverage, TrustSettings
 from annotation.protocol.words import gettext as _
 
 QUALIFICATION = "qualification"
-PROBATION = "probation"
+WARM_UP = "warm_up"
 TRUSTED = "trusted"
 SUSPENDED = "suspended"
-TRUST_STATES = (QUALIFICATION, PROBATION, TRUSTED, SUSPENDED)
-#: How the standing of somebody reads who works where nothing tells whether they are right (`trust_reading`).
+TRUST_STATES = (QUALIFICATION, WARM_UP, TRUSTED, SUSPENDED)
+#: The reading for a worker of a kind where nothing tells whether they are right (`trust_reading`).
 UNCHECKED = "unchecked"
-READINGS = (QUALIFICATION, UNCHECKED, PROBATION, TRUSTED, SUSPENDED)
+READINGS = (QUALIFICATION, UNCHECKED, WARM_UP, TRUSTED, SUSPENDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
 
 
 class OutOfTurn(ValueError):
-    """An event that cannot happen to this standing; the message names kind, state and event."""
+    """An event that cannot happen to this trust state; the message names kind, state and event."""
 
     def __init__(self, trust: WorkerTrust, event: Event, because: str) -> None:
         name = type(event).__name__
@@ -111,10 +111,10 @@ class WorkerTrust:
 
 
 def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """The standing that `event` leads to. Raises OutOfTurn on an event that cannot come.
+    """The trust state that `event` leads to. Raises OutOfTurn on an event that cannot come.
 
     A suspended worker's items in hand and boxes under judgment still count, but nothing
-    leads out of suspension: who is to have another chance is given a new Standing. Where
+    leads out of suspension: who is to have another chance is given a new trust state. Where
     relaxed settings leave nothing missing, the next event admits.
     """
     if isinstance(event, Entered):
@@ -147,7 +147,7 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
 
 def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
     """`trust_after`, but for an event that comes too late to count: what a worker had in hand when a
-    researcher gave them a new standing leaves it as it is."""
+    researcher gave them a new trust state leaves it as it is."""
     try:
         return trust_after(trust, event, settings)
     except OutOfTurn:
@@ -157,16 +157,16 @@ def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSetting
 def trust_reading(
     kind: str, state: str, known: GoldCoverage, *, examined: bool, is_model: bool = False
 ) -> str:
-    """How a standing of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
+    """How a trust state of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 
-    UNCHECKED is who would be on probation where no answer is known by which it could end; and whoever
+    UNCHECKED is who would be in warm-up where no answer is known by which it could end; and whoever
     writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
-    items, the same standing is a probation, in which what was done until then counts as items done. What a
+    items, the same trust state is a warm-up, in which what was done until then counts as items done. What a
     model annotator (`is_model`) draws is measured by people's verdicts, whatever is known.
     """
     if is_model and draws(kind):
         return state
-    if state == PROBATION and not known.accuracy:
+    if state == WARM_UP and not known.accuracy:
         return UNCHECKED
     if state == TRUSTED and kind_of(kind).measured_on == MEASURED_ON_NOTHING and not examined:
         return UNCHECKED
@@ -174,7 +174,7 @@ def trust_reading(
 
 
 def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> WorkerTrust:
-    """The standing for `kind` that all of `events` lead to, from the beginning."""
+    """The trust state for `kind` that all of `events` lead to, from the beginning."""
     trust = WorkerTrust(kind)
     for event in events:
         trust = trust_after(trust, event, settings)
@@ -193,16 +193,16 @@ def _admit(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
 
 
 def admitted(trust: WorkerTrust) -> WorkerTrust:
-    """The standing of somebody who is let in; a kind at which nothing is checked needs no probation."""
+    """The trust state of somebody who is let in; a kind at which nothing is checked needs no warm-up."""
     return replace(
-        trust, state=TRUSTED if kind_of(trust.kind).measured_on == MEASURED_ON_NOTHING else PROBATION
+        trust, state=TRUSTED if kind_of(trust.kind).measured_on == MEASURED_ON_NOTHING else WARM_UP
     )
 
 
 def _judge(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
-    """Suspend below the bar, trust at the end of probation; neither on too few checked answers.
+    """Suspend below the bar, trust at the end of warm-up; neither on too few checked answers.
 
-    In between, below the bar but not clearly so, a worker is on probation, and gets control items at
+    In between, below the bar but not clearly so, a worker is in warm-up, and gets control items at
     its rate until it is clear: once the window is full nobody is in between.
     """
     if trust.state == SUSPENDED or trust.accuracy is None:
@@ -210,8 +210,8 @@ def _judge(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     if settings.suspends(trust.kind, trust.last):
         return replace(trust, state=SUSPENDED)
     if trust.accuracy < settings.bar_of(trust.kind):
-        return replace(trust, state=PROBATION)
-    done = trust.items >= settings.probation_items
+        return replace(trust, state=WARM_UP)
+    done = trust.items >= settings.warm_up_items
     if done and trust.known >= settings.verdict_of(trust.kind):
         return replace(trust, state=TRUSTED)
     return trust
@@ -227,7 +227,7 @@ class Refusal:
 
 def why_not(trust: WorkerTrust, settings: TrustSettings) -> Refusal | None:
     """What keeps this worker from the kind, with the next step; None where nothing does."""
-    if trust.state in (PROBATION, TRUSTED):
+    if trust.state in (WARM_UP, TRUSTED):
         return None
     if trust.state == SUSPENDED:
         # Later checked answers may have lifted the accuracy again; the sentence must not contradict itself.
@@ -289,7 +289,7 @@ def is_drawer_watched(trust: WorkerTrust, settings: TrustSettings) -> bool:
     Other questions are measured as they are answered; a drawer could draw a hundred boxes before
     anybody has looked at one.
     """
-    return draws(trust.kind) and trust.state == PROBATION and settings.drawing_unjudged > 0
+    return draws(trust.kind) and trust.state == WARM_UP and settings.drawing_unjudged > 0
 
 
 def refuse_drawing_ahead(trust: WorkerTrust, unjudged: int, settings: TrustSettings) -> Refusal | None:

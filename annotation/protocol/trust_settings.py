@@ -64,10 +64,10 @@ class TrustSettings:
             description=_("Whether work on a kind of question begins with a test, where it has test items")
         ),
     ] = _from(True, _PLUMMER)
-    probation_items: Annotated[
+    warm_up_items: Annotated[
         WholeFromOne, Field(description=_("Items that a worker answers before the warm-up can end"))
     ] = _from(30, _PLUMMER)
-    probation_known: Annotated[
+    warm_up_known: Annotated[
         WholeFromOne, Field(description=_("Control items among the items of the warm-up"))
     ] = _from(12, _DECIDED)
     verdict_known: Annotated[
@@ -130,9 +130,9 @@ class TrustSettings:
                 raise ValueError(
                     f"{name} is {getattr(self, name)}: expected 1 to {window}, the window judged"
                 )
-        if self.probation_known > self.probation_items:
+        if self.warm_up_known > self.warm_up_items:
             raise ValueError(
-                f"probation_known is {self.probation_known}: expected 1 to {self.probation_items}, "
+                f"warm_up_known is {self.warm_up_known}: expected 1 to {self.warm_up_items}, "
                 "the items of the probation"
             )
 

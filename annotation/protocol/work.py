@@ -13,7 +13,7 @@ from pydantic import Field
 from annotation.protocol import kinds
 from annotation.protocol.setting_types import MoneyAmount, StorableText, TimeSpan, WholeFromOne, WholeNumber
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import BadField, check_fields
+from models_core.checked_fields import BadField, CheckedRecord, check_fields
 
 #: Pay is reckoned in millionths of a currency unit, as whole numbers.
 MICROS = 1_000_000
@@ -24,7 +24,7 @@ Basis = Literal["item", "hour", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseSettings:
+class LeaseSettings(CheckedRecord):
     """`minutes` a task is held without a sign of life; `in_hand` leases per worker and kind at most."""
 
     minutes: Annotated[
@@ -33,9 +33,6 @@ class LeaseSettings:
     in_hand: Annotated[
         WholeFromOne, Field(description=_("Tasks of one kind of question that a worker may hold at a time"))
     ] = field(default=3, metadata={"source": "decided: the one just answered, the current one and the next"})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

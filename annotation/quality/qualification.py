@@ -6,11 +6,11 @@ the worker's hands one after the other and come back like any other task:
 
     begin       a test, drawn and written, or the reason why there is none
     hold        leases.take: the next item of the test under way, leased
-    answered    submission.submit: an item was graded; after the last one the standing learns of it
+    answered    submission.submit: an item was graded; after the last one the trust state learns of it
     obstacle    leases.take, pages: why a worker who needs a test cannot begin one
 
 An item that was returned or ran out of time comes again: nobody leaves out what they do not know.
-A kind's test may be taken ATTEMPTS times; a standing given anew counts from there.
+A kind's test may be taken ATTEMPTS times; a trust state given anew counts from there.
 
 Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length, that its items
 are balanced over the possible answers, and how often it may be taken are decided here.
@@ -26,7 +26,7 @@ from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from annotation.common import database
-from annotation.models import Assignment, Campaign, Control, Standing, Worker
+from annotation.models import Assignment, Campaign, Control, TrustState, Worker
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.controls import PooledControl as Item
 from annotation.protocol.controls import test_items
@@ -54,10 +54,10 @@ class QualificationTest:
 
 
 class TestPlace(NamedTuple):
-    """A kind of question in a campaign where a worker may take a test: their standing there, which need not
-    be stored yet."""
+    """A kind of question in a campaign where a worker may take a test: their trust state there, which need
+    not be stored yet."""
 
-    row: Standing
+    row: TrustState
     campaign: Campaign
     settings: CampaignSettings
 
@@ -73,7 +73,7 @@ def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> Qualif
     with database.writing():
         in_force = campaign_trust_rules(campaign, kind, settings)
         worker_trust.join_campaign(worker=worker, campaign=campaign, kind=kind, settings=in_force)
-        row = Standing.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
+        row = TrustState.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
         under_way = test_under_way(row)
         if under_way is not None:
             return under_way
@@ -114,12 +114,12 @@ def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> Qualif
     return QualificationTest(row.attempt, len(items), 0)
 
 
-def test_under_way(row: Standing) -> QualificationTest | None:
+def test_under_way(row: TrustState) -> QualificationTest | None:
     """The test that a worker is in the middle of, if any."""
     return tests_under_way([row]).get((row.campaign_id, row.kind))
 
 
-def tests_under_way(rows: Collection[Standing]) -> dict[tuple[int, str], QualificationTest]:
+def tests_under_way(rows: Collection[TrustState]) -> dict[tuple[int, str], QualificationTest]:
     """(campaign, kind) -> the test that one worker is in the middle of there; `rows` are theirs.
     One query."""
     newest = {(row.campaign_id, row.kind): row.attempt for row in rows if row.attempt}
@@ -144,13 +144,18 @@ def tests_under_way(rows: Collection[Standing]) -> dict[tuple[int, str], Qualifi
 
 
 def lease_test_item(
-    row: Standing, *, settings: CampaignSettings, version: int, holding: Collection[int] = (), at: Any = None
+    row: TrustState,
+    *,
+    settings: CampaignSettings,
+    version: int,
+    holding: Collection[int] = (),
+    at: Any = None,
 ) -> int | None:
     """Put the next item of the test under way into the worker's hands: the assignment's id.
 
     One that they have already and that is not in `holding` comes first. None where no test is
     under way, or where its remaining items are all in their hands, or as many as may be. `settings`
-    are the campaign's, of that `version`. Call inside `sql.writing()` while holding the standing's lock.
+    are the campaign's, of that `version`. Call inside `sql.writing()` while holding the trust state's lock.
     """
     if not row.attempt:
         return None
@@ -182,11 +187,11 @@ def record_test_answer(
 ) -> Examined | None:
     """An item of the test was graded; what the test came to, if that was its last item.
 
-    Takes the standing through the result. `assignment` need not be written as submitted yet. Call
-    inside `sql.writing()` while holding the standing's lock.
+    Takes the trust state through the result. `assignment` need not be written as submitted yet. Call
+    inside `sql.writing()` while holding the trust state's lock.
     """
     item = Assignment.objects.get(pk=assignment)
-    row = Standing.objects.get(campaign=campaign, worker=item.worker_id, kind=item.kind)
+    row = TrustState.objects.get(campaign=campaign, worker=item.worker_id, kind=item.kind)
     others = list(_items(row).exclude(pk=assignment).values_list("state", "right"))
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
@@ -198,7 +203,7 @@ def record_test_answer(
     return result
 
 
-def test_obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
+def test_obstacle(row: TrustState, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
     """Why a worker who needs a test, and is in none, cannot begin one; None where they can."""
     return test_obstacles([TestPlace(row, campaign, settings)]).get((campaign.pk, row.kind))
 
@@ -237,12 +242,12 @@ def test_obstacles(places: Sequence[TestPlace]) -> dict[tuple[int, str], Refusal
     return obstacles
 
 
-def count_tests_taken(row: Standing) -> int:
-    """How many tests the worker has finished since the standing was given, or given anew."""
+def count_tests_taken(row: TrustState) -> int:
+    """How many tests the worker has finished since the trust state was given, or given anew."""
     return _tests_taken([row])[row.campaign_id, row.kind]
 
 
-def _tests_taken(rows: Collection[Standing]) -> Counter[tuple[int, str]]:
+def _tests_taken(rows: Collection[TrustState]) -> Counter[tuple[int, str]]:
     """(campaign, kind) -> `count_tests_taken` there, of one worker; one query."""
     since = {(row.campaign_id, row.kind): row.since for row in rows if row.attempt}
     taken = Counter[tuple[int, str]]()
@@ -299,9 +304,9 @@ def campaign_trust_rules(campaign: Campaign, kind: str, settings: CampaignSettin
     return trust_rules_in_force(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
 
 
-def _left(row: Standing, campaign: Campaign) -> tuple[Item, ...]:
+def _left(row: TrustState, campaign: Campaign) -> tuple[Item, ...]:
     """The qualification items of a kind, without those whose question the worker had as a task or a control
-    item: who has worked takes a test where their standing is given anew.
+    item: who has worked takes a test where their trust state is given anew.
     """
     return _items_left([TestPlace(row, campaign, settings_of(campaign.settings))])[campaign.pk, row.kind]
 
@@ -321,8 +326,8 @@ def _items_left(places: Collection[TestPlace]) -> defaultdict[tuple[int, str], t
     )
 
 
-def _items(row: Standing) -> Any:
-    """The assignments of the newest test of a standing."""
+def _items(row: TrustState) -> Any:
+    """The assignments of the newest test of a trust state."""
     return Assignment.objects.filter(
         campaign=row.campaign_id,
         worker=row.worker_id,
@@ -332,7 +337,7 @@ def _items(row: Standing) -> Any:
     )
 
 
-def _refusal(row: Standing, in_force: TrustSettings) -> Refusal | None:
+def _refusal(row: TrustState, in_force: TrustSettings) -> Refusal | None:
     """Why this worker is no candidate for a test, whatever items there are."""
     if row.blocked:
         why = row.reason or _("ask the researcher")

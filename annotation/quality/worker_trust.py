@@ -1,7 +1,7 @@
-"""Standings as rows: read, taken through an event, written back.
+"""TrustStates as rows: read, taken through an event, written back.
 
-What an event does to a standing is `protocol.trust.after`; here is only where it is kept. Call
-whatever writes while holding the standing's row lock; of several, lock in the order of ids.
+What an event does to a trust state is `protocol.trust.after`; here is only where it is kept. Call
+whatever writes while holding the trust state's row lock; of several, lock in the order of ids.
 """
 
 from datetime import datetime
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from annotation.common import database
 from annotation.models import Campaign, Identity
-from annotation.models import Standing as Row
+from annotation.models import TrustState as Row
 from annotation.protocol.trust import Entered, Event, Examined, WorkerTrust, trust_after
 from annotation.protocol.trust_settings import TrustSettings
 
 
-class StandingColumns(NamedTuple):
-    """The columns that make a standing, as its row holds them; each field is called as its column."""
+class TrustStateColumns(NamedTuple):
+    """The columns that make a trust state, as its row holds them; each field is called as its column."""
 
     kind: str
     state: str
@@ -30,8 +30,8 @@ class StandingColumns(NamedTuple):
     last: str
 
 
-def trust_from_row(row: Row | StandingColumns) -> WorkerTrust:
-    """The standing that a row holds."""
+def trust_from_row(row: Row | TrustStateColumns) -> WorkerTrust:
+    """The trust state that a row holds."""
     return WorkerTrust(
         row.kind,
         row.state,
@@ -44,14 +44,14 @@ def trust_from_row(row: Row | StandingColumns) -> WorkerTrust:
     )
 
 
-def _examined(row: Row | StandingColumns) -> Examined | None:
+def _examined(row: Row | TrustStateColumns) -> Examined | None:
     if not row.examined_asked or row.examined_right is None:
         return None
     return Examined(row.examined_right, row.examined_asked)
 
 
 def _values_of(trust: WorkerTrust) -> dict[str, Any]:
-    """A standing as the values of its row's columns (`StandingColumns`)."""
+    """A trust state as the values of its row's columns (`TrustStateColumns`)."""
     entered, examined = trust.entered, trust.examined
     return {
         "kind": trust.kind,
@@ -76,14 +76,14 @@ def store_trust(row: Row, trust: WorkerTrust, **also: Any) -> None:
 
 
 def note(row: Row, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """Take the row's standing through one event and write it."""
+    """Take the row's trust state through one event and write it."""
     trust = trust_after(trust_from_row(row), event, settings)
     store_trust(row, trust)
     return trust
 
 
 def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:
-    """The worker's standing for `kind`, made on first sight from what their source reports of them."""
+    """The worker's trust state for `kind`, made on first sight from what their source reports of them."""
     existing = Row.objects.filter(campaign=campaign, worker_id=worker, kind=kind).first()
     if existing is not None:
         return existing
@@ -102,10 +102,10 @@ def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: Trust
 def trust_update(
     row_id: int, trust: WorkerTrust, at: datetime, *, cursor_at: int | None = None
 ) -> database.Statement:
-    """The statement that writes what work changes of a standing, for `sql.send`."""
+    """The statement that writes what work changes of a trust state, for `sql.send`."""
     moved = "" if cursor_at is None else ", cursor = %s"
     return (
-        f"""UPDATE annotation_standing SET state = %s, items = %s, known = %s, "right" = %s, last = %s,
+        f"""UPDATE annotation_truststate SET state = %s, items = %s, known = %s, "right" = %s, last = %s,
                changed_at = %s{moved} WHERE id = %s""",
         [
             trust.state,

@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotation import instructions
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Identity, Worker
-from annotation.models import Standing as Row
+from annotation.models import TrustState as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, WorkerTrust, trust_after, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force, practice_is_entry
@@ -44,7 +44,7 @@ class Today(NamedTuple):
 class AvailableTask:
     """One kind of question in one campaign, as one worker meets it.
 
-    `standing` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
+    `trust` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
     kind. `test` is the one they are in the middle of; `nothing` says why they would get nothing now. How many
     questions wait is not told: it falls with an answer to one of them, and not with one on a control item.
     """
@@ -52,7 +52,7 @@ class AvailableTask:
     campaign: Campaign
     kind: str
     settings: CampaignSettings
-    standing: WorkerTrust
+    trust: WorkerTrust
     known: GoldCoverage
     in_hand: int
     today: Today
@@ -61,14 +61,14 @@ class AvailableTask:
 
     @property
     def reads(self) -> str:
-        """How the standing reads: its state, or that nothing tells whether the worker is right."""
-        examined = self.standing.examined is not None
-        return trust_reading(self.kind, self.standing.state, self.known, examined=examined)
+        """How the trust state reads: its state, or that nothing tells whether the worker is right."""
+        examined = self.trust.examined is not None
+        return trust_reading(self.kind, self.trust.state, self.known, examined=examined)
 
     @property
     def practice_first(self) -> bool:
         """Whether the worker is to practise before they begin, as there is no test."""
-        untried = not self.standing.items and self.standing.examined is None
+        untried = not self.trust.items and self.trust.examined is None
         return untried and practice_is_entry(self.kind, self.settings.trust, self.known)
 
     @property
@@ -100,7 +100,7 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
             work_place.campaign,
             work_place.kind,
             work_place.terms.settings,
-            work_place.standing,
+            work_place.trust,
             work_place.known,
             held[work_place.key],
             today[work_place.key],
@@ -118,7 +118,7 @@ class _Place(NamedTuple):
     kind: str
     terms: lease_terms.Terms
     row: Row
-    standing: WorkerTrust
+    trust: WorkerTrust
     known: GoldCoverage
 
     @property
@@ -131,7 +131,7 @@ class _Place(NamedTuple):
         return in_force(self.terms.settings.trust, self.known)
 
     def holder(self, worker: Worker) -> WorkerState:
-        """The standing as handing out takes it."""
+        """The trust state as handing out takes it."""
         row = self.row
         return WorkerState(
             id=row.pk or 0,
@@ -146,12 +146,12 @@ class _Place(NamedTuple):
             unagreed=False,  # Who has not agreed is told so before.
             machine=False,  # Nobody signs in as one.
             visitor=False,  # How much a visit has left is told where tasks are handed out.
-            standing=self.standing,
+            trust=self.trust,
         )
 
 
 def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_Place]:
-    """Every kind of these campaigns, with the worker's standing, or what it would be if they joined now."""
+    """Every kind of these campaigns, with the worker's trust state, or the one of a worker who joins now."""
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
@@ -199,7 +199,7 @@ def _why_nothing(
             work_place.rules,
             work_place.holder(worker),
             work_place.terms,
-            in_a_test=lambda holder: (holder.campaign, holder.standing.kind) in tests,
+            in_a_test=lambda holder: (holder.campaign, holder.trust.kind) in tests,
         )
     at = database.now()
     with connection.cursor() as cursor:

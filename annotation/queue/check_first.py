@@ -37,9 +37,9 @@ def why_check_first(
     cursor.execute(
         f"""SELECT t.campaign_id, max(t.created_at) FROM annotation_task t
             JOIN annotation_machine m ON m.campaign_id = t.campaign_id AND m.worker_id = t.barred_id
-            JOIN annotation_standing s ON s.campaign_id = t.campaign_id AND s.worker_id = t.barred_id
+            JOIN annotation_truststate s ON s.campaign_id = t.campaign_id AND s.worker_id = t.barred_id
                 AND s.kind = '{kind}' AND s.state = %s AND NOT s.blocked AND s.withdrawn_at IS NULL
-            LEFT JOIN annotation_standing own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
+            LEFT JOIN annotation_truststate own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
                 AND own.kind = '{judging}'
             WHERE t.campaign_id IN ({database.parameters(campaigns)})
                 AND t.state = 'open' AND t.kind = '{judging}' AND t.role = 'vote' AND t.live < t.wanted
@@ -52,12 +52,12 @@ def why_check_first(
                     OR own.id IS NULL AND t.campaign_id IN ({database.parameters(at_once)}))
             GROUP BY t.campaign_id""",
         [
-            trust.PROBATION,
+            trust.WARM_UP,
             worker,
             *campaigns,
             worker,
             worker,
-            trust.PROBATION,
+            trust.WARM_UP,
             trust.TRUSTED,
             *at_once,
         ],

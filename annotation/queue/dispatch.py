@@ -7,7 +7,7 @@ one row. Where all of the head is theirs already (a lone worker's first votes pi
 search goes on from where this worker last found something, and only then from the beginning.
 
 A claim never waits: rows that others hold are passed over. Call everything here inside
-`sql.writing()` while holding the worker's standing (`leases` does).
+`sql.writing()` while holding the worker's trust state (`leases` does).
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -43,7 +43,7 @@ class NoTask:
 
 
 class WorkerState(NamedTuple):
-    """A worker's standing for a kind, as its locked row holds it.
+    """A worker's trust state for a kind, as its locked row holds it.
 
     `unagreed`: the campaign's newest consent text waits for them to agree to it. `machine`: it is no person.
     `visitor`: they came to the campaign from a crowd platform, by one visit or more (`visits`).
@@ -61,7 +61,7 @@ class WorkerState(NamedTuple):
     unagreed: bool
     machine: bool
     visitor: bool
-    standing: WorkerTrust
+    trust: WorkerTrust
 
 
 class Claim(NamedTuple):
@@ -98,7 +98,7 @@ def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
         tasks = _claim(cursor, holder, kind, start, window)
         if tasks is not None:
             cursor.execute(
-                "UPDATE annotation_standing SET cursor = %s WHERE id = %s", [tasks.rank, holder.id]
+                "UPDATE annotation_truststate SET cursor = %s WHERE id = %s", [tasks.rank, holder.id]
             )
             return tasks
     return None
@@ -290,7 +290,7 @@ def why_drawer_waits(
     also waits where nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
     """
     reasons = why_drawers_wait(cursor, [(holder, settings)], at, is_model=is_model)
-    return reasons.get((holder.campaign, holder.standing.kind))
+    return reasons.get((holder.campaign, holder.trust.kind))
 
 
 def why_drawers_wait(
@@ -303,7 +303,7 @@ def why_drawers_wait(
     """(campaign, kind) -> `why_drawer_waits` there, of one worker; places where they need not wait are left
     out. Two queries at most."""
     watched = [
-        work_place for work_place in places if trust.is_drawer_watched(work_place[0].standing, work_place[1])
+        work_place for work_place in places if trust.is_drawer_watched(work_place[0].trust, work_place[1])
     ]
     if not watched:
         return {}
@@ -325,9 +325,9 @@ def why_drawers_wait(
         wait = timedelta(minutes=settings.drawing_wait_minutes)
         drawn = [created for created in unjudged[holder.campaign] if created > at - wait]
         drawn = drawn[: settings.drawing_unjudged]
-        refusal = trust.refuse_drawing_ahead(holder.standing, len(drawn), settings)
+        refusal = trust.refuse_drawing_ahead(holder.trust, len(drawn), settings)
         if refusal is not None:
-            work_place = holder.campaign, holder.standing.kind
+            work_place = holder.campaign, holder.trust.kind
             reasons[work_place] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
     if is_model:
         return reasons
@@ -342,9 +342,9 @@ def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> fro
     cursor.execute(
         f"""SELECT c.id FROM annotation_campaign c
                WHERE c.id IN ({database.parameters(campaigns)}) AND EXISTS (
-               SELECT 1 FROM annotation_standing s WHERE s.campaign_id = c.id AND s.kind = 'box_quality'
+               SELECT 1 FROM annotation_truststate s WHERE s.campaign_id = c.id AND s.kind = 'box_quality'
                AND s.worker_id <> %s AND NOT s.blocked AND s.state IN (%s, %s))""",
-        [*campaigns, worker, trust.PROBATION, trust.TRUSTED],
+        [*campaigns, worker, trust.WARM_UP, trust.TRUSTED],
     )
     return frozenset(campaign for (campaign,) in cursor.fetchall())
 

@@ -1,4 +1,4 @@
-"""On what terms tasks are handed out: what leasing needs of a campaign and of a worker's standing."""
+"""On what terms tasks are handed out: what leasing needs of a campaign and of a worker's trust state."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 
 from annotation.common import database
-from annotation.models import Standing as Row
+from annotation.models import TrustState as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
 from annotation.protocol.double_checks import DoubleChecks
 from annotation.protocol.machines import machine_trust
@@ -47,7 +47,7 @@ CARRIED_SETTINGS_COLUMNS = """a.settings_version, CASE WHEN a.settings_version <
 
 
 class _HolderColumns(NamedTuple):
-    """A Holder without its standing."""
+    """A Holder without its trust state."""
 
     id: int
     campaign: int
@@ -63,7 +63,7 @@ class _HolderColumns(NamedTuple):
     visitor: bool
 
 
-#: The columns of `_HolderColumns` and of its standing, of a standing `s` and its worker `w`: a Holder's.
+#: The columns of a WorkerState: of a trust state `s` and of its worker `w`.
 WORKER_STATE_COLUMNS = (
     "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
     "s.withdrawn_at IS NOT NULL, "
@@ -76,7 +76,7 @@ WORKER_STATE_COLUMNS = (
         EXISTS (SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
             JOIN annotation_study y ON y.id = v.study_id
             WHERE i.worker_id = s.worker_id AND y.campaign_id = s.campaign_id), """
-    + ", ".join(f's."{name}"' for name in worker_trust.StandingColumns._fields)
+    + ", ".join(f's."{name}"' for name in worker_trust.TrustStateColumns._fields)
 )
 
 
@@ -96,7 +96,7 @@ def terms_of_lease(terms: Terms, carried: CarriedSettings) -> Terms:
 
 def worker_state_from(values: Sequence[Any]) -> WorkerState:
     """A WorkerState from its columns, WORKER_STATE_COLUMNS."""
-    worker_columns, trust = database.split_row(values, _HolderColumns, worker_trust.StandingColumns)
+    worker_columns, trust = database.split_row(values, _HolderColumns, worker_trust.TrustStateColumns)
     return WorkerState(
         id=worker_columns.id,
         campaign=worker_columns.campaign,
@@ -110,7 +110,7 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
         unagreed=bool(worker_columns.unagreed) and not worker_columns.machine,
         machine=bool(worker_columns.machine),
         visitor=bool(worker_columns.visitor),
-        standing=worker_trust.trust_from_row(trust),
+        trust=worker_trust.trust_from_row(trust),
     )
 
 
@@ -147,7 +147,7 @@ def no_task_without_consent() -> NoTask:
 
 def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
-    rules = terms_trust_rules(terms, holder.standing.kind, is_model=holder.machine)
+    rules = terms_trust_rules(terms, holder.trust.kind, is_model=holder.machine)
     return why_refused_by(rules, holder, terms, in_a_test=_in_a_test)
 
 
@@ -162,9 +162,9 @@ def why_refused_by(
             _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")
             % {"why": f": {holder.reason.rstrip('.')}" if holder.reason else ""},
         )
-    if holder.standing.state == QUALIFICATION and not rules.qualification and in_a_test(holder):
+    if holder.trust.state == QUALIFICATION and not rules.qualification and in_a_test(holder):
         rules = terms.settings.trust
-    if holder.standing.state != QUALIFICATION and why_not(holder.standing, rules) is None:
+    if holder.trust.state != QUALIFICATION and why_not(holder.trust, rules) is None:
         return None
-    refusal = why_not(holder.standing, rules)
+    refusal = why_not(holder.trust, rules)
     return NoTask(refusal.code, refusal.text) if refusal else None

@@ -1,11 +1,11 @@
 """Relevance pages as one worker has them: a task's images and known images, shuffled for this worker.
 
 Known images are put on a page when it is leased (`PageControl` remembers which); some pages of a
-probation hold nothing else, and are of no task. Order and places come from the campaign's seed and
+warm-up hold nothing else, and are of no task. Order and places come from the campaign's seed and
 the worker's pseudonym, so that the same page is shown again, and its answer read by place.
 
 Call `enclose_control_images` and `store_control_images` inside `sql.writing()` while holding the worker's
-standing.
+trust state.
 
 Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
 """
@@ -51,13 +51,13 @@ class PageBlock:
 
 def control_images_due(settings: CampaignSettings, *, seed: int, holder: WorkerState, held: int) -> int:
     """How many images of the worker's next page are to be control items; `held` pages are in hand."""
-    number = holder.standing.items // settings.page.images + held + 1
+    number = holder.trust.items // settings.page.images + held + 1
     return controls_on_page(
         settings.trust,
         seed=seed,
         worker=holder.pseudonym,
-        state=holder.standing.state,
-        kind=holder.standing.kind,
+        state=holder.trust.state,
+        kind=holder.trust.kind,
         page=number,
         settings=settings.page,
     )
@@ -110,7 +110,7 @@ def _like(task: int | None) -> list[PageBlock]:
 
 def _place(seed: int, holder: WorkerState, number: int, places: int) -> int:
     """Which of a page's images the control item `number` is to be like."""
-    return int(draw_number(seed, holder.pseudonym, "like", holder.standing.items, number) * places)
+    return int(draw_number(seed, holder.pseudonym, "like", holder.trust.items, number) * places)
 
 
 def _chosen(
@@ -127,16 +127,12 @@ def _chosen(
     # Whatever is true of them: to tick nothing, or everything, is wrong on each.
     pool = [
         Known(known_control.id, "")
-        for known_control in controls.control_pool(holder.campaign, holder.standing.kind, revision)
+        for known_control in controls.control_pool(holder.campaign, holder.trust.kind, revision)
     ]
     if not pool or not like:
         return ()
-    seen = set(
-        controls.controls_seen(worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind)
-    )
-    past = controls.history(
-        worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind, but=but
-    )
+    seen = set(controls.controls_seen(worker=holder.worker, campaign=holder.campaign, kind=holder.trust.kind))
+    past = controls.history(worker=holder.worker, campaign=holder.campaign, kind=holder.trust.kind, but=but)
     taken = set(images)
     placed: list[PlacedControlImage] = []
     for block in like:
@@ -145,7 +141,7 @@ def _chosen(
             image=block.image,
             content={},
             campaign=holder.campaign,
-            kind=holder.standing.kind,
+            kind=holder.trust.kind,
             revision=revision,
         )
         while True:
@@ -153,7 +149,7 @@ def _chosen(
                 pool,
                 seed=seed,
                 worker=holder.pseudonym,
-                kind=holder.standing.kind,
+                kind=holder.trust.kind,
                 seen=seen,
                 strange=strange,
             ).control

@@ -1,10 +1,10 @@
-"""An answer comes in: judgment, refold, standing, pay, and the next task, in one transaction.
+"""An answer comes in: judgment, refold, trust state, pay, and the next task, in one transaction.
 
 The only writer of judgments and flags. Whatever becomes of an answer, it is stored and paid:
 
 - in time, it takes the place its lease held; the image is folded anew;
-- late (the lease ran out or was returned), it takes a place that is left, is moot where the
-  question is closed, and surplus where others hold every place; of a platform's visitor no more
+- late (the lease ran out or was returned), it takes a place that is left, is superseded where the
+  question is closed, and extra where others hold every place; of a platform's visitor no more
   such answers are taken than their study wants;
 - a second time under the same token, nothing happens and the same is said again;
 - on a control item, it is graded where that still measures the worker, and stays outside every fold.
@@ -63,7 +63,7 @@ class Conflict(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer is stored. `repeated`: it was before. `counted`: False where it is moot or surplus now."""
+    """The answer is stored. `repeated`: it was before. `counted`: False where superseded or extra now."""
 
     assignment: int
     repeated: bool
@@ -211,7 +211,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
         at=at,
         placed=held.key if role == q.VOTE and placed else "",
     )
-    counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in difference.state.moot)
+    counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in difference.state.superseded)
     changed = [worker_trust.trust_update(holder.id, after := _after(holder, content.events, terms), at)]
     asked_at = database.time_from_sql(held.leased_at)
     if (
@@ -221,7 +221,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
         and (
             submission_rows.drawn_since(cursor, drawn, image.id, held.key)
             if drawn.machine
-            else controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
+            else controls.tells_of_drawer(terms.id, drawn.trust.kind, terms.revision, asked_at)
         )
     ):
         judged = BoxJudged(answer.answer == "good")
@@ -238,7 +238,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
         *changed,
     ]
     return _Answered(
-        now, holder._replace(standing=after), counted, statements, wakes=image.id if wakes else None
+        now, holder._replace(trust=after), counted, statements, wakes=image.id if wakes else None
     )
 
 
@@ -264,7 +264,7 @@ def _withdrawn(
         *content.graded,
         worker_trust.trust_update(holder.id, after, at),
     ]
-    return _Answered(row.now, holder._replace(standing=after), False, statements)
+    return _Answered(row.now, holder._replace(trust=after), False, statements)
 
 
 def _name_of(held: LeasedAssignment, holder: WorkerState) -> str:
@@ -292,7 +292,7 @@ def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
     )
     if cursor.rowcount:
         return task.role, True
-    return (q.SURPLUS if task.state == Task.OPEN else q.VOTE), False
+    return (q.EXTRA if task.state == Task.OPEN else q.VOTE), False
 
 
 def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
@@ -328,7 +328,7 @@ def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
         events = content.events if right is None else [ControlGraded(right)]
         after = _after(holder, events, terms)
         statements.append(worker_trust.trust_update(holder.id, after, at))
-        return _Answered(now, holder._replace(standing=after), True, statements)
+        return _Answered(now, holder._replace(trust=after), True, statements)
     database.send_statements(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
     assert right is not None
@@ -357,7 +357,7 @@ def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
 
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
-    trust = holder.standing
+    trust = holder.trust
     rules = lease_terms.terms_trust_rules(terms, trust.kind, is_model=holder.machine)
     for event in events:
         trust = trust_after_or_same(trust, event, rules)

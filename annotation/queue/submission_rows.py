@@ -1,8 +1,8 @@
 """What storing an answer reads, under the locks that it needs: the assignment with its task or control
 item, who answers, who drew what they judge, and the votes on the image.
 
-Locks: image, task, assignment, the worker (shared, so that nobody erases them meanwhile), then the standings
-concerned, by id.
+Locks: image, task, assignment, the worker (shared, so that nobody erases them meanwhile), then the trust
+states concerned, by id.
 """
 
 from typing import Any, NamedTuple
@@ -120,14 +120,14 @@ class Holders(NamedTuple):
 def holders_of(
     cursor: Any, held: LeasedAssignment, terms: Terms, drawer: int | None = None, image: int | None = None
 ) -> Holders:
-    """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
+    """The worker's trust state for the kind, and the drawer's for drawing, locked in the order of their ids;
     the votes on `image`, whose lock is held, in the same trip."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
     along = image is not None and database.in_one_trip()
     database.execute(
         cursor,
         f"""SELECT {image_state.VOTES_AS_JSON if along else "NULL"}, {lease_terms.WORKER_STATE_COLUMNS}
-            FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+            FROM annotation_truststate s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
         + database.locking("s"),
         [
@@ -138,7 +138,7 @@ def holders_of(
     )
     rows = cursor.fetchall()
     holders = [lease_terms.worker_state_from(columns) for _votes, *columns in rows]
-    holder = next(h for h in holders if h.worker == held.worker and h.standing.kind == held.kind)
+    holder = next(h for h in holders if h.worker == held.worker and h.trust.kind == held.kind)
     votes: list[image_state.Vote] = []
     if image is not None:
         stored, *_columns = rows[0]  # Each row has all the votes.
@@ -147,10 +147,10 @@ def holders_of(
 
 
 def drawn_since(cursor: Any, drawer: WorkerState, image: int, key: str) -> bool:
-    """Whether a machine drew the box that a question `key` is about since its standing was given: what it
+    """Whether a machine drew the box that a question `key` is about since its trust state was given: what it
     drew before it learnt again says nothing of what it knows now. As in `replay`."""
     cursor.execute(
-        """SELECT 1 FROM annotation_judgment j JOIN annotation_standing s ON s.id = %s
+        """SELECT 1 FROM annotation_judgment j JOIN annotation_truststate s ON s.id = %s
            WHERE j.image_id = %s AND j.name = %s AND j.worker_id = s.worker_id AND j.id > s.since""",
         [drawer.id, image, key.split("|")[1]],
     )

@@ -4,8 +4,8 @@ What counts towards a visit are the answers handed in since it began, those of t
 out beyond what its study wants, nor once it has ended, whether a page asks or a program. A worker who came
 several times may have more as long as one of these visits goes on and has room.
 
-Nothing is locked here: to be called while holding the worker's standing of the kind. Of several kinds asked
-for in the same moment each may get one.
+Nothing is locked here: to be called while holding the worker's trust state of the kind. Of several kinds
+asked for in the same moment each may get one.
 """
 
 from typing import Any

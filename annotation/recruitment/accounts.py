@@ -30,7 +30,7 @@ from annotation.selectors.workers import own_data
 from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed, confirmed_where
 from annotation.web.common.sign_in import widened_for_redirect
-from annotation.web.staff.frame import account_of, said
+from annotation.web.staff.campaign_pages import account_of, result_message
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
 from annotation.workers.accounts import second_factor
 
@@ -128,10 +128,10 @@ class PasswordChange(views.PasswordChangeView):
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     """Who I am here, what is stored of me, what I agreed to; and what I can do about it."""
-    found = account_of(request)
+    user = account_of(request)
     # Who gives an address from now on reads what it is for.
-    wants = found.mails_messages or not found.email
-    return _account(request, MailForm(initial={"email": found.email, "messages": wants}))
+    wants = user.mails_messages or not user.email
+    return _account(request, MailForm(initial={"email": user.email, "messages": wants}))
 
 
 def _names_another_address(request: HttpRequest) -> bool:
@@ -148,15 +148,15 @@ def mail(request: HttpRequest) -> HttpResponse:
     form = MailForm(request.POST)
     if not form.is_valid():
         return _account(request, form, status=422)
-    found = account_of(request)
-    before, found.email = found.email, form.cleaned_data["email"]
-    found.mails_messages = bool(found.email) and form.cleaned_data["messages"]
+    user = account_of(request)
+    before, user.email = user.email, form.cleaned_data["email"]
+    user.mails_messages = bool(user.email) and form.cleaned_data["messages"]
     with database.writing():
-        found.save(update_fields=["email", "mails_messages"])
-        if found.email != before:
+        user.save(update_fields=["email", "mails_messages"])
+        if user.email != before:
             # Which address is nobody's affair; that it changed is.
-            record(actor=found, act="change_email", account=found.get_username())
-    messages.success(request, _("Email address saved.") if found.email else _("Email address removed."))
+            record(actor=user, act="change_email", account=user.get_username())
+    messages.success(request, _("Email address saved.") if user.email else _("Email address removed."))
     return redirect("account")
 
 
@@ -164,11 +164,11 @@ def mail(request: HttpRequest) -> HttpResponse:
 @never_cache
 def own_answers(request: HttpRequest) -> HttpResponseBase:
     """All that is stored of me, as a JSON file."""
-    found = account_of(request)
-    worker = own_data.worker_behind(found)
+    user = account_of(request)
+    worker = own_data.worker_behind(user)
     if worker is None:
         raise Http404(_("You have not worked here yet, so there is nothing to download."))
-    answer = StreamingHttpResponse(own_data.own_data_json(found, worker), content_type="application/json")
+    answer = StreamingHttpResponse(own_data.own_data_json(user, worker), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{worker.pseudonym}.json"'
     return answer
 
@@ -177,19 +177,19 @@ def own_answers(request: HttpRequest) -> HttpResponseBase:
 @confirmed
 def erase_me(request: HttpRequest) -> HttpResponse:
     """Forget who I am; my answers stay under the pseudonym, which leads to nobody then."""
-    found = account_of(request)
-    worker = own_data.worker_behind(found)
+    user = account_of(request)
+    worker = own_data.worker_behind(user)
     if worker is None:
         raise Http404(_("You have not worked here yet, so there is nothing to delete."))
     gone = False
-    with said(request, pseudonyms.CannotErase):
+    with result_message(request, pseudonyms.CannotErase):
         if request.POST.get("sure") != "yes":
             raise pseudonyms.CannotErase(_("Deleting cannot be undone: confirm it first."))
         if payments.unpaid(worker=worker.pk):
             raise pseudonyms.CannotErase(
                 _("You have not been paid for everything yet: you can delete your account once you have.")
             )
-        if found.has_staff_role:
+        if user.has_staff_role:
             raise pseudonyms.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
         pseudonyms.erase_worker(worker=worker, by_themselves=True, texts=request.POST.get("texts") == "yes")
         gone = True
@@ -200,17 +200,17 @@ def erase_me(request: HttpRequest) -> HttpResponse:
 
 
 def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpResponse:
-    found = account_of(request)
-    worker = own_data.worker_behind(found)
+    user = account_of(request)
+    worker = own_data.worker_behind(user)
     about: dict[str, Any] = {
         "form": form,
         "worker": worker,
-        "works": found.has_role_somewhere(ANNOTATOR),
+        "works": user.has_role_somewhere(ANNOTATOR),
         "oidc": settings.OIDC,
-        "connected": sign_in_elsewhere.connection_of(found),
-        "second_factor": second_factor.has_second_factor(found),
-        "codes_left": second_factor.codes_left(found),
-        "must_have_second_factor": second_factor.must_have_second_factor(found),
+        "connected": sign_in_elsewhere.connection_of(user),
+        "second_factor": second_factor.has_second_factor(user),
+        "codes_left": second_factor.codes_left(user),
+        "must_have_second_factor": second_factor.must_have_second_factor(user),
     }
     if worker is not None:
         about |= {

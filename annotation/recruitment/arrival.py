@@ -22,18 +22,18 @@ ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 
 def campaign_for_all(name: str) -> Campaign:
     """The campaign of that name, which has begun."""
-    found = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
-    if found is None:
+    campaign = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
+    if campaign is None:
         raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
-    return found
+    return campaign
 
 
 def ids(request: HttpRequest, *names: str) -> list[str]:
     """The ids that an address carries under `names`. Raises VisitError where one is none."""
-    found = [request.GET.get(name, "") for name in names]
-    if not all(map(ID.fullmatch, found)):
+    values = [request.GET.get(name, "") for name in names]
+    if not all(map(ID.fullmatch, values)):
         raise VisitError(_("This address is incomplete. Open the study again on your platform."))
-    return found
+    return values
 
 
 def here(request: HttpRequest) -> Account | None:
@@ -60,6 +60,6 @@ def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
     return redirect("tasks")
 
 
-def refused(request: HttpRequest, why: VisitError, status: int = 403) -> HttpResponse:
+def error_page(request: HttpRequest, why: VisitError, status: int = 403) -> HttpResponse:
     """Why somebody is not let in, and what to do."""
     return render(request, "annotation/entry/arrival_refused.html", {"why": str(why)}, status=status)

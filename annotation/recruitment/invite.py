@@ -82,7 +82,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def return_code_page(request: HttpRequest) -> HttpResponse:
     """The name and the code with which somebody who began at once comes back; while they are signed in."""
-    code = return_code.kept_code(request)
+    code = return_code.stored_code(request)
     return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
 
 
@@ -123,7 +123,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     # Theirs until the browser is closed; the code leads back.
     request.session.set_expiry(0)
     response = redirect("invite_begun")
-    return_code.keep_code(request, response, code)
+    return_code.store_code(request, response, code)
     return response
 
 

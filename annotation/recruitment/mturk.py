@@ -92,7 +92,7 @@ def mturk_begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
         study = platform_visits.study_at(provider=MTURK, campaign=campaign)
         return arrival.let_in(request, Arrival(study, who, assignment, arrival.here(request)))
     except VisitError as why:
-        return arrival.refused(request, why)
+        return arrival.error_page(request, why)
 
 
 def _preview(request: HttpRequest, campaign: Campaign, study: Study) -> HttpResponse:

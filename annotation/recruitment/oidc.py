@@ -22,13 +22,13 @@ from annotation.recruitment import sign_in_elsewhere as elsewhere
 from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed
 from annotation.web.common.sign_in import PENDING, widened_for_redirect
-from annotation.web.staff.frame import account_of
+from annotation.web.staff.campaign_pages import account_of
 from annotation.workers import rate_limit
 from annotation.workers.rate_limit import Try
 
 _log = logging.getLogger(__name__)
 #: What the other server may get wrong: being away, refusing, and not sending what the protocol asks for.
-_WRONG = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
+_ERRORS = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
 
 
 @login_not_required
@@ -36,14 +36,14 @@ _WRONG = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
 @require_POST
 def oidc_sign_in(request: HttpRequest) -> HttpResponseBase:
     """Lead to the other server, to come back as whom it says."""
-    _check_offered()
+    _check_enabled()
     if request.user.is_authenticated:
         return redirect("home")
     then = request.POST.get("next", "")
     same = url_has_allowed_host_and_scheme(
         then, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return _sent_there(request, elsewhere.SIGN_IN, then if same else "")
+    return _redirect_to_provider(request, elsewhere.SIGN_IN, then if same else "")
 
 
 @login_not_required
@@ -51,7 +51,7 @@ def oidc_sign_in(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     """Back from the other server: who that is is asked of it, over a connection of our own."""
-    _check_offered()
+    _check_enabled()
     if provider_id != elsewhere.provider_id():
         raise Http404(_("There is no such page."))
     tried = Try(limits.SIGN_IN_ADDRESS, limits.address_of(request))
@@ -60,7 +60,7 @@ def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     view: Any = OAuth2CallbackView.adapter_view(elsewhere.WhoSomebodyIs(request, provider_id))
     try:
         answer: HttpResponseBase = view(request)
-    except _WRONG:
+    except _ERRORS:
         _log.warning("the OpenID Connect server answered what cannot be read", exc_info=True)
         return elsewhere.problem_page(request)
     if PENDING in request.session or request.user.is_authenticated:
@@ -74,8 +74,8 @@ def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
 @confirmed
 def oidc_connect(request: HttpRequest) -> HttpResponseBase:
     """Lead to the other server, to connect whoever it says to the account that is signed in here."""
-    _check_offered()
-    return _sent_there(request, elsewhere.CONNECT, "", account_of(request).pk)
+    _check_enabled()
+    return _redirect_to_provider(request, elsewhere.CONNECT, "", account_of(request).pk)
 
 
 @require_POST
@@ -87,7 +87,9 @@ def oidc_disconnect(request: HttpRequest) -> HttpResponseBase:
     return redirect("account")
 
 
-def _sent_there(request: HttpRequest, process: str, then: str, data: int | None = None) -> HttpResponseBase:
+def _redirect_to_provider(
+    request: HttpRequest, process: str, then: str, data: int | None = None
+) -> HttpResponseBase:
     tried = Try(limits.ELSEWHERE_ADDRESS, limits.address_of(request))
     if seconds := rate_limit.attempt(tried):
         return limits.too_often(request, "annotation/sign_in.html", seconds)
@@ -95,12 +97,12 @@ def _sent_there(request: HttpRequest, process: str, then: str, data: int | None 
     try:
         there: HttpResponseBase = provider.redirect(request, process=process, next_url=then, data=data)
         return there
-    except _WRONG:
+    except _ERRORS:
         _log.warning("the OpenID Connect server answered what cannot be read", exc_info=True)
         return elsewhere.problem_page(request)
 
 
-def _check_offered() -> None:
+def _check_enabled() -> None:
     if settings.OIDC is None:
         raise Http404(_("There is no such page."))
 

@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.common import database, plain_json
+from annotation.common import database, incoming_json
 from annotation.common.addresses import site_host
 from annotation.recruitment import arrival
 from annotation.workers import confirmation, platform_visits, prolific_api
@@ -61,16 +61,16 @@ def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
     campaign = arrival.campaign_for_all(name)
     try:
         who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
-        found = platform_visits.study_at(provider=PROLIFIC, campaign=campaign, external_id=study)
+        study_row = platform_visits.study_at(provider=PROLIFIC, campaign=campaign, external_id=study)
         link, spoilt = _link(request, (who, study, submission))
-        came = Arrival(found, who, submission, arrival.here(request), link, spoilt)
+        came = Arrival(study_row, who, submission, arrival.here(request), link, spoilt)
         return arrival.let_in(request, came)
     except VisitError as why:
-        return arrival.refused(request, why)
+        return arrival.error_page(request, why)
     except Away as why:
         _log.warning("%s", why)
         later = VisitError(_("Prolific's signature cannot be checked right now. Try again in a minute."))
-        return arrival.refused(request, later, 503)
+        return arrival.error_page(request, later, 503)
 
 
 def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool]:
@@ -106,11 +106,11 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
     if (request.content_type or "").startswith("multipart/"):
         # It was read as a form: there is no body any more, and theirs is JSON.
         return JsonResponse({"error": "the body is no event"}, status=400)
-    sent = _signed_at(request)
-    if sent is None:
+    sent_at = _signed_at(request)
+    if sent_at is None:
         return JsonResponse({"error": "the signature is not valid, or too old"}, status=401)
     try:
-        event: Any = plain_json.read_plain_json(request.body)
+        event: Any = incoming_json.read_json(request.body)
         kind = event["event_type"]
         if kind != "submission.status.change":
             return JsonResponse({"changed": False})
@@ -126,7 +126,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
         report=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],
         # When it happened; a delivery that is tried again is sent later than that.
-        at=min(_time(request.headers.get("X-Timestamp", "")) or sent, sent),
+        at=min(_time(request.headers.get("X-Timestamp", "")) or sent_at, sent_at),
     )
     return JsonResponse({"changed": changed})
 
@@ -141,12 +141,14 @@ def _signed_at(request: HttpRequest) -> datetime | None:
     """When a webhook was signed; None where not by Prolific, or outside the window."""
     secret = settings.PROLIFIC_WEBHOOK_SECRET
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
-    given = request.headers.get("X-Prolific-Request-Signature", "")
+    received = request.headers.get("X-Prolific-Request-Signature", "")
     expected = signature(secret, timestamp, request.body)
-    if not secret or not hmac.compare_digest(given.encode(), expected.encode()):
+    if not secret or not hmac.compare_digest(received.encode(), expected.encode()):
         return None
-    sent = _time(timestamp)
-    return sent if sent is not None and abs((database.now() - sent).total_seconds()) <= WINDOW else None
+    sent_at = _time(timestamp)
+    return (
+        sent_at if sent_at is not None and abs((database.now() - sent_at).total_seconds()) <= WINDOW else None
+    )
 
 
 def _time(text: str) -> datetime | None:

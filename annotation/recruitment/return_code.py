@@ -13,11 +13,11 @@ from django.http import HttpRequest, HttpResponse
 CODE = "return_code"
 
 
-def keep_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
+def store_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
     """Let the browser that `response` goes to show `code` again, until it is closed or signed out."""
-    plain = code.encode()
-    pad = secrets.token_bytes(len(plain))
-    request.session[CODE] = _mixed(plain, pad).hex()
+    code_bytes = code.encode()
+    pad = secrets.token_bytes(len(code_bytes))
+    request.session[CODE] = _mixed(code_bytes, pad).hex()
     response.set_cookie(
         settings.RETURN_CODE_COOKIE_NAME,
         pad.hex(),
@@ -27,7 +27,7 @@ def keep_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
     )
 
 
-def kept_code(request: HttpRequest) -> str:
+def stored_code(request: HttpRequest) -> str:
     """The code; "" where this browser holds none."""
     held, pad = request.session.get(CODE, ""), request.COOKIES.get(settings.RETURN_CODE_COOKIE_NAME, "")
     try:

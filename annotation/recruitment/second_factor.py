@@ -16,7 +16,7 @@ from annotation.common.addresses import site_host
 from annotation.web.common import limits
 from annotation.web.common.access import for_setting_up
 from annotation.web.common.confirm import confirmed
-from annotation.web.staff.frame import account_of, said
+from annotation.web.staff.campaign_pages import account_of, result_message
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
@@ -53,7 +53,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
     try:
         codes = second_factor.confirm_second_factor(account=account, code=request.POST.get("code", ""))
     except FactorRefused as error:
-        return render(request, page, {**about, "wrong": str(error)}, status=422)
+        return render(request, page, {**about, "error": str(error)}, status=422)
     rate_limit.take_back(*tries)
     request.session.pop(sessions.SET_UP_FIRST, None)
     request.session.pop(_BEGUN, None)
@@ -77,9 +77,9 @@ def recovery_codes_renew(request: HttpRequest) -> HttpResponse:
 @confirmed
 def second_factor_remove(request: HttpRequest) -> HttpResponse:
     """Turn my second factor off, where this server does not ask for one."""
-    with said(request, FactorRefused) as tell:
+    with result_message(request, FactorRefused) as show:
         second_factor.remove_second_factor(account=account_of(request))
-        tell(_("Your second factor is off: signing in asks for the password alone."))
+        show(_("Your second factor is off: signing in asks for the password alone."))
     return redirect("account")
 
 

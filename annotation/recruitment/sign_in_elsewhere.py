@@ -105,7 +105,7 @@ class SignInElsewhere(DefaultSocialAccountAdapter):
         extra_context: Any = None,
     ) -> NoReturn:
         """Back to the page from which they came, with what to do."""
-        raise ImmediateHttpResponse(_refused(request, went_wrong()))
+        raise ImmediateHttpResponse(_back_with_error(request, went_wrong()))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> NoReturn:
         """Known by then who somebody is there, and whether an account here is connected to them."""
@@ -125,14 +125,14 @@ class WhoSomebodyIs(OpenIDConnectOAuth2Adapter):
         if self.openid_config["issuer"].rstrip("/") != settings.OIDC["issuer"]:
             raise OAuth2Error("another issuer than OIDC_ISSUER")
         try:
-            found = super().complete_login(request, app, token, **kwargs)
+            login = super().complete_login(request, app, token, **kwargs)
         except ImproperlyConfigured as error:
             raise OAuth2Error("the subject is too long") from error
-        if not found.account.uid:
+        if not login.account.uid:
             raise OAuth2Error("no subject")
-        found.account.extra_data = {}
-        found.email_addresses = []
-        return found
+        login.account.extra_data = {}
+        login.email_addresses = []
+        return login
 
 
 def _entered(request: HttpRequest, sociallogin: Any) -> HttpResponse:
@@ -140,7 +140,7 @@ def _entered(request: HttpRequest, sociallogin: Any) -> HttpResponse:
         return redirect("home")
     account = sociallogin.user if sociallogin.account.pk is not None else None
     if not isinstance(account, Account) or not account.is_active:
-        return _refused(
+        return _back_with_error(
             request,
             _(
                 "No account here is connected to you there. Sign in with your password, and connect it to "
@@ -154,7 +154,7 @@ def _entered(request: HttpRequest, sociallogin: Any) -> HttpResponse:
 def _connected(request: HttpRequest, sociallogin: Any) -> HttpResponse:
     account = request.user
     if not isinstance(account, Account) or sociallogin.state.get("data") != account.pk:
-        return _refused(request, went_wrong())
+        return _back_with_error(request, went_wrong())
     owner = sociallogin.user if sociallogin.account.pk is not None else None
     if owner is None:
         try:
@@ -173,14 +173,14 @@ def _connected(request: HttpRequest, sociallogin: Any) -> HttpResponse:
     return redirect("account")
 
 
-def _refused(request: HttpRequest, why: str) -> HttpResponse:
+def _back_with_error(request: HttpRequest, why: str) -> HttpResponse:
     """Back to where they came from, saying why."""
     messages.error(request, why)
     return redirect("account" if request.user.is_authenticated else "sign_in")
 
 
 def went_wrong() -> str:
-    """What is said where the other server did not say who somebody is."""
+    """The message where the other server did not say who somebody is."""
     return _("The other server did not confirm who you are. Try again, or sign in with your password.")
 
 

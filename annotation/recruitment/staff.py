@@ -33,7 +33,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
     about: dict[str, Any] = {"first": True}
     form = AccountForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
-        return _shown(request, form, about)
+        return _form_page(request, form, about)
     chosen = form.cleaned_data
     try:
         account = first.make_first_account(
@@ -57,11 +57,11 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
     about: dict[str, Any] = {"invitation": invitation, "signed_in": request.user.is_authenticated}
     form = AccountForm(request.POST or None)
     if request.method != "POST" or request.user.is_authenticated:
-        return _shown(request, AccountForm(), about)
+        return _form_page(request, AccountForm(), about)
     if seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request))):
         return limits.too_often(request, "annotation/entry/invite_over.html", seconds)
     if not form.is_valid():
-        return _shown(request, form, about)
+        return _form_page(request, form, about)
     chosen = form.cleaned_data
     try:
         account = inviting.accept_staff_invitation(
@@ -71,12 +71,12 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
         return _over(request, why)
     except IntegrityError:
         form.add_error("username", _("Somebody has just taken this name. Choose another."))
-        return _shown(request, form, about)
+        return _form_page(request, form, about)
     enter_with_rule(request, account)
     return redirect("home")
 
 
-def _shown(request: HttpRequest, form: AccountForm, about: dict[str, Any]) -> HttpResponse:
+def _form_page(request: HttpRequest, form: AccountForm, about: dict[str, Any]) -> HttpResponse:
     return render(request, _PAGE, {**about, "form": form}, status=422 if form.errors else 200)
 
 

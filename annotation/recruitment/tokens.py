@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.web.common.access import BROWSING, for_roles
-from annotation.web.staff.frame import account_of, act_form
+from annotation.web.staff.campaign_pages import account_of, act_form
 from annotation.workers import api_tokens
 
 

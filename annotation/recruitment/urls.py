@@ -2,6 +2,6 @@
 
 from django.urls import include, path
 
-_OWN = ("accounts", "second_factor", "oidc", "tokens")
+_ACCOUNT = ("accounts", "second_factor", "oidc", "tokens")
 _WAYS_IN = ("invite", "prolific", "mturk", "visit", "staff")
-urlpatterns = [path("", include(f"annotation.recruitment.{way}")) for way in (*_OWN, *_WAYS_IN)]
+urlpatterns = [path("", include(f"annotation.recruitment.{way}")) for way in (*_ACCOUNT, *_WAYS_IN)]

@@ -28,40 +28,40 @@ def visit_detail(request: HttpRequest) -> HttpResponse:
 
     With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
     """
-    found = platform_visits.current_visit(request.session, request.user)
-    if found is None:
+    visit = platform_visits.current_visit(request.session, request.user)
+    if visit is None:
         return redirect("tasks")
-    if found.verification == Visit.WAITING:
-        confirmation.ask_platform(found)
-        found.refresh_from_db()
-        if found.identity.account_id != request.user.pk:
+    if visit.verification == Visit.WAITING:
+        confirmation.ask_platform(visit)
+        visit.refresh_from_db()
+        if visit.identity.account_id != request.user.pk:
             # They are known by now, and this session is theirs: come again as who they are.
             return redirect("visit")
     if request.GET.get("part") == "state":
-        return JsonResponse({"verification": found.verification})
+        return JsonResponse({"verification": visit.verification})
     about: dict[str, Any] = {
-        "progress": platform_visits.visit_progress(found),
-        "ended": found.reported in platform_visits.ENDED,
+        "progress": platform_visits.visit_progress(visit),
+        "ended": visit.reported in platform_visits.ENDED,
     }
-    about["waits"] = found.verification == Visit.WAITING
-    about["refused"] = found.verification == Visit.REFUSED
-    about["owner"] = found.identity.worker_id
-    return render(request, f"annotation/entry/visit_{found.study.provider}.html", about)
+    about["waits"] = visit.verification == Visit.WAITING
+    about["rejected"] = visit.verification == Visit.REFUSED
+    about["owner"] = visit.identity.worker_id
+    return render(request, f"annotation/entry/visit_{visit.study.provider}.html", about)
 
 
 @require_POST
 @for_roles(ANNOTATOR)
 def visit_finish(request: HttpRequest) -> HttpResponse:
-    """End my visit; Prolific is told by the address that this leads to."""
-    found = platform_visits.current_visit(request.session, request.user)
-    if found is None:
+    """End my visit; the address that this leads to reports it to Prolific."""
+    visit = platform_visits.current_visit(request.session, request.user)
+    if visit is None:
         return redirect("tasks")
     try:
-        reached = platform_visits.finish_visit(found)
+        reached = platform_visits.finish_visit(visit)
     except VisitError as why:
         messages.warning(request, str(why))
         return redirect("visit")
-    if found.study.provider == PROLIFIC and reached.code:
+    if visit.study.provider == PROLIFIC and reached.code:
         return redirect(prolific.completion_address(reached.code))
     return redirect("visit")
 

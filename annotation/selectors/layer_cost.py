@@ -23,7 +23,7 @@ def answers_cost(campaign: Campaign) -> dict[str, Any]:
     nothing to ask. So images opened later do not make what was done cheaper.
     """
     costs: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
-    names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
+    names = {q.VOTE: "judgments", q.EXTRA: "judgments", q.DOUBLE_CHECK: "double_checks"}
     machines = Machine.objects.filter(campaign=campaign).values("worker")
     done = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
     done = done.exclude(worker__in=machines).exclude(role=TEST_ROLE)

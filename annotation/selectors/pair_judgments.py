@@ -6,7 +6,7 @@ of one of graded pairs each grade is. Left out are withdrawn answers, reports, a
 Who counts. Hodosh et al. 2013, section 4.3.2: "We only used workers who judged 70% of their control items
 correctly." So the answers of a judge are not used who is suspended by the rules, or of whose known
 items fewer than the bar were right; a judge who met none is used. Reinstating a judge whom the rules had
-suspended gives a new standing, which tells of later answers alone: the earlier ones are used only where
+suspended gives a new trust state, which tells of later answers alone: the earlier ones are used only where
 the judge is asked for by name. One who was suspended by hand and reinstated counts in full.
 """
 
@@ -20,7 +20,17 @@ from typing import Any
 from django.db.models import Count, Max, Q, Sum
 
 from annotation.common.batching import chunks
-from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, OpenImage, Standing, Task
+from annotation.models import (
+    AuditEntry,
+    Campaign,
+    Caption,
+    Image,
+    Item,
+    Judgment,
+    OpenImage,
+    Task,
+    TrustState,
+)
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import ABOUT_PAIR, only_kind
 from annotation.protocol.paging import PAGE_ROLES, ROLE_CONTROL, ROLE_WANTED, Filling, filling_of
@@ -81,7 +91,7 @@ class Judge:
 
 
 def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str] = ()) -> dict[str, Judge]:
-    """Everybody who has a standing in a campaign of pairs, by pseudonym; `trust` are its settings.
+    """Everybody who has a trust state in a campaign of pairs, by pseudonym; `trust` are its settings.
 
     `counted` are those whose answers from before they were reinstated are to be used.
     """
@@ -90,7 +100,7 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
     answers = dict(stand.values_list("worker").annotate(n=Count("id")).order_by())
     workers = {}
-    rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
+    rows = TrustState.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
     columns = ("worker", "worker__pseudonym", "state", "known", "right", "since", "withdrawn_at")
     for worker, name, state, known, right, since, withdrawn_at in rows.values_list(*columns):
         unused = _why_unused(state, known, right, bar)
@@ -167,7 +177,7 @@ def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
     bars = {row.pk: (row.kinds, trust.bar_of(row.kinds[0])) for row, trust in campaigns.items()}
     stand = Judgment.objects.filter(campaign__in=bars, void=False, flag="", image__isnull=False)
     answered = set(stand.order_by().values_list("campaign", "worker", "kind").distinct())
-    rows = Standing.objects.filter(campaign__in=bars)
+    rows = TrustState.objects.filter(campaign__in=bars)
     for campaign, worker, kind, state, known, right in rows.values_list(
         "campaign", "worker", "kind", "state", "known", "right"
     ):
@@ -179,7 +189,7 @@ def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
 
 def discarded_judges(campaign: Campaign) -> dict[str, str]:
     """Whose judgments in a campaign of pairs were withdrawn: pseudonym -> why ("": not said)."""
-    rows = Standing.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
+    rows = TrustState.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
     return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "reason"))
 
 
@@ -273,7 +283,7 @@ def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
     With `answers` it changes with every answer too. A withdrawal goes image by image, so that what is
     withdrawn is counted; the newest line about an act keeps older data from coming back.
     """
-    people = Standing.objects.filter(campaign__in=campaigns).order_by("id")
+    people = TrustState.objects.filter(campaign__in=campaigns).order_by("id")
     judgments = Judgment.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
     counts = judgments.annotate(withdrawn=Count("id", filter=Q(void=True)), newest=Max("id"))
     acts = AuditEntry.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")

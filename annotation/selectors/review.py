@@ -67,7 +67,7 @@ class WorkerReport:
     image: Image
     kind: str
     words: tuple[str, ...]
-    known_item: bool
+    is_control_item: bool
 
 
 @dataclass(slots=True)
@@ -258,9 +258,9 @@ def _report(row: Flag, names: Mapping[str, str]) -> WorkerReport:
     if judgment.image is not None:
         image, mentions = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
         words = tuple(mentions[name].text for name in _about(judgment.key, names) if name in mentions)
-        return WorkerReport(row, image, judgment.kind, words, known_item=False)
+        return WorkerReport(row, image, judgment.kind, words, is_control_item=False)
     assert judgment.assignment is not None and judgment.assignment.control is not None
-    return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
+    return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), is_control_item=True)
 
 
 def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.double_checks import DoubleChecks, answers_of_people, asked_outside, wait_for_second
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
@@ -23,6 +22,7 @@ from annotation.protocol.questions import (
     Question,
     judgment_name,
 )
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, ImageState
 from annotation.protocol.terms import LayerRecord, Mention, renamed
@@ -45,7 +45,7 @@ class SimulationCost:
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     controls: Counter[str] = field(default_factory=Counter)
     double_checks: Counter[str] = field(default_factory=Counter)
-    moot: int = 0
+    superseded: int = 0
     rulings: int = 0
     unfinished: int = 0
     machine: int = 0
@@ -61,7 +61,7 @@ class SimulationCost:
             self.seconds[question] += seconds
         for name in ("judgments", "controls", "double_checks"):
             getattr(self, name).update(getattr(cost, name))
-        for name in ("images", "mentions", "moot", "rulings", "unfinished", "machine"):
+        for name in ("images", "mentions", "superseded", "rulings", "unfinished", "machine"):
             setattr(self, name, getattr(self, name) + getattr(cost, name))
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Crowd:
     ) -> SimulatedWorker | None:
         """A worker who may answer, or None. Chance decides, by question and not by turn."""
         barred = question.barred.union(also_barred)
-        start = Dice(self.seed, image, question.key, len(barred)).below(len(self.workers))
+        start = SeededRng(self.seed, image, question.key, len(barred)).below(len(self.workers))
         for step in range(len(self.workers)):
             worker = self.workers[(start + step) % len(self.workers)]
             if worker.name in barred or self.answered[worker.name] >= self.left[worker.name]:
@@ -173,7 +173,7 @@ def simulate_image(
             break
         rulings.extend(more)
         fold = Fold(mentions, settings, rulings)
-    cost.moot = len(state.moot)
+    cost.superseded = len(state.superseded)
     cost.rulings = len(rulings) - len(ruled)
     cost.unfinished = not state.complete
     return SimulatedImage(state, tuple(judgments), tuple(rulings), cost)

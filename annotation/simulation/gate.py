@@ -1,4 +1,4 @@
-"""Trust in the simulated crowd: control items, standings, suspension, as a campaign has them.
+"""Trust in the simulated crowd: control items, trust states, suspension, as a campaign has them.
 
 Sits between the driver and its workers. When a worker is about to be asked, control items come
 first where they are due; a worker whose rolling accuracy falls below the bar is asked no more.
@@ -16,8 +16,8 @@ from annotation.protocol.grading import is_right, stratum
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, judged_by, kind_of
 from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.trust import (
-    PROBATION,
     TRUSTED,
+    WARM_UP,
     BoxJudged,
     ControlGraded,
     Entered,
@@ -58,7 +58,7 @@ def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, li
 
 
 class Gate:
-    """Standings of all workers for all kinds of question.
+    """TrustStates of all workers for all kinds of question.
 
     `items` are the control items by kind. Without any of a kind nobody is measured at it, and without any of
     Box Quality no drawer is. Tests have items of their own.
@@ -71,7 +71,7 @@ class Gate:
         self.seed = str(seed)
         self._items = {kind: {k.control.id: k for k in known} for kind, known in items.items()}
         self._pools = {kind: [k.control for k in known] for kind, known in items.items()}
-        self._standings: dict[tuple[str, str], WorkerTrust] = {}
+        self._trust: dict[tuple[str, str], WorkerTrust] = {}
         self._seen: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def rules(self, kind: str) -> TrustSettings:
@@ -79,21 +79,21 @@ class Gate:
         measured = judged_by(kind) or kind
         return in_force(self.settings, GoldCoverage(True, bool(self._pools.get(measured))))
 
-    def standing(self, worker: str, kind: str) -> WorkerTrust:
+    def trust(self, worker: str, kind: str) -> WorkerTrust:
         """How a worker stands for a kind of question; whoever is new enters by this."""
-        trust = self._standings.get((worker, kind))
+        trust = self._trust.get((worker, kind))
         if trust is None:
             trust = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))
-            self._standings[worker, kind] = trust
+            self._trust[worker, kind] = trust
         return trust
 
     def admits(self, worker: str, kind: str) -> bool:
         """Whether the worker may be asked questions of this kind."""
-        return self.standing(worker, kind).state in (PROBATION, TRUSTED)
+        return self.trust(worker, kind).state in (WARM_UP, TRUSTED)
 
     def note(self, worker: str, kind: str, event: Event) -> None:
-        """Take the worker's standing through one event."""
-        self._standings[worker, kind] = trust_after(self.standing(worker, kind), event, self.rules(kind))
+        """Take the worker's trust state through one event."""
+        self._trust[worker, kind] = trust_after(self.trust(worker, kind), event, self.rules(kind))
 
     def tested(self, worker: SimulatedWorker, kind: str) -> int:
         """Put the control items that are due before the worker's next item; how many there were."""
@@ -101,7 +101,7 @@ class Gate:
         pool: Sequence[PooledControl] = self._pools.get(kind, ())
         seen = self._seen[worker.name, kind]
         while self.admits(worker.name, kind):
-            trust = self.standing(worker.name, kind)
+            trust = self.trust(worker.name, kind)
             number = trust.items + 1
             if not is_control_due(
                 self.settings,
@@ -133,7 +133,7 @@ class Gate:
     def suspended(self) -> dict[str, list[str]]:
         """Suspended workers by kind of question, sorted."""
         suspended: dict[str, list[str]] = defaultdict(list)
-        for (worker, kind), trust in sorted(self._standings.items()):
-            if trust.state not in (PROBATION, TRUSTED):
+        for (worker, kind), trust in sorted(self._trust.items()):
+            if trust.state not in (WARM_UP, TRUSTED):
                 suspended[kind].append(worker)
         return dict(suspended)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.grading import GRADES
+from annotation.protocol.rng import SeededRng
 
 #: A described part of an image: its box, [xmin, ymin, xmax, ymax], and its text.
 _Part = tuple[list[int], str]
@@ -32,7 +32,7 @@ class SimulatedJudge(Protocol):
 
     @property
     def seed(self) -> int:
-        """Of their dice."""
+        """Of their random numbers."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class SimulatedJudge(Protocol):
         """Whether they never err."""
         ...
 
-    def errs(self, kind: str, rng: Dice) -> bool:
+    def errs(self, kind: str, rng: SeededRng) -> bool:
         """Whether they err this time, at a question of this kind; `rng` decides, unless they are exact."""
         ...
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, erring
 from annotation.protocol.questions import Answer
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import Box
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from phrasebox.registry import Registry, UnknownName
@@ -38,7 +38,7 @@ def chain_content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict
     }
 
 
-def _no_box(answer: str, truth: Truth, rng: Dice) -> Box | None:
+def _no_box(answer: str, truth: Truth, rng: SeededRng) -> Box | None:
     return None
 
 
@@ -52,9 +52,9 @@ class SimulatedKind:
     Of the chain, about whose images there is a `Truth`:
 
     - `yes`: the answer of those who always say yes.
-    - `erring(question, truth, dice, error=, jitter=)`: the answer, with a box where it is "drawn", of those
+    - `erring(question, truth, rng, error=, jitter=)`: the answer, with a box where it is "drawn", of those
       who mean well and err with the chance `error`; `jitter` as in `gold.erring`.
-    - `blind(answer, truth, dice)`: the box that comes with an answer given without looking, if one does.
+    - `blind(answer, truth, rng)`: the box that comes with an answer given without looking, if one does.
 
     Only counted:
 
@@ -66,7 +66,7 @@ class SimulatedKind:
     content: Content = chain_content
     yes: str = ""
     erring: Callable[..., tuple[str, Box | None]] = erring
-    blind: Callable[[str, Truth, Dice], Box | None] = _no_box
+    blind: Callable[[str, Truth, SeededRng], Box | None] = _no_box
     judge: Callable[[SimulatedJudge, str, Mapping[str, Any], CrowdKnowledge], Answer] | None = None
 
 

@@ -25,9 +25,9 @@ from annotation.protocol.machines import (
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box, Chain
 from annotation.protocol.trust import (
-    PROBATION,
     SUSPENDED,
     TRUSTED,
+    WARM_UP,
     BoxJudged,
     Entered,
     ItemDone,
@@ -63,8 +63,8 @@ class SimulatedMachine:
         seed: int = 0,
     ) -> None:
         self._proposals, self._settings, self._seed = proposals, settings, seed
-        self._trust = machine_trust(trust or TrustSettings(), settings)
-        self._standings: dict[str, WorkerTrust] = {}
+        self._trust_settings = machine_trust(trust or TrustSettings(), settings)
+        self._trust_by_kind: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
         self._tries = machine_tries(settings, BoxLimits())
         self._refused: dict[tuple[str, frozenset[str]], set[Box]] = {}
@@ -77,7 +77,9 @@ class SimulatedMachine:
     def learnt(self) -> None:
         """It has learned again: what was said of its boxes by category counts no more, nor a suspension."""
         self._verdicts.clear()
-        self._standings = {kind: trust for kind, trust in self._standings.items() if trust.state != SUSPENDED}
+        self._trust_by_kind = {
+            kind: trust for kind, trust in self._trust_by_kind.items() if trust.state != SUSPENDED
+        }
 
     def answer(self, question: Question, truth: Truth) -> MachineAnswer | None:
         """The box that it draws; None where people are to be asked."""
@@ -86,10 +88,10 @@ class SimulatedMachine:
             return None
         if not self._settings.takes(truth.image, seed=self._seed):
             return None
-        trust = self._standing(question.kind)
-        if trust.state not in (PROBATION, TRUSTED):
+        trust = self._trust_of(question.kind)
+        if trust.state not in (WARM_UP, TRUSTED):
             return None
-        if refuse_drawing_ahead(trust, self._waiting, self._trust) is not None:
+        if refuse_drawing_ahead(trust, self._waiting, self._trust_settings) is not None:
             return None
         proposals = self._proposals(truth.image)
         if proposals is None:
@@ -110,7 +112,7 @@ class SimulatedMachine:
         self._tried[truth.image, question.key] += 1
         self._waiting += 1
         self.drawn += 1
-        self._standings[question.kind] = trust_after(trust, ItemDone(), self._trust)
+        self._trust_by_kind[question.kind] = trust_after(trust, ItemDone(), self._trust_settings)
         return MachineAnswer(proposal.box, attempt)
 
     def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
@@ -129,15 +131,15 @@ class SimulatedMachine:
         self.good += good
         mentions = tuple(truth.mentions[name] for name in question.mentions)
         self._verdicts.append((Chain("", mentions).categories, good))
-        after = trust_after(self._standing(kind), BoxJudged(good), self._trust)
-        self._standings[kind] = after
+        after = trust_after(self._trust_of(kind), BoxJudged(good), self._trust_settings)
+        self._trust_by_kind[kind] = after
         if after.state == SUSPENDED and self.suspended_after is None:
             self.suspended_after = self.drawn
 
-    def _standing(self, kind: str) -> WorkerTrust:
-        if kind not in self._standings:
-            self._standings[kind] = trust_after(WorkerTrust(kind), Entered(), self._trust)
-        return self._standings[kind]
+    def _trust_of(self, kind: str) -> WorkerTrust:
+        if kind not in self._trust_by_kind:
+            self._trust_by_kind[kind] = trust_after(WorkerTrust(kind), Entered(), self._trust_settings)
+        return self._trust_by_kind[kind]
 
     def _left(self, kind: str) -> frozenset[str]:
-        return categories_left(self._verdicts, kind=kind, settings=self._trust)
+        return categories_left(self._verdicts, kind=kind, settings=self._trust_settings)

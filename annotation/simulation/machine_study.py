@@ -31,10 +31,10 @@ from annotation.protocol.answer_times import (
     saved_shares,
     table_of_savings,
 )
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth, anywhere
 from annotation.protocol.kinds import all_kinds, draws, kind_of
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, simulate_image
@@ -261,7 +261,7 @@ def proposals_anywhere(images: Sequence[Gold], seed: int) -> dict[str, Proposals
     for image, size, gold in images:
         truth = Truth(gold, image=image, size=size)
         proposals[image] = {
-            name: [ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name)), 0.99)]
+            name: [ProposedBox(anywhere(truth, SeededRng("bad machine", seed, image, name)), 0.99)]
             for name in truth.mentions
         }
     return proposals
@@ -290,7 +290,7 @@ def study_figures(
     draws_of: dict[str, list[tuple[float, ...]]] = {arm.name: [] for arm in arms}
     base_draws: dict[int, list[tuple[float, ...]]] = {seeds: [] for seeds in bases}
     for resample in range(resamples):
-        rng = Dice("machine study", resample)
+        rng = SeededRng("machine study", resample)
         drawn = [rng.below(count) for _ in range(count)]
         for name, studied_images in images.items():
             draws_of[name].append(_figures(studied_images, drawn))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from annotation.protocol.boxes import DRAWN_AT_ONCE
 from annotation.protocol.coreference import lanes, may_corefer
-from annotation.protocol.dice import Dice
 from annotation.protocol.merging import canonical_layer, merge_layer
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import SCENE, Box, Chain, LayerRecord, Mention
 
 #: Boxes per chain of the stand-in: Table 1 has 1.13 on average, 20 % of chains with several.
@@ -24,7 +24,7 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
     `size` is (width, height) in pixels, (0, 0) where unknown (then 500 x 375). Mentions with
     one head noun mostly corefer; others join a chain of their lane one time in four.
     """
-    rng = Dice(seed, image, "stand-in")
+    rng = SeededRng(seed, image, "stand-in")
     width, height = size[0] or 500, size[1] or 375
     groups = []
     for lane in lanes(mentions):
@@ -55,7 +55,7 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
     return record
 
 
-def _boxes(count: int, width: int, height: int, rng: Dice) -> tuple[Box, ...]:
+def _boxes(count: int, width: int, height: int, rng: SeededRng) -> tuple[Box, ...]:
     """`count` boxes side by side, so that they are told apart, each of its own size."""
     strip = width // max(count, 1)
     boxes = []

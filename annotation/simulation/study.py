@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST, LinkOrder
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.kinds import all_kinds
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, simulate_image
@@ -118,7 +118,7 @@ def _rows(rate: float, orders: dict[str, list[_Image]], resamples: int) -> Itera
     whole = {order: _measures(results, range(count)) for order, results in orders.items()}
     draws: dict[str, list[tuple[float, ...]]] = {order: [] for order in orders}
     for resample in range(resamples):
-        rng = Dice("study", rate, resample)
+        rng = SeededRng("study", rate, resample)
         drawn = [rng.below(count) for _ in range(count)]
         for order, results in orders.items():
             draws[order].append(_measures(results, drawn))

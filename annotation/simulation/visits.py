@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotation.protocol.contents import question_from
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import FLAGS, QUESTIONS, Answer, Question
+from annotation.protocol.rng import SeededRng
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.workers import SimulatedWorker
@@ -126,7 +126,7 @@ class VisitTally:
     repeated: int = 0
     refused_twice: int = 0
     late_counted: int = 0
-    late_surplus: int = 0
+    late_extra: int = 0
     returned: int = 0
     flagged: int = 0
     gone: int = 0
@@ -186,7 +186,7 @@ class SimulatedVisit:
         self._clock = clock
         self._patience = patience
         self._met: Counter[tuple[str, str, str]] = Counter()
-        start = Dice(worker.seed, worker.name, "first kind").below(len(kinds))
+        start = SeededRng(worker.seed, worker.name, "first kind").below(len(kinds))
         self._kinds = [*kinds[start:], *kinds[:start]]
         self._stays = worker.leaves_after()
 
@@ -215,7 +215,9 @@ class SimulatedVisit:
         # A returned item of a test comes again, and must not be returned for ever.
         content_shown = (task.kind, task.image, _about(task.content))
         self._met[content_shown] += 1
-        chance = Dice(self.worker.seed, self.worker.name, *content_shown, "conduct", self._met[content_shown])
+        chance = SeededRng(
+            self.worker.seed, self.worker.name, *content_shown, "conduct", self._met[content_shown]
+        )
         if chance.chance(self._conduct.returned):
             self.tally.returned += self.desk.give_back(task)
         elif chance.chance(self._conduct.kept) and task.expires - self._clock() <= self._patience:
@@ -254,12 +256,12 @@ class SimulatedVisit:
         if reason.again is not None:
             self.again = min(reason.again, self.again or reason.again)
 
-    def _hand_in(self, task: HandedTask, *, chance: Dice | None = None, late: bool = False) -> None:
+    def _hand_in(self, task: HandedTask, *, chance: SeededRng | None = None, late: bool = False) -> None:
         """Answer `task`, more than once where `chance` has it so; leave for good after the last answer."""
         reply = self._reply(task, chance)
         last = self.tally.answered.total() + 1 >= self._stays
         # A leaver closes the window: every other one of them without giving back what it shows.
-        more = not last or Dice(self.worker.seed, self.worker.name, "closes").chance(0.5)
+        more = not last or SeededRng(self.worker.seed, self.worker.name, "closes").chance(0.5)
         lost = self.desk.lost
         try:
             taken = self._send(task, reply, "a", more=more and not late)
@@ -276,7 +278,7 @@ class SimulatedVisit:
         if late:
             counted = self.desk.counted(task)
             self.tally.late_counted += counted
-            self.tally.late_surplus += not counted
+            self.tally.late_extra += not counted
         if isinstance(taken.following, HandedTask):
             self._hold(taken.following)
         elif isinstance(taken.following, NoTaskReason):
@@ -312,7 +314,7 @@ class SimulatedVisit:
         else:
             self.tally.amiss.append(f"{self.worker.name}: {task.id} was answered under two tokens")
 
-    def _reply(self, task: HandedTask, chance: Dice | None) -> Answer:
+    def _reply(self, task: HandedTask, chance: SeededRng | None) -> Answer:
         if chance is not None and chance.chance(self._conduct.flagged):
             return Answer(flag=chance.choice(FLAGS))
         if is_counted(task.kind) and self._known is not None:

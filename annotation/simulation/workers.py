@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.questions import Answer, Question, answers_to
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import Box
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.kinds import SIMULATED
@@ -82,7 +82,7 @@ class SimulatedWorker:
         """Whether they never err."""
         return self.habits is PERFECT
 
-    def errs(self, kind: str, rng: Dice) -> bool:
+    def errs(self, kind: str, rng: SeededRng) -> bool:
         """Whether they err this time, at a question of `kind`."""
         return not self.exact and rng.chance(self.habits.rate(kind))
 
@@ -90,14 +90,14 @@ class SimulatedWorker:
         """How many answers they give in all (infinite for those who stay)."""
         if not self.habits.stays:
             return float("inf")
-        return 5 + Dice(self.seed, self.name, "leaves").below(2 * self.habits.stays - 9)
+        return 5 + SeededRng(self.seed, self.name, "leaves").below(2 * self.habits.stays - 9)
 
     def answer(self, question: Question, truth: Truth) -> tuple[str, Box | None]:
         """Their answer, with a box where it is "drawn"."""
         if self.exact:
             return truth.answer(question)
         kind = SIMULATED.get(question.kind)
-        rng = Dice(self.seed, self.name, truth.image, question.key)
+        rng = SeededRng(self.seed, self.name, truth.image, question.key)
         if self.honest:
             error, jitter = self.habits.rate(question.kind), self.habits.jitter
             return kind.erring(question, truth, rng, error=error, jitter=jitter)

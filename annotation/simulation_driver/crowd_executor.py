@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection as Pipe
 from django.db import connections
 
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.dice import Dice
+from annotation.protocol.rng import SeededRng
 from annotation.simulation.visits import SimulatedVisit, VisitTally
 from annotation.simulation_driver.people import SimulatedPerson
 
@@ -130,7 +130,7 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
             turns.sleep(min(max(due - now, 0.01), 0.5))
             continue
         step += 1
-        visit = awake[Dice(turns.seed, "turn", step).below(len(awake))]
+        visit = awake[SeededRng(turns.seed, "turn", step).below(len(awake))]
         if visit.step():
             board.count()
             answered += 1

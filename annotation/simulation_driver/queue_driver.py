@@ -19,7 +19,7 @@ from annotation.campaigns.states import mark_simulated
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
 from annotation.datasets import layers
-from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, Task
+from annotation.models import Assignment, Campaign, Layer, OpenImage, Task, TrustState
 from annotation.moderation import rulings
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
@@ -260,7 +260,7 @@ def _scores(campaign: Campaign, layer: Layer, source: Layer) -> LayerScores:
 def _suspended(campaign: Campaign) -> dict[str, list[str]]:
     """Suspended workers' pseudonyms by kind of question."""
     suspended: dict[str, list[str]] = {}
-    rows = Standing.objects.filter(campaign=campaign, state=SUSPENDED).order_by("worker__pseudonym")
+    rows = TrustState.objects.filter(campaign=campaign, state=SUSPENDED).order_by("worker__pseudonym")
     for kind, pseudonym in rows.values_list("kind", "worker__pseudonym"):
         suspended.setdefault(kind, []).append(pseudonym)
     return suspended

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from annotation.models import Campaign, Judgment
 from annotation.protocol.kinds import is_counted
-from annotation.protocol.questions import SURPLUS, Answer
+from annotation.protocol.questions import EXTRA, Answer
 from annotation.quality import qualification
 from annotation.queue import image_state, leases, submission
 from annotation.queue.leases import Lease, NoTask
@@ -26,7 +26,7 @@ def counted(assignment: int) -> bool:
     judgment = Judgment.objects.select_related("image").get(assignment=assignment)
     if judgment.image is None:
         return True
-    return judgment.role != SURPLUS and judgment.name not in image_state.state_of(judgment.image).moot
+    return judgment.role != EXTRA and judgment.name not in image_state.state_of(judgment.image).superseded
 
 
 class QueueTaskClient:

@@ -143,7 +143,9 @@ def give_bonus(
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
         # Erasing waits for the campaign too: nobody is owed anything once they are nobody.
-        rows = Worker.objects.filter(pk__in=workers, standings__campaign=campaign, erased_at=None).distinct()
+        rows = Worker.objects.filter(
+            pk__in=workers, trust_states__campaign=campaign, erased_at=None
+        ).distinct()
         rows_of = {row.pk: row for row in rows}
         for worker in workers:
             if worker not in rows_of or rows_of[worker].kind == Worker.MACHINE:

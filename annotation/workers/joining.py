@@ -10,11 +10,11 @@ right as if the researcher had withdrawn it:
   becomes void.
 - What one of them has in hand of such a question is taken back.
 - All images concerned are folded anew, by the path that withdrawing takes.
-- Standings are told again from the answers of both. Tests of both count. Who was suspended as either stays
+- TrustStates are told again from the answers of both. Tests of both count. Who was suspended as either stays
   suspended, and what was withdrawn stays withdrawn.
 
-Locks: images, tasks and assignments, standings, each in the order of their ids; then the worker, whom nobody
-else can then write to. What was begun meanwhile shows as `ProvisionalWorkerMoved`: try again.
+Locks: images, tasks and assignments, trust states, each in the order of their ids; then the worker, whom
+nobody else can then write to. What was begun meanwhile shows as `ProvisionalWorkerMoved`: try again.
 """
 
 from collections import defaultdict
@@ -36,8 +36,8 @@ from annotation.models import (
     OpenImage,
     Payout,
     RoleGrant,
-    Standing,
     Task,
+    TrustState,
     Visit,
     Worker,
     WorkerMessage,
@@ -51,7 +51,7 @@ from annotation.queue import image_state, task_rows
 from annotation.selectors.same_question import met_as_control
 from annotation.workers import sessions
 
-#: What a standing knows of a test.
+#: What a trust state knows of a test.
 _TEST = ("examined_right", "examined_asked")
 
 
@@ -76,7 +76,7 @@ def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool =
         raise ProvisionalWorkerMoved
     Worker.objects.select_for_update().get(pk=was.pk)
     _move(was.pk, stays.pk)
-    _merge_standings(was.pk, stays.pk)
+    _merge_trust_states(was.pk, stays.pk)
     _void_own_boxes(stays.pk, images)
     _void_known(stays.pk, images)
     _void_withdrawn(stays.pk, images)
@@ -123,7 +123,7 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
 
 
 def _lock(was: int, stays: int, images: list[int]) -> Any:
-    """Lock what will change. A function that names the standings to be told again, once all has moved."""
+    """Lock what will change. A function that names the trust states to be told again, once all has moved."""
 
     def locked(query: Any) -> list[int]:
         return list(
@@ -138,11 +138,11 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
     rows_of_both = Q(worker__in=both)
     judged = [kind for _, kind in judging_kinds()]
     concerned = Q(worker__in=drawers, kind__in=judged)
-    pairs = set(Standing.objects.filter(worker=was).values_list("campaign", "kind"))
-    locked(Standing.objects.filter(rows_of_both | concerned))
+    pairs = set(TrustState.objects.filter(worker=was).values_list("campaign", "kind"))
+    locked(TrustState.objects.filter(rows_of_both | concerned))
 
     def told_again(worker: int) -> list[int]:
-        rows = Standing.objects.filter(Q(worker=worker) | concerned).order_by("pk")
+        rows = TrustState.objects.filter(Q(worker=worker) | concerned).order_by("pk")
         return [
             row.pk
             for row in rows
@@ -253,7 +253,7 @@ def _tests_apart(was: int, stays: int) -> None:
     """Count the provisional worker's tests on from those of the known one."""
     taken = {
         (row.campaign_id, row.kind): row.attempt
-        for row in Standing.objects.filter(worker=stays, attempt__gt=0)
+        for row in TrustState.objects.filter(worker=stays, attempt__gt=0)
     }
     for (campaign, kind), before in taken.items():
         tests = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.QUALIFICATION_ROLE)
@@ -285,18 +285,18 @@ def _void(worker: int, rows: QuerySet[Assignment]) -> None:
 
 def _void_withdrawn(worker: int, images: list[int]) -> None:
     """Whose judgments of a kind are withdrawn, of them all that come with the join are too."""
-    for row in Standing.objects.filter(worker=worker, withdrawn_at__isnull=False):
+    for row in TrustState.objects.filter(worker=worker, withdrawn_at__isnull=False):
         Judgment.objects.filter(
             campaign=row.campaign_id, worker=worker, kind=row.kind, image__in=images, void=False
         ).update(void=True)
 
 
-# Standings and the person -----------------------------------------------------------------------
+# TrustStates and the person -----------------------------------------------------------------------
 
 
-def _merge_standings(was: int, stays: int) -> None:
-    theirs = {(row.campaign_id, row.kind): row for row in Standing.objects.filter(worker=stays)}
-    for row in list(Standing.objects.filter(worker=was)):
+def _merge_trust_states(was: int, stays: int) -> None:
+    theirs = {(row.campaign_id, row.kind): row for row in TrustState.objects.filter(worker=stays)}
+    for row in list(TrustState.objects.filter(worker=was)):
         ours = theirs.get((row.campaign_id, row.kind))
         if ours is None:
             row.worker_id = stays

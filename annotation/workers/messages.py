@@ -44,7 +44,7 @@ def send_messages(
         )
     with database.writing():
         people = Worker.objects.filter(
-            pk__in=workers, kind=Worker.PERSON, erased_at__isnull=True, standings__campaign=campaign
+            pk__in=workers, kind=Worker.PERSON, erased_at__isnull=True, trust_states__campaign=campaign
         )
         names = dict(people.order_by("pk").values_list("pk", "pseudonym"))
         if not names:

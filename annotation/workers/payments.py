@@ -136,7 +136,7 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
     """The campaigns that owe this worker an amount that can be paid, with it; none yet where they are
     `held`."""
-    campaigns = Campaign.objects.filter(standings__worker=worker, simulated=False).distinct()
+    campaigns = Campaign.objects.filter(trust_states__worker=worker, simulated=False).distinct()
     unpaid_campaigns = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
@@ -335,7 +335,7 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
     first one back.
     """
     currency = currency_of(campaign)
-    names = dict(Worker.objects.filter(standings__campaign=campaign).values_list("pk", "pseudonym"))
+    names = dict(Worker.objects.filter(trust_states__campaign=campaign).values_list("pk", "pseudonym"))
     lines = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED).order_by("pk")
     after = 0
     while page := list(

@@ -278,7 +278,7 @@ def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
     visits = Visit.objects.filter(identity__worker=worker)
     _lock(Study.objects.filter(pk__in=list(visits.values_list("study", flat=True))))
     _lock(visits)
-    _lock(Campaign.objects.filter(pk__in=list(worker.standings.values_list("campaign", flat=True))))
+    _lock(Campaign.objects.filter(pk__in=list(worker.trust_states.values_list("campaign", flat=True))))
     held = Assignment.objects.filter(worker=worker, state=Assignment.LEASED)
     _lock(OpenImage.objects.filter(pk__in=list(held.values_list("task__image", flat=True))))
     for assignment in list(held.order_by("pk").values_list("pk", flat=True)):

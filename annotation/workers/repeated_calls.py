@@ -6,14 +6,19 @@ day. A call that failed changed nothing, and leaves its key free.
 """
 
 import hashlib
+import json
+from collections.abc import Callable
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import IntegrityError
+from django.db.models import QuerySet
 
 from annotation.common import database
 from annotation.models import Account, RepeatableCall
 
+#: The header under whose value a call is done once.
+KEY_HEADER = "Idempotency-Key"
 #: For how long a key is kept.
 KEY_KEPT = timedelta(hours=24)
 #: Rows deleted in one turn.
@@ -50,20 +55,49 @@ def digest_of_call(address: str, body: bytes) -> str:
     return hashlib.sha256(address.encode() + b"\n" + body).hexdigest()
 
 
-def begin_call(call: CallKey) -> CallAnswer | None:
-    """Take the key; None where the call is to be done now, else what it was answered before.
+def done_once(
+    call: CallKey, work: Callable[[], CallAnswer], *, secret: str = "", own_transactions: bool = False
+) -> tuple[CallAnswer, bool]:
+    """What a call is answered, and whether it was so before; `work` is done unless it was done under the key.
 
-    Within a transaction, whoever sends the same key meanwhile waits for its end. Raises KeyReused and
+    `secret` is a field of the answer that is stored nowhere: the same call gets null there. Work within
+    `own_transactions` takes long, or several of them: its key is taken before, and kept after. Other work is
+    one transaction with its key, and whoever sends that meanwhile waits for its end. Raises KeyReused and
     StillAtWork.
     """
+    if own_transactions:
+        before = _begin(call)
+        if before is None:
+            try:
+                answer = work()
+            except BaseException:
+                _of_call(call).filter(status=0).delete()  # as if it had never been sent
+                raise
+            _end(call, answer, secret)
+    else:
+        with database.writing():
+            before = _begin(call)
+            if before is None:
+                answer = work()
+                _end(call, answer, secret)
+    return (answer, False) if before is None else (before, True)
+
+
+def _of_call(call: CallKey) -> QuerySet[RepeatableCall]:
+    return RepeatableCall.objects.filter(account_id=call.account.pk, route=call.route, key=call.key)
+
+
+def _begin(call: CallKey) -> CallAnswer | None:
+    """Take the key; None where the call is to be done now, else what it was answered before."""
     now = database.now()
-    mine = {"account_id": call.account.pk, "route": call.route, "key": call.key}
-    RepeatableCall.objects.filter(**mine, created_at__lte=now - KEY_KEPT).delete()
+    _of_call(call).filter(created_at__lte=now - KEY_KEPT).delete()
     try:
         with database.writing():
-            RepeatableCall.objects.create(**mine, digest=call.digest, created_at=now)
+            RepeatableCall.objects.create(
+                account_id=call.account.pk, route=call.route, key=call.key, digest=call.digest, created_at=now
+            )
     except IntegrityError:
-        earlier = RepeatableCall.objects.filter(**mine).first()
+        earlier = _of_call(call).first()
         if earlier is None:  # given back this very moment
             raise StillAtWork from None
         if earlier.digest != call.digest:
@@ -74,18 +108,10 @@ def begin_call(call: CallKey) -> CallAnswer | None:
     return None
 
 
-def end_call(call: CallKey, answer: CallAnswer) -> None:
+def _end(call: CallKey, answer: CallAnswer, secret: str) -> None:
     """Keep what the call was answered."""
-    RepeatableCall.objects.filter(account_id=call.account.pk, route=call.route, key=call.key).update(
-        status=answer.status, body=answer.body, location=answer.location
-    )
-
-
-def give_key_back(call: CallKey) -> None:
-    """The call failed: its key is as if it had never been sent."""
-    RepeatableCall.objects.filter(
-        account_id=call.account.pk, route=call.route, key=call.key, status=0
-    ).delete()
+    body = json.dumps({**json.loads(answer.body), secret: None}) if secret else answer.body
+    _of_call(call).update(status=answer.status, body=body, location=answer.location)
 
 
 def prune_repeated_calls() -> None:

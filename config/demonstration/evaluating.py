@@ -87,11 +87,11 @@ def make_demo_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Cal
         return False
     records = list(stream_records(corpus=corpus, layer=gold_layer(corpus)))
     sources = Path(settings.DATA_DIR) / "sources"
-    made = files.make_demo_files(
+    demo = files.make_demo_files(
         records, split=SPLIT, seed=seed, sources=sources, folder=folder, suffix=names.suffix
     )
-    _bring(names, made, call)
-    _judge(names, made, seed, call)
+    _upload_systems(names, demo, call)
+    _judge(names, demo, seed, call)
     call(
         "build_report",
         names.report,
@@ -104,26 +104,26 @@ def make_demo_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Cal
     return True
 
 
-def _bring(names: DemoNames, made: files.Files, call: Call) -> None:
+def _upload_systems(names: DemoNames, demo: files.Files, call: Call) -> None:
     """Two systems trained, two brought, all of them ranked."""
     for system, called in zip(_SYSTEMS, names.systems, strict=True):
-        if system in made.recipes:
-            sources = {"recipe": str(made.recipes[system]), "features": str(made.features)}
+        if system in demo.recipes:
+            sources = {"recipe": str(demo.recipes[system]), "features": str(demo.features)}
             call("train_system", called, corpus=names.corpus, **sources, quiet=True)
         else:
-            file = made.scores[system]
+            file = demo.scores[system]
             call("add_system", called, file, corpus=names.corpus, format="scores", quiet=True)
         call("rank", called, split=SPLIT, protocol=_PROTOCOL, quiet=True)
 
 
-def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
+def _judge(names: DemoNames, demo: files.Files, seed: int, call: Call) -> None:
     """A batch from its pool to its qrels, and a deeper one whose bad judges are not replaced yet."""
-    call("import_judgments", names.corpus, made.judgments, format="table", name=names.gold, quiet=True)
+    call("import_judgments", names.corpus, demo.judgments, format="table", name=names.gold, quiet=True)
     first, second = names.batch("first"), names.batch("second")
     judges: dict[str, Any] = {"recorded": names.gold, "patience": 0, "quiet": True}
     if not _closed(first):
         if not _stands(first):
-            call("open_batch", first, **_opening(names, made, DEPTHS["first"]), quiet=True)
+            call("open_batch", first, **_opening(names, demo, DEPTHS["first"]), quiet=True)
         call("simulate_judges", first, **judges, workers=_WORKERS, mix=MIX, seed=seed)
         call("reassign_pages", first)
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
@@ -133,11 +133,11 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     call("compare_runs", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):
         if not _stands(second):
-            call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
+            call("open_batch", second, **_opening(names, demo, DEPTHS["second"]), quiet=True)
         call("simulate_judges", second, **judges, workers=_WORKERS, mix=MIX, seed=seed + 2)
 
 
-def _opening(names: DemoNames, made: files.Files, depth: int) -> dict[str, Any]:
+def _opening(names: DemoNames, demo: files.Files, depth: int) -> dict[str, Any]:
     runs = [*names.runs(Run.ANNOTATION), *names.runs(Run.SEARCH)]
     return {
         "corpus": names.corpus,
@@ -145,7 +145,7 @@ def _opening(names: DemoNames, made: files.Files, depth: int) -> dict[str, Any]:
         "depth": depth,
         "threshold": _THRESHOLD,
         "known_from": KNOWN,
-        "campaign_settings": made.settings,
+        "campaign_settings": demo.settings,
         "simulated": True,
     }
 

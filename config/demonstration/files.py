@@ -55,30 +55,30 @@ def make_demo_files(
     Scores and judgments are of the images of `split`. Features are called by the `suffix`, since those of
     several corpora lie beside each other. Records need their pictures and gold layers.
     """
-    made = Files(
+    demo = Files(
         sources / "features" / f"colours{suffix}.npz",
         {name: sources / "recipes" / f"colours-{name}.toml" for name in RECIPES},
         {name: folder / f"{name}.npz" for name in UPLOADED_SYSTEMS},
         folder / "gold.csv",
         folder / "batch.toml",
     )
-    for file in (made.features, *made.recipes.values(), made.judgments):
+    for file in (demo.features, *demo.recipes.values(), demo.judgments):
         file.parent.mkdir(parents=True, exist_ok=True)
     np.savez(
-        made.features,
+        demo.features,
         vectors=np.stack([_colours(record) for record in records]),
         ids=np.array([record.filename for record in records]),
     )
-    for name, file in made.recipes.items():
+    for name, file in demo.recipes.items():
         file.write_text(f'extends = "{RECIPES[name]}"\n\n[image]\nkernel = "linear"\npower = 1\n')
-    asked = described([record for record in records if record.split == split])
-    for number, (name, file) in enumerate(made.scores.items()):
-        noise = np.random.default_rng([seed, number]).standard_normal(asked.fits.shape)
-        scores = UPLOADED_SYSTEMS[name] * asked.fits + noise
-        np.savez(file, scores=scores, images=np.array(asked.images), captions=np.array(asked.captions))
-    _write_judgments(asked, made.judgments)
-    made.settings.write_text(_SETTINGS)
-    return made
+    captions = described([record for record in records if record.split == split])
+    for number, (name, file) in enumerate(demo.scores.items()):
+        noise = np.random.default_rng([seed, number]).standard_normal(captions.fits.shape)
+        scores = UPLOADED_SYSTEMS[name] * captions.fits + noise
+        np.savez(file, scores=scores, images=np.array(captions.images), captions=np.array(captions.captions))
+    _write_judgments(captions, demo.judgments)
+    demo.settings.write_text(_SETTINGS)
+    return demo
 
 
 def _colours(record: ImageRecord) -> NDArray[np.float32]:
@@ -90,10 +90,10 @@ def _colours(record: ImageRecord) -> NDArray[np.float32]:
     return (np.asarray(small).ravel() / 255).astype(np.float32)
 
 
-def _write_judgments(asked: Described, file: Path) -> None:
+def _write_judgments(captions: Described, file: Path) -> None:
     with file.open("w", newline="") as out:
         rows = csv.writer(out)
         rows.writerow(["image", "caption", "yes", "no"])
-        for image, fits in zip(asked.images, asked.fits, strict=True):
-            for caption, right in zip(asked.captions, fits, strict=True):
+        for image, fits in zip(captions.images, captions.fits, strict=True):
+            for caption, right in zip(captions.captions, fits, strict=True):
                 rows.writerow([image, caption, _VOTES * int(right), _VOTES * int(not right)])

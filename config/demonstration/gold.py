@@ -19,7 +19,7 @@ class Described:
 
 
 def described(records: Sequence[ImageRecord]) -> Described:
-    """A judge takes a caption for right where what it names is found in the picture, but for one thing.
+    """Which captions fit which pictures: a judge lets one thing of a caption be missing.
 
     Things are known by their head nouns, as any caption of the picture calls them. Judges are told that small
     mistakes are allowed, so one thing may be missing where two others are there; a picture's own captions
@@ -31,10 +31,10 @@ def described(records: Sequence[ImageRecord]) -> Described:
         named: list[set[str]] = [set() for _ in record.captions]
         for mention in _mentions(record):
             named[mention.caption].add(mention.head)
-        for place, heads in enumerate(named):
-            captions.append(f"{record.filename}#{place}")
+        for number_of_caption, heads in enumerate(named):
+            captions.append(f"{record.filename}#{number_of_caption}")
             enough = max(2, len(heads) - 1)
-            fits.append([other == number or len(heads & there) >= enough for other, there in enumerate(seen)])
+            fits.append([row == number or len(heads & there) >= enough for row, there in enumerate(seen)])
     names = tuple(record.filename for record in records)
     return Described(names, tuple(captions), np.array(fits, dtype=bool).reshape(-1, len(names)).T)
 

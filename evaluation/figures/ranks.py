@@ -27,7 +27,7 @@ def plot(direction: DirectionTable) -> Plot | None:
     if not used:
         return None
     # Bins beyond the worst rank say nothing; a gap between ranks does.
-    shown_ranks = [
+    ranks_to_draw = [
         number
         for number, name in enumerate(names)
         if (
@@ -39,7 +39,7 @@ def plot(direction: DirectionTable) -> Plot | None:
     rows: list[list[Cell]] = [
         [system.label, names[number], system.ranks[number], system.ranks[number] / max(1, sum(system.ranks))]
         for system in direction.systems
-        for number in shown_ranks
+        for number in ranks_to_draw
     ]
     return Plot(
         key=f"ranks-{direction.direction}",

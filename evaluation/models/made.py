@@ -25,10 +25,12 @@ class Batch(StoredRow, ArchivableRow):
     reused = models.JSONField(default=list, blank=True)
     numbers = models.JSONField(default=dict)
     strategy = models.CharField(
-        max_length=40, blank=True, help_text="How the next wave is chosen; empty: everything is asked at once"
+        max_length=40,
+        blank=True,
+        help_text="How the next round is chosen; empty: everything is asked at once",
     )
-    waves = models.JSONField(
-        default=dict, blank=True, help_text="What was asked in waves, and why there are no more"
+    rounds = models.JSONField(
+        default=dict, blank=True, help_text="What was asked in rounds, and why there are no more"
     )
     judgments = models.ForeignKey(
         JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"

@@ -62,12 +62,12 @@ class SystemOutput(StoredRow):
 
 
 class StoredPredictions(SystemOutput):
-    """A set of captions, tags or localizations; no table. `asked_digest` is that of what was asked about,
+    """A set of captions, tags or localizations; no table. `input_digest` is that of what was asked about,
     empty where a file does not say it."""
 
     seed = models.PositiveBigIntegerField(default=0)
-    asked_digest = models.CharField(
-        max_length=64, blank=True, help_text="Of the images asked about, and of their mentions"
+    input_digest = models.CharField(
+        max_length=64, blank=True, help_text="Of the images and mentions that the system was given"
     )
     image_count = models.PositiveIntegerField(default=0)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from annotation.common.plain_text import pages_text, plain_table
+from annotation.common.plain_text import pages_text, text_table
 from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.closing import ClosedBatch
 from evaluation.services.batches.collecting import Collected
@@ -46,9 +46,9 @@ def plan_text(plan: PlannedBatch) -> str:
     work = f"{numbers.hours:.1f} hours of work at {numbers.seconds_an_answer:.0f} seconds per answer"
     return "\n".join(
         [
-            plain_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
+            text_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
             "",
-            plain_table(["what", "number"], rows),
+            text_table(["what", "number"], rows),
             "",
             f"{work} ({took}), {numbers.price}",
             *pages_text(filling, _UNFILTERED if plan.threshold is None else _REMEDY),
@@ -127,7 +127,7 @@ def status_text(report: BatchStatus) -> str:
     if state.omissions is not None:
         head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
         keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
-        lines += ["", plain_table(head, [[getattr(judge, key) for key in keys] for judge in state.omissions])]
+        lines += ["", text_table(head, [[getattr(judge, key) for key in keys] for judge in state.omissions])]
     return "\n".join(lines)
 
 
@@ -153,7 +153,7 @@ def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> 
 
 def _rounds(status: RoundStatus) -> str:
     share = status.asked / status.askable if status.askable else 1.0
-    counts = f"{status.asked} of {status.askable} pairs ({share:.0%}) asked in {status.waves} rounds"
+    counts = f"{status.asked} of {status.askable} pairs ({share:.0%}) asked in {status.rounds} rounds"
     tau = "" if status.tau is None else f", tau with the last rankings at least {status.tau:.3f}"
     if status.outdated:
         return f"{counts}{tau}; it had ended, but answers changed since: the next round is to be chosen again"

@@ -25,8 +25,8 @@ from evaluation.services.batches import (
     reassignment,
     rounds,
 )
-from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import ImportRefused
+from evaluation.services.batches.stored_answers import BatchError
+from evaluation.services.common import InputError
 from phrasebox.metrics.table import UnknownMeasure
 from phrasebox.pooling.pools import BadPool
 from phrasebox.registry import UnknownName
@@ -34,7 +34,7 @@ from phrasebox.registry import UnknownName
 _ON_BATCH = Has((RESEARCHER,), on="batch", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _BATCH = listing.STORED_BATCH.address
-_PLANNING = (BadItem, BadPool, BatchRefused, Busy, CampaignError, ImportRefused, LayerError, UnknownName)
+_PLANNING = (BadItem, BadPool, BatchError, Busy, CampaignError, InputError, LayerError, UnknownName)
 _EXAMPLE = {"corpus": "harbour", "runs": ["first-annotation", "second-annotation"], "depth": 10}
 
 register_stored(listing.STORED_BATCH)
@@ -65,7 +65,7 @@ register(
     title=_("Show a batch"),
     permission=_ON_BATCH,
     run=listing.batch_status,
-    errors=(BatchRefused, BadPool, UnknownMeasure),
+    errors=(BatchError, BadPool, UnknownMeasure),
     rest=Rest("GET", _BATCH, "batches", route="batch"),
     command=CommandLine(positional=("batch",), text=texts.status_text),
     page=FormPage("evaluation:batch"),
@@ -74,7 +74,7 @@ register(
     title=_("Collect the answers of a batch"),
     permission=_ON_BATCH,
     run=collecting.collect_judgments,
-    errors=(BatchRefused, ImportRefused, Busy),
+    errors=(BatchError, InputError, Busy),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/judgments", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.collected_text),
@@ -85,7 +85,7 @@ register(
     permission=_ON_BATCH,
     run=closing.settle_batch,
     before_job=closing.check_rule,
-    errors=(UnknownName, BatchRefused, ImportRefused, Busy),
+    errors=(UnknownName, BatchError, InputError, Busy),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/qrels", "batches", example={"qrels": "pool-1"}),
     command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
@@ -96,7 +96,7 @@ register(
     title=_("Show whose pages would be reassigned"),
     permission=_ON_BATCH,
     run=reassignment.reassignment_plan,
-    errors=(BatchRefused,),
+    errors=(BatchError,),
     rest=Rest("GET", f"{_BATCH}/reassignment", "batches", route="reassignment"),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
     page=FormPage("evaluation:batch"),
@@ -105,7 +105,7 @@ register(
     title=_("Reassign the pages of judges who do not count"),
     permission=_ON_BATCH,
     run=reassignment.reassign_pages,
-    errors=(BatchRefused, CannotDo),
+    errors=(BatchError, CannotDo),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/reassignment", "batches", route="reassignment", example={}),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
@@ -116,7 +116,7 @@ register(
     permission=_ON_BATCH,
     run=rounds.next_round,
     before_job=rounds.number_round,
-    errors=(BadPool, BatchRefused, Busy, CampaignError),
+    errors=(BadPool, BatchError, Busy, CampaignError),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/rounds", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.round_text),

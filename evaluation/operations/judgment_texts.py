@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from annotation.common.operations import ResultTable
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.services.judgments.agreements import Agreement
@@ -138,7 +138,7 @@ def _within_text(within: AgreementWithin) -> str:
     )
     parts = [
         counted,
-        plain_table(
+        text_table(
             _HEAD,
             [
                 *(_line(f"Krippendorff's alpha, {level}", value) for level, value in within.alpha.items()),
@@ -149,10 +149,10 @@ def _within_text(within: AgreementWithin) -> str:
     if not within.judges:
         return "\n\n".join([*parts, f"No kappa of two judges: {within.no_judges}."])
     parts.append(
-        plain_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in within.cohen.items()])
+        text_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in within.cohen.items()])
     )
     rows = [[judge.name, judge.answers, judge.with_consensus] for judge in within.judges]
-    parts.append(plain_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
+    parts.append(text_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
     return "\n\n".join(parts)
 
 
@@ -165,13 +165,13 @@ def _between_text(between: AgreementBetween) -> str:
         ]
         for row, line in zip(between.sweep.rows, between.sweep.kappa, strict=True)
     ]
-    parts = [f"{between.common:,} of {between.pairs:,} pairs are in both sets.", plain_table(head, rows)]
+    parts = [f"{between.common:,} of {between.pairs:,} pairs are in both sets.", text_table(head, rows)]
     if between.best is not None and between.best_at is not None:
         row, column = between.best_at
         best = between.sweep.kappa[between.sweep.rows.index(row)][between.sweep.columns.index(column)]
         parts.append(
             f"Best at {row:.3g} and {column:.3g}; taking the first set as the truth, the second has\n"
-            + plain_table(
+            + text_table(
                 _HEAD,
                 [
                     _line("Cohen's kappa", best),

@@ -14,7 +14,7 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import judgment_texts as texts
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.judgments import agreements, importing, listing
 from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
@@ -48,7 +48,7 @@ register(
     title=_("Import judgments"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=importing.import_judgments,
-    errors=(UnknownName, FormatError, BadScale, ImportRefused, Busy, OSError),
+    errors=(UnknownName, FormatError, BadScale, InputError, Busy, OSError),
     rest=Rest(
         "POST",
         "judgment-sets",

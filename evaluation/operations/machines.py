@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import CampaignError
-from annotation.campaigns.machines import TEACH_JOB
+from annotation.campaigns.machines import TRAIN_JOB
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
@@ -11,7 +11,7 @@ from evaluation.services.machines import lessons, stored_proposers
 from phrasebox.registry import UnknownName
 
 register(
-    name=TEACH_JOB,
+    name=TRAIN_JOB,
     title=_("Teach a machine"),
     request=lessons.TeachMachineRequest,
     result=lessons.Taught,

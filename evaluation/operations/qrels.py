@@ -16,7 +16,7 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison.subsets import BadSubset
 from evaluation.operations import judgment_texts as texts
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.stored import InUse
@@ -26,7 +26,7 @@ from phrasebox.relevance.scales import BadScale
 from phrasebox.text_files import FormatError
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, ImportRefused, Busy, OSError)
+_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, InputError, Busy, OSError)
 
 register_stored(
     StoredThing(
@@ -92,7 +92,7 @@ register(
     result=File("text/plain"),
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=qrels_files.export_qrels,
-    errors=(FormatError, ImportRefused, OSError),
+    errors=(FormatError, InputError, OSError),
     rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
     command=CommandLine(positional=("qrels",)),
     page=FormPage(),

@@ -16,7 +16,7 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
-from evaluation.services.reports.request import ReportRefused
+from evaluation.services.reports.request import ReportError
 from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import REPORTS
 from phrasebox.metrics.table import UnknownMeasure
@@ -80,7 +80,7 @@ register(
     result=File("application/zip"),
     permission=Has((RESEARCHER,), on="report", corpora=True),
     run=listing.download_report,
-    errors=(ReportRefused,),
+    errors=(ReportError,),
     rest=Rest("GET", "reports/<str:report>/archive", "reports"),
     command=CommandLine(positional=("report",)),
     page=FormPage(),

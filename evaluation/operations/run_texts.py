@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from annotation.common.operations import plain_result
+from annotation.common.operations import result_to_dict
 from evaluation.comparison.comparisons import table_of_comparison, table_of_preferences, table_of_scores
 from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.services.runs.figures import RunComparison, RunScores
@@ -45,7 +45,7 @@ def scores_text(scores: RunScores) -> str:
         lines.append("Unjudged items count as not relevant; in the column 'at best', as relevant.")
     if scores.folds:
         lines.append(f"Means over {scores.folds} folds of the images.")
-    lines += ["", LAYOUTS.get("text")(table_of_scores(plain_result(scores)))]
+    lines += ["", LAYOUTS.get("text")(table_of_scores(result_to_dict(scores)))]
     return "\n".join(lines)
 
 
@@ -56,7 +56,7 @@ def comparison_text(comparison: RunComparison) -> str:
         f"{_of(comparison)}\nAgainst {comparison.baseline}: * p <= 0.1, ** p <= 0.05, *** p "
         f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, of whole images where "
         f"several queries are of one, {comparison.rounds} permutations).\n\n"
-        f"{LAYOUTS.get('text')(table_of_comparison(plain_result(comparison)))}"
+        f"{LAYOUTS.get('text')(table_of_comparison(result_to_dict(comparison)))}"
     )
 
 
@@ -65,7 +65,7 @@ def _preferences(comparison: RunComparison) -> str:
         f"{_of(comparison)}\nAgainst {comparison.baseline}: queries on which a run is better, equal or "
         "worse; share of the better ones among the unequal, with its interval of 95% (Wilson); p of the "
         "exact sign test (of a randomisation of whole images where several queries are of one), "
-        f"not adjusted.\n\n{LAYOUTS.get('text')(table_of_preferences(plain_result(comparison)))}"
+        f"not adjusted.\n\n{LAYOUTS.get('text')(table_of_preferences(result_to_dict(comparison)))}"
     )
 
 
@@ -78,7 +78,7 @@ def _of(comparison: RunComparison) -> str:
 
 
 def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any], str]:
-    return lambda result: LAYOUTS.get(layout)(table(plain_result(result)))
+    return lambda result: LAYOUTS.get(layout)(table(result_to_dict(result)))
 
 
 #: The layouts of figures that papers and programs take.

@@ -17,7 +17,7 @@ from annotation.common.roles import RESEARCHER
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.operations import run_texts as texts
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.runs import figures, files, listing, queries
 from evaluation.services.stored import InUse, remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
@@ -56,7 +56,7 @@ register(
     title=_("Import a run"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=files.import_run,
-    errors=(FormatError, ImportRefused, UnknownName, Busy, ValueError),
+    errors=(FormatError, InputError, UnknownName, Busy, ValueError),
     rest=Rest(
         "POST",
         "runs",

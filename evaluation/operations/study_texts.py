@@ -58,7 +58,7 @@ def _remarks(report: dict[str, Any]) -> str:
     lines = [whom, how]
     if report["background"]:
         removed = (
-            f"dropped {report['background_dropped']:,} of {report['background_lines']:,} lines, captions of "
+            f"dropped {report['background_excluded']:,} of {report['background_lines']:,} lines, captions of "
             "the corpus"
         )
         lines.append(f"Background text in place of the BNC: {', '.join(report['background'])}; {removed}.")

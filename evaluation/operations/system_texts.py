@@ -46,7 +46,7 @@ def trained_text(trained: Trained) -> str:
     images = f"{trained.training} training and {trained.held_out} held-out images"
     lines = [f"{images} of corpus {trained.corpus!r}; {trained.excluded} of its images cannot be used"]
     if number := trained.background_lines:
-        removed = f"dropped {trained.background_dropped:,} of {number:,} lines, captions of the corpus"
+        removed = f"dropped {trained.background_excluded:,} of {number:,} lines, captions of the corpus"
         lines.append(f"background text: {removed}")
     if trained.mentions or trained.mentions_excluded:
         left = f"{trained.mentions_excluded:,} are of none, and left out"

@@ -212,7 +212,7 @@ def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:
     for score in there.tolist():
         if values[score] == best:
             weights[score] = "best"
-        elif _not_told_apart(scores[first], scores[score], draws):
+        elif _not_distinguishable(scores[first], scores[score], draws):
             weights[score] = "near"
     return weights
 
@@ -252,7 +252,7 @@ def _figure(
     )
 
 
-def _not_told_apart(best: Score, compared: Score, draws: Bootstrap) -> bool:
+def _not_distinguishable(best: Score, compared: Score, draws: Bootstrap) -> bool:
     try:
         apart = bootstrap_difference(best.per_query, compared.per_query, draws, statistic=_statistic(best))
     except ValueError:  # a mean that is not finite

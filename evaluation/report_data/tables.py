@@ -276,7 +276,7 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
     )
 
 
-def facts_table(key: str, title: str, rows: Sequence[tuple[str, Cell]], *, basis: FigureBasis) -> Titled:
+def metadata_table(key: str, title: str, rows: Sequence[tuple[str, Cell]], *, basis: FigureBasis) -> Titled:
     """What has a name and a value each."""
     return Titled(key, title, "", Table(["", "value"], [list(row) for row in rows], basis=basis))
 

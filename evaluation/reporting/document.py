@@ -284,7 +284,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         cases="pairs", counted=numbers["pooled"], out_of=numbers["pooled"], pool=f"batch {batch.batch}"
     )
     return Section(
-        title, remarks, [tables.facts_table("batch", "The batch in numbers", rows, basis=basis)], []
+        title, remarks, [tables.metadata_table("batch", "The batch in numbers", rows, basis=basis)], []
     )
 
 

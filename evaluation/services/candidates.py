@@ -18,7 +18,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.models import Run
 from evaluation.selectors import CANDIDATES, names_of
-from evaluation.services.runs.files import RunFacts, store_run
+from evaluation.services.runs.files import RunMetadata, store_run
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: The splits of a corpus of candidates: what is judged, and images from which control items can be made.
@@ -89,7 +89,7 @@ def store_candidate_runs(
     for image, key, caption, text in rows.values_list("pk", "key", "captions__pk", "captions__text"):
         asks[key] = names.image_name[image]
         written.setdefault(key, {})[text] = names.caption_name[caption]
-    base_record = RunFacts(
+    base_record = RunMetadata(
         name="",
         direction=Run.ANNOTATION,
         system="",

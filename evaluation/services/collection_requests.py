@@ -10,7 +10,7 @@ from pydantic import Field
 from annotation.common.operations import Help, Listing, Named, OperationContext, ServerFile, invalid
 from annotation.selectors.scopes import Corpus
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.services.common import file_as_sent
+from evaluation.services.common import errors_without_folder
 from evaluation.services.features.parses import import_parses, stored_parses
 from evaluation.services.features.store import feature_sets
 from evaluation.services.phases import PhaseShares
@@ -62,7 +62,7 @@ class CollectionSummary:
     kinds: tuple[str, ...]
     digest: str
     features: tuple[str, ...]
-    made_at: datetime
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +97,12 @@ def check_parses(request: ImportParsesRequest, context: OperationContext) -> Imp
     return request
 
 
-def import_asked_parses(request: ImportParsesRequest, context: OperationContext) -> StoredParses:
+def import_requested_parses(request: ImportParsesRequest, context: OperationContext) -> StoredParses:
     """Import parses; raises as `import_parses` does."""
     path = PARSE_FILES.path(request.file, by_path=context.by_path)
-    with file_as_sent(path, context):
+    with errors_without_folder(path, context):
         imported = import_parses(
-            request.corpus, path, replace=request.replace, progress=PhaseShares(context.tell)
+            request.corpus, path, replace=request.replace, progress=PhaseShares(context.report_progress)
         )
     parses = imported.parses
     return StoredParses(
@@ -135,19 +135,21 @@ def check_new_collection(
     return request
 
 
-def import_asked_collection(request: ImportCollectionRequest, context: OperationContext) -> StoredCollection:
+def import_requested_collection(
+    request: ImportCollectionRequest, context: OperationContext
+) -> StoredCollection:
     """Import a collection; raises as `import_collection` does."""
     path = COLLECTION_FILES.path(request.file, by_path=context.by_path)
-    with file_as_sent(path, context):
-        row, new = import_collection(request.name, path, progress=PhaseShares(context.tell))
+    with errors_without_folder(path, context):
+        row, new = import_collection(request.name, path, progress=PhaseShares(context.report_progress))
     return StoredCollection(**_collection_values(row), unchanged=not new)
 
 
-def remove_asked_collection(request: RemoveCollectionRequest, context: OperationContext) -> None:
+def remove_requested_collection(request: RemoveCollectionRequest, context: OperationContext) -> None:
     """Remove a collection. Raises UnknownName and Busy."""
     remove_collection(request.collection)
 
 
 def _collection_values(row: WeakCollection) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in ("name", "rows", "kinds", "digest", "made_at")}
+    values = {name: getattr(row, name) for name in ("name", "rows", "kinds", "digest", "created_at")}
     return {**values, "features": tuple(stored.label for stored in feature_sets(row.name))}

@@ -23,48 +23,48 @@ MOST_READ = 16 * 2**20
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
-class ImportRefused(ValueError):
+class InputError(ValueError):
     """What cannot be taken in; one line with the remedy."""
 
 
 def check_name(name: str, word: str) -> None:
-    """Raise ImportRefused unless `name` can name a `word` (a run, a system) in addresses and files."""
+    """Raise InputError unless `name` can name a `word` (a run, a system) in addresses and files."""
     if not _NAME.fullmatch(name):
-        raise ImportRefused(
+        raise InputError(
             f"{word} name {name!r}: expected letters, digits, hyphens or underscores, at most 100 of them"
         )
 
 
 def check_same_corpus(context: OperationContext, row: Any) -> None:
-    """Raise ImportRefused where what now bears the name that a job was given is of another corpus: it was
+    """Raise InputError where what now bears the name that a job was given is of another corpus: it was
     removed since, and another one made."""
     corpus = context.progress.corpus if context.progress is not None else None
     if corpus is not None and row.corpus_id != corpus.pk:
-        raise ImportRefused(
+        raise InputError(
             f"{row._meta.verbose_name} {row.name!r} is not of corpus {corpus.name!r} any more; ask for a new "
             "job"
         )
 
 
 @contextmanager
-def file_as_sent(path: Path, context: OperationContext) -> Iterator[None]:
+def errors_without_folder(path: Path, context: OperationContext) -> Iterator[None]:
     """While a file is read that was sent, or that is in `sources`: what is wrong with it names it without its
-    folder. Raises ImportRefused where it is gone."""
+    folder. Raises InputError where it is gone."""
     if context.by_path:
         yield
         return
     if not path.exists():
-        raise ImportRefused(
+        raise InputError(
             f"{path.name} is no longer there: files that are sent are stored for a day; send it again"
         )
     try:
         yield
-    except (FormatError, ImportRefused) as error:
-        raise ImportRefused(str(error).replace(f"{path.parent}/", "")) from error
+    except (FormatError, InputError) as error:
+        raise InputError(str(error).replace(f"{path.parent}/", "")) from error
 
 
 @contextmanager
-def exclusive_work(work: str, word: str, name: str) -> Iterator[None]:
+def work_lock(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
     with exclusive_folder(
         work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
@@ -81,13 +81,13 @@ def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
 _COLUMN_NAMES = {
     "made_by": "system",
     "system_digest": "training of its system",
-    "asked_digest": "images or mentions",
+    "input_digest": "images or mentions",
     "source_digest": "file",
 }
 
 
-def check_made_alike(existing: StoredPredictions, columns: Mapping[str, Any], word: str) -> None:
-    """Raise ImportRefused where a set of predictions, a `word`, has other facts, and name those.
+def check_same_provenance(existing: StoredPredictions, columns: Mapping[str, Any], word: str) -> None:
+    """Raise InputError where a set of predictions, a `word`, has other facts, and name those.
 
     A file's name is none of them (`source`): its content is; nor are remarks.
     """
@@ -97,16 +97,16 @@ def check_made_alike(existing: StoredPredictions, columns: Mapping[str, Any], wo
         if key not in ("source", "remarks") and getattr(existing, key) != value
     ]
     if others:
-        raise ImportRefused(
+        raise InputError(
             f"{word} {existing.name!r} already exists, made otherwise ({', '.join(others)}); choose another "
             "name, or remove it first"
         )
 
 
 def check_file(path: Path, expected: str) -> None:
-    """Raise ImportRefused unless there is a file or folder; `expected` says what should be there."""
+    """Raise InputError unless there is a file or folder; `expected` says what should be there."""
     if not path.exists():
-        raise ImportRefused(f"{path}: no such file or folder; expected {expected}")
+        raise InputError(f"{path}: no such file or folder; expected {expected}")
 
 
 def replace_folder(new_folder: Path, target: Path) -> None:

@@ -22,8 +22,8 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.formats.box_files import BOX_SUFFIXES
 from evaluation.formats.unpacked import bytes_inside
-from evaluation.services.common import file_as_sent
-from evaluation.services.declared import TrainedOn, declared_training
+from evaluation.services.common import errors_without_folder
+from evaluation.services.declarations import TrainedOn, declared_training
 from evaluation.services.feature_requests import NumberType, SetName, StoredFeatures, set_values
 from evaluation.services.features.extraction import EXTRACTORS, ExtractRequest, extract_set
 from evaluation.services.features.regions import (
@@ -151,7 +151,7 @@ def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> 
     return request
 
 
-def extract_asked_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
+def extract_requested_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set; raises as `extract_set` does."""
     extraction = ExtractRequest(
         corpus=request.corpus,
@@ -163,11 +163,11 @@ def extract_asked_features(request: ExtractFeaturesRequest, context: OperationCo
         dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
-    stored, new, absent = extract_set(extraction, progress=PhaseShares(context.tell))
+    stored, new, absent = extract_set(extraction, progress=PhaseShares(context.report_progress))
     return StoredFeatures(**set_values(stored), unchanged=not new, remarks=_without_pictures(absent))
 
 
-def extract_asked_regions(request: ExtractRegionsRequest, context: OperationContext) -> StoredFeatures:
+def extract_requested_regions(request: ExtractRegionsRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set of regions; raises as `extract_regions` does."""
     check_regions(request, context)
     file = request.boxes
@@ -189,10 +189,10 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
         declared=declared_training(request.trained_on, context),
     )
     if file is None:
-        extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
+        extracted = extract_regions(extraction, progress=PhaseShares(context.report_progress))
     else:
-        with file_as_sent(file, context):
-            extracted = extract_regions(extraction, progress=PhaseShares(context.tell))
+        with errors_without_folder(file, context):
+            extracted = extract_regions(extraction, progress=PhaseShares(context.report_progress))
     without = (f"{extracted.without} images have no region besides the whole",) if extracted.without else ()
     remarks = (*_without_pictures(extracted.excluded), *without, *extracted.remarks)
     return StoredFeatures(**set_values(extracted.stored), unchanged=not extracted.created, remarks=remarks)
@@ -200,14 +200,16 @@ def extract_asked_regions(request: ExtractRegionsRequest, context: OperationCont
 
 def extract_visual_words(request: VisualWordsRequest, context: OperationContext) -> Extracted:
     """Store every picture's words; raises as `extract_features` does."""
-    return extract_features(corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.tell))
+    return extract_features(
+        corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.report_progress)
+    )
 
 
 def export_visual_words(request: VisualWordsRequest, context: OperationContext) -> NewFile:
     """A file of histograms of the words, which trainings take as vectors of images."""
 
     def write(out: Path) -> Extracted:
-        phases = PhaseShares(context.tell)
+        phases = PhaseShares(context.report_progress)
         return extract_features(corpus=request.corpus, out=out, seed=request.seed, progress=phases)
 
     return NewFile(f"{request.corpus}.safetensors", write)

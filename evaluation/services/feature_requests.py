@@ -26,9 +26,9 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.provenance import UNDECLARED
 from evaluation.formats.feature_files import FEATURE_SUFFIXES
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
-from evaluation.services.common import file_as_sent
-from evaluation.services.declared import (
-    ARRAYS_SENT,
+from evaluation.services.common import errors_without_folder
+from evaluation.services.declarations import (
+    ARRAYS_UPLOAD,
     IdsBeside,
     TrainedOn,
     declared_training,
@@ -109,7 +109,7 @@ class FeatureSetSummary:
     bytes: int
     digest: str
     origin: dict[str, Any]
-    made_at: datetime
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ class ImportFeaturesRequest:
 
     corpus: Annotated[str, Named(FEATURE_OWNERS), Help(_("Corpus"))]
     file: Annotated[
-        Annotated[Path, ARRAYS_SENT] | None,
+        Annotated[Path, ARRAYS_UPLOAD] | None,
         Help(_("File"), _("npz, npy, safetensors, Parquet, HDF5; of words also txt, vec, bin")),
     ] = None
     ids: IdsBeside = ()
@@ -210,7 +210,7 @@ def set_values(row: FeatureSet) -> dict[str, Any]:
         "digest",
     )
     values = {name: getattr(row, name) for name in names}
-    return {**values, "origin": dict(row.origin), "made_at": row.made_at}
+    return {**values, "origin": dict(row.origin), "created_at": row.created_at}
 
 
 def list_features(request: FeaturesRequest, context: OperationContext) -> Listing:
@@ -236,13 +236,13 @@ def remove_features(request: RemoveFeaturesRequest, context: OperationContext) -
     remove_unused(stored, actor=context.actor)
 
 
-def import_asked_features(request: ImportFeaturesRequest, context: OperationContext) -> StoredFeatures:
+def import_requested_features(request: ImportFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Import a file; raises as `import_features` does."""
     path = request.file
     if path is None:
         assert request.server_file is not None
         path = FEATURE_FILES.path(request.server_file, by_path=context.by_path)
-    with file_as_sent(path, context):
+    with errors_without_folder(path, context):
         feature_import = FeatureImport(
             corpus=request.corpus,
             name=request.name,
@@ -291,15 +291,17 @@ def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -
     return request
 
 
-def train_asked_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
+def train_requested_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
     """Learn word vectors; raises as `train_word_vectors` does."""
     check_word_vectors(request, context)
-    row, new = train_word_vectors(WordTraining(**asdict(request)), progress=PhaseShares(context.tell))
+    row, new = train_word_vectors(
+        WordTraining(**asdict(request)), progress=PhaseShares(context.report_progress)
+    )
     return StoredFeatures(**set_values(row), unchanged=not new)
 
 
 def _imported(feature_import: FeatureImport, context: OperationContext) -> StoredFeatures:
-    imported = import_features(feature_import, progress=PhaseShares(context.tell))
+    imported = import_features(feature_import, progress=PhaseShares(context.report_progress))
     return StoredFeatures(
         **set_values(imported.set), unchanged=imported.unchanged, remarks=tuple(imported.remarks)
     )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from models_core.estimators.base import Method
 
-PhaseListener = Callable[[str, float], object]
+ProgressCallback = Callable[[str, float], object]
 
 _T = TypeVar("_T")
 #: Things between two words about them.
@@ -56,8 +56,8 @@ def silent(phase: str, share: float) -> None:
     """For whoever does not listen."""
 
 
-def tell_steps(
-    things: Iterable[_T], *, total: int, report_progress: PhaseListener, phase: str
+def report_steps(
+    things: Iterable[_T], *, total: int, report_progress: ProgressCallback, phase: str
 ) -> Iterator[_T]:
     """`things`, `total` in number, while the share goes from 0 to 1."""
     for number, thing in enumerate(things):
@@ -66,7 +66,7 @@ def tell_steps(
         yield thing
 
 
-def part_listener(report_progress: PhaseListener, start: float, end: float) -> PhaseListener:
+def part_of_progress(report_progress: ProgressCallback, start: float, end: float) -> ProgressCallback:
     """A listener to a part of some work: its shares, from 0 to 1, become those from `start` to `end`."""
     return lambda phase, share: report_progress(phase, start + (end - start) * share)
 
@@ -79,7 +79,7 @@ class PhaseShares:
     trials where there is nothing to choose, leaves its share to those after it.
     """
 
-    def __init__(self, report_progress: PhaseListener, method: Method | None = None) -> None:
+    def __init__(self, report_progress: ProgressCallback, method: Method | None = None) -> None:
         self.report_progress, self.share = report_progress, 0.0
         forms = method.takes.values() if method is not None else ()
         #: The share after what was told of the method's phases so far, the phases to come, and where the

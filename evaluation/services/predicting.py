@@ -76,8 +76,8 @@ def prediction_values(row: Any) -> dict[str, Any]:
     }
 
 
-def system_asked(request: PredictionRequest, context: OperationContext) -> System:
-    """The system that a request names. Raises ImportRefused where it is of another corpus than its job, and
+def requested_system(request: PredictionRequest, context: OperationContext) -> System:
+    """The system that a request names. Raises InputError where it is of another corpus than its job, and
     Invalid where its corpus has no such images."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)

@@ -23,7 +23,7 @@ from evaluation.models import (
     TagSet,
 )
 from evaluation.models.stored import StoredPredictions
-from evaluation.services.common import check_made_alike, check_name, exclusive_work
+from evaluation.services.common import check_name, check_same_provenance, work_lock
 
 #: Model -> what a row is called in messages, and in the audit log.
 STORED_ROWS: Mapping[type[Model], tuple[str, str]] = {
@@ -51,11 +51,11 @@ def remove_act(model: type[Model]) -> str:
 
 
 @contextmanager
-def exclusive_row(row: Any) -> Iterator[None]:
+def row_lock(row: Any) -> Iterator[None]:
     """While nobody else writes under the name of this row; raises Busy."""
     word, key = STORED_ROWS[type(row)]
     name = f"{row.corpus.name}.{row.name}" if isinstance(row, JudgmentSet) else row.name
-    with exclusive_work(f"{key}.{name}", word, row.name):
+    with work_lock(f"{key}.{name}", word, row.name):
         yield
 
 
@@ -65,7 +65,7 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
     word, key = STORED_ROWS[type(row)]
     name = f"{row.name}:{row.version}" if isinstance(row, QrelsSnapshot) else row.name
     away = [(folder, folder.with_name(f".{folder.name}.removed")) for folder in folders]
-    with exclusive_row(row):
+    with row_lock(row):
         with transaction.atomic():
             about: dict[str, Any] = {key: name, "digest": row.digest}
             audit.record(actor=actor, act=remove_act(type(row)), **about)
@@ -101,17 +101,17 @@ def get_or_publish(
     """The set of predictions of that name and these facts, and whether it is new: then `fill` writes its
     rows, and it is seen when it is whole.
 
-    Raises ImportRefused where a set of that name has other facts, Busy, and whatever `fill` raises; then
+    Raises InputError where a set of that name has other facts, Busy, and whatever `fill` raises; then
     nothing of it remains.
     """
     word, rows = STORED_ROWS[model][0], model._default_manager
     check_name(name, word)
     row = model(name=name, **columns)
-    with exclusive_row(row):
+    with row_lock(row):
         rows.filter(name=name, published=False).delete()  # a writer was killed
         stored = rows.filter(name=name).first()
         if stored is not None:
-            check_made_alike(stored, columns, word)
+            check_same_provenance(stored, columns, word)
             return stored, False
         row.save()
         try:

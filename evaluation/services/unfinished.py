@@ -8,7 +8,7 @@ from annotation.common.batching import delete_in_pages
 from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
 from evaluation.services.features.parses import remove_parses
 from evaluation.services.features.store import remove_unfinished_sets
-from evaluation.services.stored import exclusive_row
+from evaluation.services.stored import row_lock
 
 #: What systems make, and whatever is of a corpus.
 _OF_SYSTEMS: tuple[Any, ...] = (Run, CaptionSet, LocalizationSet, TagSet)
@@ -33,7 +33,7 @@ def remove_unfinished_of_corpus(corpus: Any) -> None:
 def _remove(model: Any, **of: Any) -> None:
     left = model._default_manager.filter(published=False, **of)
     for row in left:
-        with exclusive_row(row):
+        with row_lock(row):
             for still in left.filter(pk=row.pk):
                 for relation in model._meta.related_objects:
                     if relation.on_delete is CASCADE:

@@ -25,8 +25,8 @@ from evaluation.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.selectors import BATCH_FORMAT
 from evaluation.services.batches.launching import PlannedBatch
 from evaluation.services.batches.stored_answers import reusable
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter, text_parameters
+from evaluation.web import visible
+from evaluation.web.page_context import page_context, set_choices, text_parameter, text_parameters
 
 #: Runs offered at once, by name; more are found by a part of their name.
 _MOST_RUNS = 200
@@ -98,10 +98,10 @@ def _page(
     **more: Any,
 ) -> dict[str, Any]:
     """What the page shows: the choices of the corpus, and what was planned."""
-    known = offered.offered_corpora(request)
+    known = visible.visible_corpora(request)
     corpus = next((known_corpus for known_corpus in known if known_corpus.name == name), None)
     numbers = plan.numbers if plan is not None else None
-    return evaluation_frame(
+    return page_context(
         "batches",
         deeper=True,
         corpora=known,
@@ -132,8 +132,8 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
     chosen = form["runs"].value() or []
     alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
     listed = alike.filter(name__icontains=find) if find else alike
-    offered_runs = list(listed.filter(archived_at=None)[: _MOST_RUNS + 1])
-    runs = offered_runs[:_MOST_RUNS]
+    visible_runs = list(listed.filter(archived_at=None)[: _MOST_RUNS + 1])
+    runs = visible_runs[:_MOST_RUNS]
     there = {run.pk for run in runs}
     sets = JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name")
     reused: Any = form.fields["reuse"].widget
@@ -146,11 +146,11 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
         for row in sets
         if not row.format.startswith(BATCH_FORMAT)
     ]
-    offer_choices(form, "known_from", [split for split in split_names(corpus) if split], none=_("none"))
+    set_choices(form, "known_from", [split for split in split_names(corpus) if split], none=_("none"))
     return {
         # What is chosen stays in sight, whatever was looked for.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + runs,
-        "more_runs": len(offered_runs) > _MOST_RUNS,
+        "more_runs": len(visible_runs) > _MOST_RUNS,
         "sets": reused.choices,
         "chosen_runs": chosen,
     }

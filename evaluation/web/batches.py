@@ -27,10 +27,10 @@ from evaluation.selectors import judgments_source
 from evaluation.services.batches.collecting import staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.state import BatchState, cached_batch_state
-from evaluation.services.judgments.freezing import is_made_of
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices
-from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_made
+from evaluation.services.judgments.freezing import is_frozen_from
+from evaluation.web import visible
+from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_results
+from evaluation.web.page_context import page_context, set_choices
 from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import RELEVANCE_RULES
 
@@ -95,7 +95,7 @@ BATCH = AddressedThing(
 @for_roles(*RUNNING, corpora=True)
 def batch_list(request: HttpRequest) -> HttpResponse:
     """Batches, searched, sorted and paged by the address, and the newest that are being opened."""
-    batches = offered.offered_batches(request).select_related("campaign__corpus", "corpus", "judgments")
+    batches = visible.visible_batches(request).select_related("campaign__corpus", "corpus", "judgments")
     state = request.GET.get("state", "")
     state = state if state in CAMPAIGN_STATES else ""
     page = list_page(
@@ -110,7 +110,7 @@ def batch_list(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/batches.html",
-        evaluation_frame(
+        page_context(
             "batches",
             lines=_lines(page.rows),
             page=page,
@@ -138,7 +138,9 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
         if row.name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
     ][:NEWEST_JOBS]
     frozen = frozen_of(row)
-    current = next((entry for entry in frozen if row.judgments and is_made_of(entry, row.judgments)), None)
+    current = next(
+        (entry for entry in frozen if row.judgments and is_frozen_from(entry, row.judgments)), None
+    )
     rules = GRADED_RULES if pair_tasks(seen.tasks).rule.name in GRADED_RULES else RELEVANCE_RULES
     settling = RequestForm(
         operation_named("settle_batch"),
@@ -149,11 +151,11 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
         },
         fields_shown=("qrels", "rule"),
     )
-    offer_choices(settling, "rule", {rule.name: f"{rule.name} ({rule.described()})" for rule in rules})
+    set_choices(settling, "rule", {rule.name: f"{rule.name} ({rule.described()})" for rule in rules})
     return render(
         request,
         "evaluation/batch.html",
-        evaluation_frame(
+        page_context(
             "batches",
             deeper=True,
             batch=row,
@@ -186,7 +188,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """Where what finished jobs made is looked at."""
     batch_names = {job.pk: str(job.result.get("batch", "")) for job in done}
-    return pages_of_made("evaluation:batch", batch_names, Batch.objects.all())
+    return pages_of_results("evaluation:batch", batch_names, Batch.objects.all())
 
 
 def frozen_of(batch: Batch) -> list[QrelsSnapshot]:

@@ -10,26 +10,26 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
+from annotation.common.operations import Invalid, OperationContext, operation_named, result_to_dict
 from annotation.selectors.corpora import split_names
 from annotation.selectors.scopes import Account
 from annotation.web.common.access import RUNNING, account_of, for_roles
-from annotation.web.common.request_forms import sent_request
+from annotation.web.common.request_forms import query_request
 from evaluation.comparison.comparisons import table_of_comparison
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
-from evaluation.web.runs import RUN_REFUSALS, chosen_qrels, figure_form, with_chosen
+from evaluation.web import visible
+from evaluation.web.page_context import page_context, text_parameter, text_parameters
+from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
 from phrasebox.metrics.table import METRICS
 
 #: What is downloaded, and as what.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
 _SUFFIXES = {"csv": "csv", "latex": "tex"}
 #: Runs offered on the page; more are named in the address.
-MOST_RUNS_OFFERED = 200
+MOST_RUNS_LISTED = 200
 #: Rounds of the randomisation, unless an address says more: somebody waits for the page.
 _ROUNDS = 10_000
 
@@ -52,7 +52,7 @@ class _Side:
 def run_compare(request: HttpRequest) -> HttpResponseBase:
     """Choose runs and qrels; the address holds the whole choice."""
     account = account_of(request)
-    corpora = offered.offered_corpora(request)
+    corpora = visible.visible_corpora(request)
     message, sides, snapshot = "", [], None
     query = request.GET.copy()
     query.setdefault("rounds", str(_ROUNDS))
@@ -60,7 +60,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        runs = offered.offered_runs(request, text_parameters(query, "run"))
+        runs = visible.visible_runs(request, text_parameters(query, "run"))
         if runs:
             choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, choices)
@@ -72,14 +72,14 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
                     return _download(download, sides, text_parameter(query, "direction"))
     except Invalid as error:
         message = error.errors[0].detail
-    except RUN_REFUSALS as error:
+    except RUN_ERRORS as error:
         message = str(error)
     corpus = runs[0].corpus.name if runs else text_parameter(request.GET, "corpus") or _first(corpora)
     chosen_corpus = next((candidate for candidate in corpora if candidate.name == corpus), None)
-    alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
+    alike = visible.published_runs(request).filter(corpus__name=corpus).order_by("name")
     in_use = alike.filter(archived_at=None)
     its = {
-        direction: _with_chosen(in_use.filter(direction=direction)[:MOST_RUNS_OFFERED], runs, direction)
+        direction: _with_chosen(in_use.filter(direction=direction)[:MOST_RUNS_LISTED], runs, direction)
         for direction in RUN_DIRECTIONS
     }
     chosen = {run.name for run in runs}
@@ -94,12 +94,12 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     return render(
         request,
         "evaluation/compare.html",
-        evaluation_frame(
+        page_context(
             "compare",
             corpora=corpora,
             corpus=corpus,
             offered=[(way, [(run, run.name in chosen) for run in listed]) for way, listed in its.items()],
-            many=any(len(listed) >= MOST_RUNS_OFFERED for listed in its.values()),
+            many=any(len(listed) >= MOST_RUNS_LISTED for listed in its.values()),
             runs=runs,
             form=form,
             baseline=text_parameter(query, "baseline"),
@@ -150,8 +150,8 @@ def _maker(run: Run) -> int | str:
 
 
 def _side(direction: str, query: QueryDict, account: Account) -> _Side:
-    request, _row = sent_request(operation_named("compare_runs"), account, query)
-    report = plain_result(compare_under_qrels(request, OperationContext(account)))
+    request, _row = query_request(operation_named("compare_runs"), account, query)
+    report = result_to_dict(compare_under_qrels(request, OperationContext(account)))
     table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(
@@ -189,7 +189,7 @@ def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpRespon
 
 
 def _qrels_of(request: HttpRequest, corpus: str) -> list[QrelsSnapshot]:
-    run = offered.published_runs(request).filter(corpus__name=corpus).first()
+    run = visible.published_runs(request).filter(corpus__name=corpus).first()
     return qrels_of_corpus(run) if run is not None else []
 
 

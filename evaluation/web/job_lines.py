@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from annotation.selectors.jobs import Job, newest_of
-from annotation.web.staff.job_lines import ShownJob, job_line
-from evaluation.web import offered
+from annotation.web.staff.job_lines import JobView, job_line
+from evaluation.web import visible
 
 #: Jobs on a page, the newest.
 NEWEST_JOBS = 10
@@ -22,14 +22,14 @@ def job_lines(
     leads: Callable[[Sequence[Job]], Mapping[int, str]] | None = None,
     limit: int = NEWEST_JOBS,
     of_server: bool = False,
-) -> list[ShownJob]:
+) -> list[JobView]:
     """The newest jobs of these kinds that are open to the caller.
 
     `leads` says where the work of finished jobs is looked at, by their ids, without those of which there is
     nothing to look at: at once, so that it asks as many queries for any number. With `of_server`, jobs about
     no corpus alone.
     """
-    open_to = offered.offered_jobs(request).filter(kind__in=kinds)
+    open_to = visible.visible_evaluation_jobs(request).filter(kind__in=kinds)
     jobs_of_scope = open_to.filter(corpus=None) if of_server else open_to
     newest = newest_of(jobs_of_scope, limit=limit)
     done = [job for job in newest if job.state == Job.DONE]
@@ -37,7 +37,7 @@ def job_lines(
     return [job_line(job, leads=led.get(job.pk, "")) for job in newest]
 
 
-def pages_of_made(route: str, names: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
+def pages_of_results(route: str, names: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
     """Job -> the page of what it made: of the names that jobs `made`, those that one of `rows` bears. One
     query."""
     there = set(rows.filter(name__in=set(names.values())).values_list("name", flat=True))

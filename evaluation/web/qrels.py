@@ -19,9 +19,9 @@ from evaluation.comparison.query_sets import ASKS, query_remarks
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
 from evaluation.selectors import QrelsCounts, counts_of
 from evaluation.services.stored_kinds import QRELS
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, newest_page
-from evaluation.web.job_lines import job_lines, pages_of_made
+from evaluation.web import visible
+from evaluation.web.job_lines import job_lines, pages_of_results
+from evaluation.web.page_context import newest_page, page_context
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.relevance.qrels import rule_named
 
@@ -50,19 +50,19 @@ QRELS_OF_ADDRESS = AddressedThing(
 @for_roles(*RUNNING, corpora=True)
 def qrels_list(request: HttpRequest) -> HttpResponse:
     """All qrels in their newest version, the newest first, and the judgments of the same corpora."""
-    open_here = offered.published_qrels(request)
+    open_here = visible.published_qrels(request)
     last = open_here.order_by().values("name").annotate(last=Max("pk")).values("last")
     page = newest_page(
         open_here.filter(pk__in=last).select_related("corpus", "judgments"),
         request.GET,
         number=QRELS_PER_PAGE,
     )
-    sets = offered.judgment_sets(request).select_related("corpus").order_by("corpus__name", "name")
+    sets = visible.judgment_sets(request).select_related("corpus").order_by("corpus__name", "name")
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/qrels_list.html",
-        evaluation_frame(
+        page_context(
             "qrels",
             lines=lines_of(page.rows),
             page=page,
@@ -89,7 +89,7 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     return render(
         request,
         "evaluation/qrels.html",
-        evaluation_frame(
+        page_context(
             "qrels",
             deeper=True,
             name=row.name,
@@ -124,7 +124,7 @@ def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """The pages of the qrels that finished jobs froze."""
     qrels_names = {job.pk: str(job.result.get("qrels", "")) for job in done}
-    return pages_of_made("evaluation:qrels", qrels_names, QrelsSnapshot.objects.filter(published=True))
+    return pages_of_results("evaluation:qrels", qrels_names, QrelsSnapshot.objects.filter(published=True))
 
 
 def _title(row: JudgmentSet) -> Any:

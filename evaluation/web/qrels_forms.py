@@ -16,9 +16,9 @@ from annotation.web.common.access import RUNNING, for_roles
 from evaluation.services.common import MOST_READ
 from evaluation.services.judgments.freezing import QrelsReport
 from evaluation.services.judgments.importing import JudgmentsReport
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.sent_forms import offer_rows, sent_form
+from evaluation.web import visible
+from evaluation.web.page_context import page_context, text_parameter
+from evaluation.web.submitted_forms import set_row_choices, submitted_form
 
 #: What can be frozen, as buttons call it, and the fields of each form.
 _OF_BOTH = ("name", "corpus", "split", "images", "fold_seed")
@@ -37,21 +37,21 @@ def qrels_freeze(request: HttpRequest) -> HttpResponse:
     """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
     operation = operation_named("freeze_qrels")
     forms_by_act = {
-        act: sent_form(request, operation, fields_shown=names, act=act) for act, names in _FORMS.items()
+        act: submitted_form(request, operation, fields_shown=names, act=act) for act, names in _FORMS.items()
     }
     if any(outcome.result is not None for outcome in forms_by_act.values()):
         assert operation.page is not None
         messages.success(request, str(operation.page.started))
         return redirect("evaluation:qrels_list")
-    corpora, data = offered.offered_corpora(request), forms_by_act["protocol"].data
+    corpora, data = visible.visible_corpora(request), forms_by_act["protocol"].data
     chosen = next(
         (known_corpus for known_corpus in corpora if known_corpus.name == text_parameter(data, "corpus")),
         None,
     )
     corpus = chosen or (corpora[0] if len(corpora) == 1 else None)
-    sets = list(offered.judgment_sets(request).filter(corpus=corpus).order_by("name")) if corpus else []
+    sets = list(visible.judgment_sets(request).filter(corpus=corpus).order_by("name")) if corpus else []
     forms = {act: outcome.form for act, outcome in forms_by_act.items()}
-    offer_rows(forms["judgments"], "judgments", sets, none=False)
+    set_row_choices(forms["judgments"], "judgments", sets, none=False)
     protocols: Any = forms["protocol"].fields["protocol"].widget
     protocols.choices = [choice for choice in protocols.choices if choice[0]]
     for form in forms.values():
@@ -59,7 +59,7 @@ def qrels_freeze(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/qrels_freeze.html",
-        evaluation_frame(
+        page_context(
             "qrels",
             deeper=True,
             corpora=corpora,
@@ -77,21 +77,21 @@ def qrels_freeze(request: HttpRequest) -> HttpResponse:
 @for_roles(*RUNNING, corpora=True)
 def qrels_import(request: HttpRequest) -> HttpResponse:
     """Import a file of qrels or of judgments: all of it, or nothing."""
-    qrels = sent_form(request, operation_named("import_qrels"), act="import_qrels")
+    qrels = submitted_form(request, operation_named("import_qrels"), act="import_qrels")
     if isinstance(qrels.result, QrelsReport):
         _report_qrels(request, qrels.result)
         return redirect("evaluation:qrels", qrels.result.qrels)
-    judgments = sent_form(request, operation_named("import_judgments"), act="import_judgments")
+    judgments = submitted_form(request, operation_named("import_judgments"), act="import_judgments")
     if isinstance(judgments.result, JudgmentsReport):
         _report_judgments(request, judgments.result)
         return redirect("evaluation:qrels_list")
     return render(
         request,
         "evaluation/qrels_import.html",
-        evaluation_frame(
+        page_context(
             "qrels",
             deeper=True,
-            corpora=offered.offered_corpora(request),
+            corpora=visible.visible_corpora(request),
             qrels=qrels.form,
             judgments=judgments.form,
             largest=filesizeformat(MOST_READ),

@@ -12,14 +12,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.web.common.access import RUNNING, for_roles_on
-from annotation.web.staff.frame import query_string as as_query
+from annotation.web.staff.campaign_pages import query_string as as_query
 from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus
 from evaluation.services.runs.queries import values_under
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web import visible
+from evaluation.web.page_context import page_context, text_parameter
 from evaluation.web.runs import RUN, chosen_qrels
 from phrasebox.metrics.table import UnknownMeasure
 from phrasebox.registry import UnknownName
@@ -27,7 +27,7 @@ from phrasebox.registry import UnknownName
 #: Queries on a page of the list.
 QUERIES_PER_PAGE = 50
 #: Runs offered to stand beside one; others are named in the address.
-MOST_QRELS_OFFERED = 200
+MOST_QRELS_LISTED = 200
 _ORDERS = {
     "run": gettext_lazy("as in the run"),
     "worst": gettext_lazy("lowest value first"),
@@ -80,7 +80,7 @@ def query_list(request: HttpRequest, run: Run) -> HttpResponse:
     return render(
         request,
         "evaluation/queries.html",
-        evaluation_frame(
+        page_context(
             "runs",
             deeper=True,
             view=view,
@@ -113,7 +113,7 @@ def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     return render(
         request,
         "evaluation/query.html",
-        evaluation_frame(
+        page_context(
             "runs",
             deeper=True,
             view=view,
@@ -147,7 +147,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
     values: list[dict[int, float | None]] = []
     try:
         if text_parameter(request.GET, "with"):
-            (beside,) = offered.offered_runs(request, [text_parameter(request.GET, "with")])
+            (beside,) = visible.visible_runs(request, [text_parameter(request.GET, "with")])
             if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
                 message = _("Run “%(name)s” has another corpus or direction: choose a different one.") % {
                     "name": beside.name
@@ -184,7 +184,7 @@ def _others(view: _View) -> Sequence[Run]:
     """Runs that may stand beside one: of its corpus and direction, the chosen one among them."""
     run = view.run
     alike = Run.objects.filter(published=True, corpus=run.corpus_id, direction=run.direction)
-    others = list(alike.exclude(pk=run.pk).order_by("name")[:MOST_QRELS_OFFERED])
+    others = list(alike.exclude(pk=run.pk).order_by("name")[:MOST_QRELS_LISTED])
     return others + [run for run in view.runs[1:] if run not in others]
 
 

@@ -19,12 +19,12 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.lists import SortColumn, list_page
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, TagSet
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused
+from evaluation.services.reports.request import ReportError
 from evaluation.services.stored_kinds import QRELS
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
-from evaluation.web.job_lines import job_lines, pages_of_made
-from evaluation.web.sent_forms import SentForm, offer_rows, sent_form
+from evaluation.web import visible
+from evaluation.web.job_lines import job_lines, pages_of_results
+from evaluation.web.page_context import page_context, text_parameter, text_parameters
+from evaluation.web.submitted_forms import SubmittedForm, set_row_choices, submitted_form
 from phrasebox.metrics.table import METRICS
 from phrasebox.registry import UnknownName
 
@@ -56,14 +56,14 @@ REPORT = AddressedThing(
 @for_roles(*RUNNING, corpora=True)
 def report_list(request: HttpRequest) -> HttpResponse:
     """Reports, searched, sorted and paged by the address, and those that are being built."""
-    reports = offered.offered_reports(request).select_related("corpus", "qrels", "batch__campaign")
+    reports = visible.visible_reports(request).select_related("corpus", "qrels", "batch__campaign")
     page = list_page(reports, request.GET, sorts=_SORTS, number=REPORTS_PER_PAGE, archive=True)
     outdated = building.outdated_reports(page.rows)
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/reports.html",
-        evaluation_frame(
+        page_context(
             "reports",
             reports=[(row, len(row.inputs["runs"]), outdated[row.pk]) for row in page.rows],
             page=page,
@@ -78,7 +78,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
 @for_roles(*RUNNING, corpora=True)
 def report_build(request: HttpRequest) -> HttpResponse:
     """Choose qrels, then runs of their corpus, and have the report built."""
-    form = sent_form(request, operation := operation_named("build_report"))
+    form = submitted_form(request, operation := operation_named("build_report"))
     if form.result is not None:
         assert operation.page is not None
         messages.success(request, str(operation.page.started))
@@ -99,12 +99,12 @@ def report_detail(request: HttpRequest, row: Report) -> HttpResponse:
             for figure in section["figures"]
         }
         sections = building.illustrated(report, pictures)
-    except ReportRefused as error:
+    except ReportError as error:
         message = str(error)
     return render(
         request,
         "evaluation/report.html",
-        evaluation_frame(
+        page_context(
             "reports",
             deeper=True,
             report=row,
@@ -124,7 +124,7 @@ def report_file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
     """A file of a report, as it was built."""
     try:
         content = building.read_report_file(row, path)
-    except (UnknownName, ReportRefused) as error:
+    except (UnknownName, ReportError) as error:
         raise Http404(str(error)) from error
     called = PurePosixPath(path)
     return _file_response(
@@ -142,7 +142,7 @@ def _file_response(content: bytes, called: str, kind: str) -> HttpResponse:
 def _leads(done: Sequence[Job]) -> dict[int, str]:
     """The reports that finished jobs built, where they still stand."""
     report_names = {job.pk: str(job.result.get("report", "")) for job in done}
-    return pages_of_made("evaluation:report", report_names, Report.objects.all())
+    return pages_of_results("evaluation:report", report_names, Report.objects.all())
 
 
 def _again(row: Report) -> str:
@@ -162,42 +162,42 @@ def _again(row: Report) -> str:
     return f"?{urlencode(values, doseq=True)}"
 
 
-def _choices(request: HttpRequest, sent_form: SentForm) -> dict[str, Any]:
+def _choices(request: HttpRequest, submitted_form: SubmittedForm) -> dict[str, Any]:
     """What the form shows: qrels, and what goes with those that are chosen."""
-    account, form = account_of(request), sent_form.form
-    snapshot = QRELS.find(text_parameter(sent_form.data, "qrels"), account, RUNNING)
-    frame = evaluation_frame(
+    account, form = account_of(request), submitted_form.form
+    snapshot = QRELS.find(text_parameter(submitted_form.data, "qrels"), account, RUNNING)
+    frame = page_context(
         "reports",
         deeper=True,
         form=form,
         known=QRELS.names(account, RUNNING),
         snapshot=snapshot,
-        error=sent_form.error,
+        error=submitted_form.error,
     )
     if not isinstance(snapshot, QrelsSnapshot):
         return frame
     corpus = snapshot.corpus
     form.initial["qrels"] = snapshot.versioned
     # The page that compares runs calls them so, and leads here.
-    chosen = text_parameters(sent_form.data, "runs") or text_parameters(sent_form.data, "run")
+    chosen = text_parameters(submitted_form.data, "runs") or text_parameters(submitted_form.data, "run")
     alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
     listed = list(alike.filter(archived_at=None)[: _MOST_RUNS + 1])
     there = {run.pk for run in listed[:_MOST_RUNS]}
     sets = JudgmentSet.objects.filter(corpus=corpus, published=True).order_by("name")
-    offer_rows(form, "batch", Batch.objects.filter(corpus=corpus).order_by("name"))
-    offer_rows(form, "against", sets if snapshot.judgments is not None else ())
+    set_row_choices(form, "batch", Batch.objects.filter(corpus=corpus).order_by("name"))
+    set_row_choices(form, "against", sets if snapshot.judgments is not None else ())
     form.fields["split"].widget.attrs["list"] = "splits"
-    offer_rows(form, "tags", TagSet.objects.filter(corpus=corpus, published=True).order_by("name"))
+    set_row_choices(form, "tags", TagSet.objects.filter(corpus=corpus, published=True).order_by("name"))
     return frame | {
         "snapshot_name": snapshot.versioned,
         # What is chosen is in sight, however many there are.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + listed[:_MOST_RUNS],
         "more_runs": len(listed) > _MOST_RUNS,
         "chosen": chosen,
-        "baselines": text_parameters(sent_form.data, "baseline"),
+        "baselines": text_parameters(submitted_form.data, "baseline"),
         "splits": [split for split in split_names(corpus) if split],
         "all_measures": ", ".join(METRICS.names("ranking")),
-        "details": any(text_parameter(sent_form.data, name) for name in ("measures", "replace")),
+        "details": any(text_parameter(submitted_form.data, name) for name in ("measures", "replace")),
     }
 
 

@@ -6,11 +6,11 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.common.operations import Invalid, OperationContext, operation_named, plain_result
+from annotation.common.operations import Invalid, OperationContext, operation_named, result_to_dict
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
-from annotation.web.common.request_forms import RequestForm, sent_request
+from annotation.web.common.request_forms import RequestForm, query_request
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.models import QrelsSnapshot, Run
@@ -18,9 +18,9 @@ from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
 from evaluation.services.runs.files import tied_queries
 from evaluation.services.runs.listing import RunsRequest, narrow_runs
 from evaluation.services.systems import registry
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits, text_parameter
-from evaluation.web.sent_forms import sent_form
+from evaluation.web import visible
+from evaluation.web.page_context import page_context, set_choices, suggest_splits, text_parameter
+from evaluation.web.submitted_forms import submitted_form
 from phrasebox.metrics.table import UnknownMeasure
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
@@ -39,7 +39,7 @@ _FILTERS = ("corpus", "direction", "system")
 _REMEMBERED = 3600
 
 #: What an address can be wrong about.
-RUN_REFUSALS = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
+RUN_ERRORS = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
 #: The run of an address.
 RUN = AddressedThing(
@@ -55,7 +55,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     registry.register_unlisted_systems()
     filters = {name: text_parameter(request.GET, name) for name in _FILTERS}
     filter_request = RunsRequest(direction=filters["direction"] or None, system=filters["system"] or None)
-    runs = narrow_runs(offered.published_runs(request).select_related("corpus", "made_by"), filter_request)
+    runs = narrow_runs(visible.published_runs(request).select_related("corpus", "made_by"), filter_request)
     page = list_page(
         runs.filter(corpus__name=filters["corpus"]) if filters["corpus"] else runs,
         request.GET,
@@ -68,11 +68,11 @@ def run_list(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/runs.html",
-        evaluation_frame(
+        page_context(
             "runs",
             page=page,
             narrowed=any(filters.values()) or page.query.find or page.query.archived,
-            form=sent_form(request, operation_named("list_runs"), fields_shown=_FILTERS).form,
+            form=submitted_form(request, operation_named("list_runs"), fields_shown=_FILTERS).form,
         ),
     )
 
@@ -87,13 +87,13 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     try:
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
-            score_request, _row = sent_request(
+            score_request, _row = query_request(
                 operation_named("score_run"), account, request.GET, run=row.name
             )
-            figures = plain_result(score_under_qrels(score_request, OperationContext(account)))
+            figures = result_to_dict(score_under_qrels(score_request, OperationContext(account)))
     except Invalid as error:
         message = error.errors[0].detail
-    except RUN_REFUSALS as error:
+    except RUN_ERRORS as error:
         message = str(error)
     counterpart = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
     counterpart = (
@@ -102,7 +102,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     return render(
         request,
         "evaluation/run.html",
-        evaluation_frame(
+        page_context(
             "runs",
             deeper=True,
             run=row,
@@ -125,7 +125,7 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
     Raises UnknownName.
     """
     if named := text_parameter(request.GET, "qrels"):
-        return offered.offered_qrels(request, named)
+        return visible.visible_qrels(request, named)
     return next(iter(choices), None)
 
 
@@ -137,16 +137,16 @@ def figure_form(
     *fields: str,
 ) -> RequestForm:
     """The form that says under which qrels, and of which images, figures are: as the address does."""
-    shown_fields = ("qrels", "split", "missing", *fields)
-    form = sent_form(request, operation_named(operation), fields_shown=shown_fields).form
+    visible_fields = ("qrels", "split", "missing", *fields)
+    form = submitted_form(request, operation_named(operation), fields_shown=visible_fields).form
     titles = {
         snapshot_choice.versioned: f"{snapshot_choice} ({snapshot_choice.pool})"
         if snapshot_choice.pool
         else str(snapshot_choice)
         for snapshot_choice in choices
     }
-    offer_choices(form, "qrels", titles)
-    offer_splits(form, "split")
+    set_choices(form, "qrels", titles)
+    suggest_splits(form, "split")
     if snapshot is not None:
         form.initial["qrels"] = snapshot.versioned
     return form

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import Dataset, FitContext, State
 
 #: The most probable sentence that a search finds, or one that is drawn.
@@ -13,7 +13,7 @@ ChoiceOfWords = Literal["search", "draw"]
 
 
 @dataclass(frozen=True, slots=True)
-class WritingSettings:
+class WritingSettings(CheckedRecord):
     """How sentences are found. Source: Karpathy and Fei-Fei 2015, section 3.2. Raises BadField."""
 
     words: Annotated[
@@ -27,9 +27,6 @@ class WritingSettings:
         float, Field(gt=0, description="Of drawn words; below 1, probable ones are preferred")
     ] = 1.0
     seed: Annotated[int, Field(ge=0, description="Of what is drawn")] = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,
@@ -225,7 +225,7 @@ Powers = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class CCASettings:
+class CCASettings(CheckedRecord):
     """Settings of CCA; of several ridges and powers the best is chosen on held-out images."""
 
     components: Components = 96
@@ -235,9 +235,6 @@ class CCASettings:
     ridges: Ridges = RIDGES
     powers: Powers = POWERS
     grid_steps: GridSteps = GRID_STEPS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class CCA(LinearEmbedder):

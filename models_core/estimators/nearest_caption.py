@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_NUMBERS,
@@ -36,15 +36,12 @@ _TOGETHER = 512
 
 
 @dataclass(frozen=True, slots=True)
-class NearestCaptionSettings:
+class NearestCaptionSettings(CheckedRecord):
     """Settings of the captions of similar images. Raises BadField."""
 
     caption: Annotated[
         int, Field(ge=0, description="Which caption of the similar image, counted from 0; the last at most")
     ] = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class NearestCaption:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
@@ -47,7 +47,7 @@ _TOGETHER = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class RegionPhraseSettings:
+class RegionPhraseSettings(CheckedRecord):
     """Settings of region-phrase CCA; of several ridges and powers the best is chosen on held-out pairs."""
 
     exemplars: Annotated[
@@ -57,9 +57,6 @@ class RegionPhraseSettings:
     ridges: Ridges = RIDGES
     powers: Powers = (1.0,)
     grid_steps: GridSteps = GRID_STEPS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def sums_of_exemplars(

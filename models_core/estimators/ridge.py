@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
@@ -36,7 +36,7 @@ from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridS
 
 
 @dataclass(frozen=True, slots=True)
-class RidgeSettings:
+class RidgeSettings(CheckedRecord):
     """Settings of ridge regression; of several ridges the best is chosen on held-out images."""
 
     components: Annotated[int, Field(ge=1, description="Principal directions of the captions (c)")] = 96
@@ -45,9 +45,6 @@ class RidgeSettings:
         Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
     ] = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
     grid_steps: GridSteps = GRID_STEPS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class RidgeRegression(LinearEmbedder):

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,
@@ -41,15 +41,12 @@ _ROWS = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class UploadedSettings:
+class UploadedSettings(CheckedRecord):
     """How given vectors are compared."""
 
     similarity: Annotated[VectorSimilarity, Field(description="What compares an image with a caption")] = (
         "cosine"
     )
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class UploadedEmbeddings:

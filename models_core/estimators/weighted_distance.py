@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import sparse
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
@@ -59,7 +59,7 @@ _ENTRIES, _HELD = 2**22, 2**25
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedDistanceSettings:
+class WeightedDistanceSettings(CheckedRecord):
     """Settings of the weighted distance; the ridge of wholes is chosen on held-out images."""
 
     alpha: Annotated[float, Field(ge=0, le=1, description="Weight of images and sentences as wholes")] = 0.7
@@ -73,9 +73,6 @@ class WeightedDistanceSettings:
     ridges: Ridges = RIDGES
     grid_steps: GridSteps = GRID_STEPS
     phrase_ridge: Annotated[float, Field(gt=0, description="Ridge of region-phrase CCA")] = 0.1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def whole(self) -> CCASettings:
         """Of the CCA of images and sentences."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models_core.checked_fields import BadField, check_fields
+from models_core.checked_fields import BadField, CheckedRecord, check_fields
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form
 from models_core.features.text.mixture_steps import Family
 from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit
@@ -85,7 +85,7 @@ class NoTextKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class BagSettings(NoTextKernel):
+class BagSettings(NoTextKernel, CheckedRecord):
     """Captions as bags of words weighted by tf-idf. Source: Gong et al. 2014, section 5. Raises BadField."""
 
     words: Annotated[int, Field(ge=1, description="How many words the bags have, the most frequent ones")] = (
@@ -99,9 +99,6 @@ class BagSettings(NoTextKernel):
     ] = False
     normalised: Annotated[bool, Field(description="Whether each bag has length 1")] = True
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     @property
     def kernel(self) -> str:
         """What it is called beside the kernels."""
@@ -114,7 +111,7 @@ class BagSettings(NoTextKernel):
 
 
 @dataclass(frozen=True, slots=True)
-class WordSettings(NoTextKernel):
+class WordSettings(NoTextKernel, CheckedRecord):
     """Captions as sequences of words in lower case, without punctuation. Source: Karpathy and Fei-Fei 2015,
     section 4. Raises BadField."""
 
@@ -125,9 +122,6 @@ class WordSettings(NoTextKernel):
     captions: Annotated[
         int, Field(ge=1, description="How many captions of each training image are learned from")
     ] = 5
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def kernel(self) -> str:
@@ -153,7 +147,7 @@ class EdgeSettings(WordSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class TagSettings(NoTextKernel):
+class TagSettings(NoTextKernel, CheckedRecord):
     """Captions as the ranked tags of their image: its nouns, by place and frequency. Source: structured
     listwise tagging, section 3.2. Raises BadField."""
 
@@ -168,9 +162,6 @@ class TagSettings(NoTextKernel):
         int, Field(ge=1, description="How many training images have a tag, at least, for it to be known")
     ] = 1
     normalised: Annotated[bool, Field(description="Whether each tag's vector has length 1")] = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def weight(self) -> float:
@@ -194,15 +185,12 @@ class TagSettings(NoTextKernel):
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTextSettings(NoTextKernel):
+class GivenTextSettings(NoTextKernel, CheckedRecord):
     """Captions as vectors that somebody gives, of a feature set. Raises BadField."""
 
     captions: Annotated[
         int, Field(ge=1, description="How many captions of each training image are looked at")
     ] = 5
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def kernel(self) -> str:
@@ -262,7 +250,7 @@ class PhraseSettings(NoTextKernel):
 
 
 @dataclass(frozen=True, slots=True)
-class PictureSettings:
+class PictureSettings(CheckedRecord):
     """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words.
 
     Raises BadField.
@@ -271,9 +259,6 @@ class PictureSettings:
     kernel: Annotated[ImageKernelName, Field(description="What compares two images")] = "pyramid"
     power: Annotated[int, Field(ge=1, description="p of eq. 6")] = 2
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     @property
     def of_vectors(self) -> bool:
         """Whether it compares vectors of a feature file, not words of pictures."""
@@ -281,13 +266,10 @@ class PictureSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorSettings:
+class VectorSettings(CheckedRecord):
     """Images as the vectors of a feature file. Raises BadField."""
 
     normalised: Annotated[bool, Field(description="Whether each vector has length 1")] = False
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def kernel(self) -> str:
@@ -301,13 +283,10 @@ class VectorSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionSettings:
+class RegionSettings(CheckedRecord):
     """Images as the vectors of their regions. Raises BadField."""
 
     normalised: Annotated[bool, Field(description="Whether each region's vector has length 1")] = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def kernel(self) -> str:

@@ -1,8 +1,8 @@
 // The operations of the API, one by one, from its OpenAPI document. No other server is asked for anything.
-const place = document.getElementById("operations");
+const container = document.getElementById("operations");
 SwaggerUIBundle({
-  url: place.dataset.document,
-  domNode: place,
+  url: container.dataset.document,
+  domNode: container,
   deepLinking: true,
   docExpansion: "none",
   defaultModelsExpandDepth: 0,

@@ -142,8 +142,8 @@ function start(editor, frame) {
     begin: () => form.begin?.(),
     finish: () => form.finish?.(),
     // The fourth point makes the box; the one after it begins another.
-    point(place) {
-      const marks = points.length % EXTREMES ? [...points, place] : [place];
+    point(point) {
+      const marks = points.length % EXTREMES ? [...points, point] : [point];
       if (marks.length === 1) board.begin();
       put(marks.length === EXTREMES ? hull(marks) : null, "extreme", marks);
       commit();
@@ -209,7 +209,7 @@ function start(editor, frame) {
     stop.abort();
     clearTimeout(later);
     resized.disconnect();
-    for (const each of [form, sheet, loupe, list, view, corners]) each.away();
+    for (const part of [form, sheet, loupe, list, view, corners]) part.away();
     for (const help of helps) help.hidden = true;
     frame.classList.remove("is-drawn-on", "is-pannable", "is-pushed");
     delete frame.dataset.draws;

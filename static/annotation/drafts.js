@@ -7,7 +7,7 @@ const hourly = document.getElementById("pay.hourly");
 const number = (text) => Number.parseFloat(text.replace(",", ".")) || 0;
 const currency = document.getElementById("pay.currency");
 
-function told(amount) {
+function textOf(amount) {
   const digits = currencyDigits(currency.value);
   return amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
@@ -20,8 +20,8 @@ function reckon() {
       return basis.value === "item" ? (amount * 3600) / seconds : 0;
     };
     const { seconds, least, most } = output.dataset;
-    output.querySelector("b").textContent = told(hour(Number(seconds)));
-    output.querySelector(".hint").textContent = `${told(hour(Number(most)))} – ${told(hour(Number(least)))}`;
+    output.querySelector("b").textContent = textOf(hour(Number(seconds)));
+    output.querySelector(".hint").textContent = `${textOf(hour(Number(most)))} – ${textOf(hour(Number(least)))}`;
   }
 }
 

@@ -9,7 +9,7 @@ for (const room of document.querySelectorAll("[data-light]")) {
   const parts = [...room.querySelectorAll("[data-chains]")];
   const chainsOf = (part) => part.dataset.chains.split(" ");
   const partAt = (target) => target.closest("[data-chains]");
-  let kept = room.dataset.lit ?? null;
+  let chosen = room.dataset.lit ?? null;
 
   const show = (chains) => {
     for (const part of parts) {
@@ -18,10 +18,10 @@ for (const room of document.querySelectorAll("[data-light]")) {
     if (chains.length) room.dataset.lit = chains.join(" ");
     else delete room.dataset.lit;
   };
-  const rest = () => show(kept ? [kept] : []);
+  const rest = () => show(chosen ? [chosen] : []);
 
   const keep = (chain) => {
-    kept = chain;
+    chosen = chain;
     const address = new URL(location.href);
     if (chain) address.searchParams.set("chain", chain);
     else address.searchParams.delete("chain");
@@ -34,7 +34,7 @@ for (const room of document.querySelectorAll("[data-light]")) {
   };
 
   // A box of several chains keeps the first, then the next, then none.
-  const nextOf = (chains) => chains[chains.indexOf(kept) + 1] ?? null;
+  const nextOf = (chains) => chains[chains.indexOf(chosen) + 1] ?? null;
 
   room.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return;
@@ -56,6 +56,6 @@ for (const room of document.querySelectorAll("[data-light]")) {
     keep(nextOf(chainsOf(part)));
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && kept) keep(null);
+    if (event.key === "Escape" && chosen) keep(null);
   });
 }

@@ -4,7 +4,7 @@
 const form = document.querySelector("[data-marks]");
 const field = form.elements.phrases;
 const undo = form.querySelector("[data-undo]");
-const said = form.querySelector("[data-said]");
+const status = form.querySelector("[data-said]");
 const captions = [...form.querySelectorAll("[data-caption]")].map((line) => [...line.querySelectorAll(".token")]);
 const places = new Map(captions.flatMap((words, caption) => words.map((word, at) => [word, { caption, at }])));
 const HUES = 8;
@@ -31,17 +31,17 @@ function phraseAt({ caption, at }) {
   return spans.find((span) => span.caption === caption && span.start <= at && at < span.end);
 }
 
-function between(one, other) {
-  const [start, last] = [one.at, other.at].sort((a, b) => a - b);
-  return { caption: one.caption, start, end: last + 1 };
+function between(first, second) {
+  const [start, last] = [first.at, second.at].sort((a, b) => a - b);
+  return { caption: first.caption, start, end: last + 1 };
 }
 
 function paint(chosen = first && between(first, first)) {
   captions.forEach((words, caption) => {
-    const own = spans.filter((span) => span.caption === caption);
+    const ofCaption = spans.filter((span) => span.caption === caption);
     words.forEach((word, at) => {
-      const number = own.findIndex((span) => span.start <= at && at < span.end);
-      const span = own[number];
+      const number = ofCaption.findIndex((span) => span.start <= at && at < span.end);
+      const span = ofCaption[number];
       word.className = "token";
       if (span) word.classList.add("in", `hue-${(number % HUES) + 1}`);
       if (span?.start === at) word.classList.add("starts");
@@ -55,29 +55,29 @@ function paint(chosen = first && between(first, first)) {
   undo.disabled = earlier.length === 0;
 }
 
-function change(next, told) {
+function change(next, message) {
   earlier.push(spans);
   spans = next.sort((a, b) => a.caption - b.caption || a.start - b.start);
   first = null;
-  said.textContent = told;
+  status.textContent = message;
   paint();
 }
 
 function mark(span) {
-  const apart = spans.filter((each) => each.caption !== span.caption || each.end <= span.start || span.end <= each.start);
+  const apart = spans.filter((candidate) => candidate.caption !== span.caption || candidate.end <= span.start || span.end <= candidate.start);
   change([...apart, span], `${form.dataset.marked} ${text(span)}`);
 }
 
 function remove(span) {
-  change(spans.filter((each) => each !== span), `${form.dataset.removed} ${text(span)}`);
+  change(spans.filter((candidate) => candidate !== span), `${form.dataset.removed} ${text(span)}`);
 }
 
-function choose(place) {
-  if (first && first.caption === place.caption) return mark(between(first, place));
-  const span = phraseAt(place);
+function choose(position) {
+  if (first && first.caption === position.caption) return mark(between(first, position));
+  const span = phraseAt(position);
   if (span && !first) return remove(span);
-  first = place;
-  said.textContent = `${form.dataset.begun} ${captions[place.caption][place.at].textContent}`;
+  first = position;
+  status.textContent = `${form.dataset.begun} ${captions[position.caption][position.at].textContent}`;
   paint();
 }
 
@@ -96,7 +96,7 @@ function takeBack() {
 // One word of each caption is reached by Tab; the arrows go from word to word.
 function reach(word) {
   const { caption } = places.get(word);
-  for (const each of captions[caption]) each.tabIndex = each === word ? 0 : -1;
+  for (const candidate of captions[caption]) candidate.tabIndex = candidate === word ? 0 : -1;
 }
 
 function goTo(word) {
@@ -105,14 +105,14 @@ function goTo(word) {
   word.focus();
 }
 
-function beside(place, step) {
+function beside(position, step) {
   const words = captions.flat();
-  return words[words.indexOf(captions[place.caption][place.at]) + step];
+  return words[words.indexOf(captions[position.caption][position.at]) + step];
 }
 
 // The nearest word of the next line above or below.
-function acrossLines(place, down) {
-  const here = captions[place.caption][place.at].getBoundingClientRect();
+function acrossLines(position, down) {
+  const here = captions[position.caption][position.at].getBoundingClientRect();
   const middle = (here.left + here.right) / 2;
   const there = captions.flat().map((word) => ({ word, box: word.getBoundingClientRect() }))
     .filter(({ box }) => (down ? box.top > here.top + 4 : box.top < here.top - 4));
@@ -126,8 +126,8 @@ for (const words of captions) words.forEach((word, at) => { word.tabIndex = at ?
 paint();
 
 form.addEventListener("click", (event) => {
-  const place = places.get(event.target.closest(".token"));
-  if (place && !dragged) choose(place);
+  const position = places.get(event.target.closest(".token"));
+  if (position && !dragged) choose(position);
   dragged = false;
 });
 form.addEventListener("focusin", (event) => { if (places.has(event.target)) reach(event.target); });
@@ -168,20 +168,20 @@ document.addEventListener("keydown", (event) => {
   if (event.metaKey || event.ctrlKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   if (event.key.toLowerCase() === "z") return takeBack();
   if (event.key === "Escape") return forget();
-  const place = places.get(event.target);
-  if (!place) return;
+  const position = places.get(event.target);
+  if (!position) return;
   const to = {
-    ArrowRight: () => beside(place, 1),
-    ArrowLeft: () => beside(place, -1),
-    ArrowDown: () => acrossLines(place, true),
-    ArrowUp: () => acrossLines(place, false),
+    ArrowRight: () => beside(position, 1),
+    ArrowLeft: () => beside(position, -1),
+    ArrowDown: () => acrossLines(position, true),
+    ArrowUp: () => acrossLines(position, false),
   }[event.key];
   if (to) {
     event.preventDefault();
     goTo(to());
   } else if (event.key === "Delete" || event.key === "Backspace") {
     event.preventDefault();
-    const span = phraseAt(place);
+    const span = phraseAt(position);
     if (span) remove(span);
   }
 });

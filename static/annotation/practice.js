@@ -2,9 +2,9 @@
 
 import "./tasks/captions.js";
 import { listen, showSwitch } from "./tasks/keys.js";
-import { furnish } from "./tasks/swap.js";
+import { initialise } from "./tasks/swap.js";
 
-const desk = document.querySelector("[data-desk]");
-showSwitch(desk);
-furnish(desk);
+const task = document.querySelector("[data-task]");
+showSwitch(task);
+initialise(task);
 listen(() => true);

@@ -9,35 +9,35 @@ import { edgeFields } from "./boxes/fields.js";
 const editor = document.querySelector("[data-editor]");
 const edges = edgeFields(editor);
 
-const told = () => editor.dispatchEvent(new Event("input"));
+const notifyEditor = () => editor.dispatchEvent(new Event("input"));
 const set = (box) => {
   edges.forEach((edge, i) => { edge.value = box[i] ?? ""; });
-  told();
+  notifyEditor();
 };
 const drawn = () => (edges.every((edge) => edge.value !== "" && edge.checkValidity()) ? edges.map((edge) => edge.value).join(", ") : "");
 
 const list = (field) => {
-  const shown = document.createElement("div");
-  shown.className = "boxlist";
-  field.after(shown);
+  const preview = document.createElement("div");
+  preview.className = "boxlist";
+  field.after(preview);
   const lines = () => field.value.split("\n").map((line) => line.trim()).filter(Boolean);
-  const write = (found) => {
-    field.value = found.join("\n");
+  const write = (boxes) => {
+    field.value = boxes.join("\n");
     show();
   };
   const button = (text, aside, act) => {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = "small";
-    made.append(text);
+    const element = document.createElement("button");
+    element.type = "button";
+    element.className = "small";
+    element.append(text);
     if (aside) {
       const about = document.createElement("span");
       about.className = "aside";
       about.append(`: ${aside}`);
-      made.append(about);
+      element.append(about);
     }
-    made.addEventListener("click", act);
-    return made;
+    element.addEventListener("click", act);
+    return element;
   };
   const add = () => {
     const box = drawn();
@@ -58,7 +58,7 @@ const list = (field) => {
       return row;
     });
     const put = button(field.dataset.add, "", () => add() || edges.find((edge) => !edge.reportValidity()));
-    shown.replaceChildren(...rows, put);
+    preview.replaceChildren(...rows, put);
   };
   field.addEventListener("input", show);
   show();
@@ -72,4 +72,4 @@ for (const { field, add } of lists.slice(0, 1)) {
   });
 }
 editor.closest("[hidden]")?.removeAttribute("hidden");
-told();
+notifyEditor();

@@ -12,10 +12,10 @@ const named = (details) => details.querySelector("summary").textContent;
 const all = () => [...part.querySelectorAll("details")];
 
 const show = (html) => {
-  const open = new Set(all().filter((each) => each.open).map(named));
+  const open = new Set(all().filter((panel) => panel.open).map(named));
   const fresh = new DOMParser().parseFromString(html, "text/html");
   part.replaceChildren(...[...fresh.body.childNodes].map((node) => document.adoptNode(node)));
-  for (const each of all()) each.open = open.has(named(each));
+  for (const panel of all()) panel.open = open.has(named(panel));
 };
 
 const follow = async () => {

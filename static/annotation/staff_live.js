@@ -9,18 +9,18 @@ import { replaceFollowing, replacePart } from "./following.js";
 const EVERY = 3000;
 
 const look = async () => {
-  const shown = document.querySelector('[data-live="on"]');
-  if (!shown) return;
-  if (!document.hidden && !shown.contains(document.activeElement)) {
+  const live = document.querySelector('[data-live="on"]');
+  if (!live) return;
+  if (!document.hidden && !live.contains(document.activeElement)) {
     try {
       // "Update the numbers" means once, not every time.
       const address = new URL(location.href);
       address.searchParams.delete("fresh");
       const answer = await fetch(address, { headers: { Accept: "text/html" } });
-      if (answer.ok && answer.redirected && "leaves" in shown.dataset) location.assign(answer.url);
+      if (answer.ok && answer.redirected && "leaves" in live.dataset) location.assign(answer.url);
       else if (answer.ok && !answer.redirected) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        replacePart(shown, page.querySelector("[data-live]"));
+        replacePart(live, page.querySelector("[data-live]"));
         replaceFollowing(page);
       }
     } catch {

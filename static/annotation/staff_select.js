@@ -1,8 +1,8 @@
 // Ticks all rows of a table at once: shows the box in its head, and keeps that in step with the rows.
 
 for (const form of document.querySelectorAll("[data-select]")) {
-  const place = form.querySelector("[data-select-all]");
-  const all = place?.querySelector("input");
+  const selectAll = form.querySelector("[data-select-all]");
+  const all = selectAll?.querySelector("input");
   const rows = [...form.querySelectorAll('tbody input[type="checkbox"]')];
   if (!all || !rows.length) continue;
   const look = () => {
@@ -10,7 +10,7 @@ for (const form of document.querySelectorAll("[data-select]")) {
     all.checked = ticked === rows.length;
     all.indeterminate = ticked > 0 && ticked < rows.length;
   };
-  place.hidden = false;
+  selectAll.hidden = false;
   all.addEventListener("change", () => {
     for (const row of rows) row.checked = all.checked;
   });

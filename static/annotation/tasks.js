@@ -1,76 +1,76 @@
-// A task page at work: answers go into an outbox and out of it by themselves, the next task comes without a
-// page. What each part does is said in tasks/.
+// A task page at work: answers are stored until they are sent, and the next task comes without loading a
+// page. The modules in tasks/ say what they do.
 
-import { beat } from "./tasks/beat.js";
+import { startHeartbeat } from "./tasks/heartbeat.js";
 import { Breaks } from "./tasks/breaks.js";
 import "./tasks/captions.js";
 import { Clock } from "./tasks/clock.js";
 import { Drafts } from "./tasks/drafts.js";
 import { Flow } from "./tasks/flow.js";
 import { listen, showSwitch } from "./tasks/keys.js";
-import { Outbox } from "./tasks/outbox.js";
-import { Pace, dayOf } from "./tasks/pace.js";
+import { PendingAnswers } from "./tasks/pending_answers.js";
+import { DayProgress, dayOf } from "./tasks/day_progress.js";
 import { bodyOf, poster } from "./tasks/post.js";
 import { Sender } from "./tasks/sender.js";
-import { place, storage } from "./tasks/storage.js";
+import { storage, workKey } from "./tasks/storage.js";
 import { oneTab } from "./tasks/tab.js";
-import { takeAway } from "./tasks/told.js";
-import { announce, tell, troubles } from "./tasks/tray.js";
+import { dismissMessages } from "./tasks/researcher_messages.js";
+import { announce, showNotices, troubles } from "./tasks/notices.js";
 
-takeAway();
-const first = document.querySelector("[data-desk]");
+dismissMessages();
+const first = document.querySelector("[data-task]");
 const elsewhere = document.querySelector("[data-elsewhere]");
-const heard = document.querySelector("[data-announce]");
-const where = place(first);
+const announcements = document.querySelector("[data-announce]");
+const where = workKey(first);
 
-const outbox = new Outbox(storage, where);
+const pending = new PendingAnswers(storage, where);
 const drafts = new Drafts(storage, where);
 const clock = new Clock(1000 * Number(first.dataset.idle));
 const breaks = new Breaks(storage);
-const pace = new Pace(storage, where, dayOf(first), outbox.entries);
+const progress = new DayProgress(storage, where, dayOf(first), pending.entries);
 const post = poster(first.dataset.owner);
 
 // What the page has to say, most pressing first.
 const lines = () => {
-  const kept = outbox.entries.length;
-  const waiting = flow.waiting ? [[flow.waiting, { n: kept }]] : [];
-  const trouble = troubles(outbox, sender).filter(([name]) => flow.waiting !== `waiting_${name}`);
+  const count = pending.entries.length;
+  const waiting = flow.waiting ? [[flow.waiting, { n: count }]] : [];
+  const trouble = troubles(pending, sender).filter(([name]) => flow.waiting !== `waiting_${name}`);
   const notice = flow.notice && !flow.waiting ? [[flow.notice]] : [];
   const rest = breaks.due ? [["break", { minutes: breaks.minutes }]] : [];
   return [...waiting, ...trouble, ...notice, ...rest];
 };
 
 const show = () => {
-  const desk = flow.shown;
+  const task = flow.current;
   const all = lines();
-  tell(desk.querySelector("[data-tell]"), all, desk.querySelector(".question"));
-  announce(heard, all);
-  const undo = desk.querySelector("[data-undo]");
-  if (!flow.canUndo && document.activeElement === undo) desk.querySelector(".question").focus();
+  showNotices(task.querySelector("[data-notices]"), all, task.querySelector(".question"));
+  announce(announcements, all);
+  const undo = task.querySelector("[data-undo]");
+  if (!flow.canUndo && document.activeElement === undo) task.querySelector(".question").focus();
   undo.hidden = !flow.canUndo;
-  pace.show(desk);
-  showSwitch(desk);
+  progress.show(task);
+  showSwitch(task);
 };
 
 const sender = new Sender({
-  outbox,
+  pending,
   send: (entry) => post(entry.address, bodyOf(entry)),
   changed: () => {
     show();
     flow.wake();
   },
-  taken: (entry, said) => {
-    if (said.today) pace.recount(said.today, outbox.entries);
+  taken: (entry, body) => {
+    if (body.today) progress.recount(body.today, pending.entries);
     flow.prefetch();
   },
-  refused: (entry) => pace.tookBack(entry),
+  refused: (entry) => progress.tookBack(entry),
 });
-const flow = new Flow(first, { outbox, sender, drafts, clock, pace, changed: show });
+const flow = new Flow(first, { pending, sender, drafts, clock, progress, changed: show });
 
 const acts = {
   now: () => sender.again(),
   reload: () => location.reload(),
-  forget: (said) => outbox.forget(Number(said.dataset.id)),
+  forget: (notice) => pending.forget(Number(notice.dataset.id)),
   rest: () => breaks.rested(),
 };
 
@@ -80,24 +80,24 @@ function work() {
     breaks.act();
     if (breaks.due !== due) show();
   });
-  drafts.watch(() => (flow.busy ? null : flow.shown));
+  drafts.watch(() => (flow.busy ? null : flow.current));
   listen((meant) => flow.ready || !meant.closest("form"));
   document.addEventListener("submit", (event) => {
-    if (!event.target.closest("[data-desk]")) return;
+    if (!event.target.closest("[data-task]")) return;
     event.preventDefault();
-    flow.give(event.target, event.submitter);
+    flow.answer(event.target, event.submitter);
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-undo]")) flow.undo();
     const answers = event.target.closest("[data-answers]");
-    if (answers && outbox.entries.length && !event.metaKey && !event.ctrlKey) {
+    if (answers && pending.entries.length && !event.metaKey && !event.ctrlKey) {
       // The list is to have the answer just given.
       event.preventDefault();
       sender.again().finally(() => location.assign(answers.href));
     }
-    const button = event.target.closest("[data-tell] [data-do]");
+    const button = event.target.closest("[data-notices] [data-do]");
     if (!button) return;
-    acts[button.dataset.do](button.closest("[data-tell] > *"));
+    acts[button.dataset.do](button.closest("[data-notices] > *"));
     show();
   });
   const back = () => {
@@ -111,7 +111,7 @@ function work() {
     if (document.visibilityState === "hidden") sender.leave();
     else back();
   });
-  const beating = beat(Number(first.dataset.beat), {
+  const beating = startHeartbeat(Number(first.dataset.beat), {
     active: () => clock.wasBusy(),
     addresses: () => flow.addresses,
     post,
@@ -131,7 +131,7 @@ let stop = () => {};
 const rest = () => {
   stop();
   flow.rest();
-  flow.shown.inert = true;
+  flow.current.inert = true;
   elsewhere.hidden = false;
   elsewhere.querySelector("h1").focus();
 };

@@ -15,11 +15,11 @@ const readable = (bytes) => {
 };
 
 const filled = (text, values) =>
-  Object.entries(values).reduce((said, [key, value]) => said.replace(`{${key}}`, value), text);
+  Object.entries(values).reduce((filled, [key, value]) => filled.replace(`{${key}}`, value), text);
 
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-const wanted = (path) => !path.split("/").some((part) => part.startsWith(".") || part === "__MACOSX" || part === "Thumbs.db");
+const isAccepted = (path) => !path.split("/").some((part) => part.startsWith(".") || part === "__MACOSX" || part === "Thumbs.db");
 
 // The files below an entry that was dropped: folders are walked, a page of their entries at a time.
 const below = async (entry, path = "") => {
@@ -28,11 +28,11 @@ const below = async (entry, path = "") => {
     return [{ path: path + entry.name, file }];
   }
   const reader = entry.createReader();
-  const found = [];
+  const files = [];
   for (;;) {
     const page = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (!page.length) return found;
-    for (const each of page) found.push(...await below(each, `${path}${entry.name}/`));
+    if (!page.length) return files;
+    for (const child of page) files.push(...await below(child, `${path}${entry.name}/`));
   }
 };
 
@@ -62,12 +62,12 @@ class Sender {
       event.preventDefault();
       area.classList.remove("is-over");
       const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-      const plain = [...event.dataTransfer.files].map((file) => ({ path: file.name, file }));
+      const dropped = [...event.dataTransfer.files].map((file) => ({ path: file.name, file }));
       this.say(this.form.dataset.preparing);
-      const found = [];
-      for (const entry of entries) found.push(...await below(entry));
+      const files = [];
+      for (const entry of entries) files.push(...await below(entry));
       this.say("");
-      this.choose(entries.length ? found : plain);
+      this.choose(entries.length ? files : dropped);
     });
   }
 
@@ -75,7 +75,7 @@ class Sender {
 
   choose(files) {
     if (this.busy) return;
-    this.files = files.filter(({ path }) => wanted(path)).sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.files = files.filter(({ path }) => isAccepted(path)).sort((a, b) => (a.path < b.path ? -1 : 1));
     const size = this.files.reduce((sum, { file }) => sum + file.size, 0);
     this.parts.list.textContent = this.files.length ? filled(this.form.dataset.chosen, { count: this.files.length, size: readable(size) }) : this.form.dataset.none;
     this.parts.send.disabled = !this.files.length || !globalThis.crypto?.subtle;
@@ -164,11 +164,11 @@ class Sender {
       let answer = null;
       try { answer = await ask(); } catch { /* no network */ }
       if (answer && answer.status < 500 && answer.status !== 429) {
-        const told = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : {};
+        const body = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : {};
         // Whose session has ended is nobody, or lacks the token of the new one.
-        if (answer.status === 401 || told.code === "csrf") throw new Error(this.form.dataset.signIn);
-        if (answer.ok || also.includes(answer.status)) return told;
-        throw new Error(told.detail || `${answer.status} ${answer.statusText}`);
+        if (answer.status === 401 || body.code === "csrf") throw new Error(this.form.dataset.signIn);
+        if (answer.ok || also.includes(answer.status)) return body;
+        throw new Error(body.detail || `${answer.status} ${answer.statusText}`);
       }
       const seconds = AGAIN[Math.min(tries, AGAIN.length - 1)];
       this.say(filled(this.form.dataset.lost, { seconds }));

@@ -7,8 +7,8 @@ async function look() {
   try {
     const response = await fetch(state, { headers: { Accept: "application/json" } });
     // Signed out, or led elsewhere: the whole page says what is the matter.
-    const said = response.ok && !response.redirected ? await response.json() : { verification: "" };
-    if (said.verification !== "waiting") return location.reload();
+    const body = response.ok && !response.redirected ? await response.json() : { verification: "" };
+    if (body.verification !== "waiting") return location.reload();
   } catch {
     // Offline, or the server is away: ask again.
   }

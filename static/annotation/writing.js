@@ -118,16 +118,16 @@ function start(writing, form) {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const rowOf = ({ word, suggestions }) => {
-    const made = row.content.cloneNode(true).firstElementChild;
-    made.querySelector(".word").textContent = word;
-    if (suggestions.length) made.querySelector(".none").remove();
-    made.append(...suggestions.map((one) => {
+    const node = row.content.cloneNode(true).firstElementChild;
+    node.querySelector(".word").textContent = word;
+    if (suggestions.length) node.querySelector(".none").remove();
+    node.append(...suggestions.map((suggestion) => {
       const button = swap.content.cloneNode(true).firstElementChild;
-      button.textContent = one;
-      button.ariaLabel = button.dataset.name.replace("%s", one).replace("%w", word);
+      button.textContent = suggestion;
+      button.ariaLabel = button.dataset.name.replace("%s", suggestion).replace("%w", word);
       button.addEventListener("click", () => {
-        replaced(word, one);
-        made.remove();
+        replaced(word, suggestion);
+        node.remove();
         if (list.children.length) odd.focus();
         else {
           // Every word is known: it needs no second look.
@@ -140,12 +140,12 @@ function start(writing, form) {
       }, { signal });
       return button;
     }));
-    return made;
+    return node;
   };
   // The words that are not known, each as long as it is written. Rows that are there stay, with the focus.
   const show = (unknown) => {
-    const rows = new Map([...list.children].map((each) => [each.querySelector(".word").textContent, each]));
-    list.replaceChildren(...unknown.map((each) => rows.get(each.word) ?? rowOf(each)));
+    const rows = new Map([...list.children].map((row) => [row.querySelector(".word").textContent, row]));
+    list.replaceChildren(...unknown.map((entry) => rows.get(entry.word) ?? rowOf(entry)));
     odd.hidden = !unknown.length;
     say(unknown.length ? "odd" : "fine", unknown.length);
   };
@@ -187,8 +187,8 @@ function start(writing, form) {
     count();
     if (enough()) short.hidden = true;
     // What is not in the sentence any more needs no second look.
-    for (const each of [...list.children]) {
-      if (!whole(each.querySelector(".word").textContent).test(field.value)) each.remove();
+    for (const row of [...list.children]) {
+      if (!whole(row.querySelector(".word").textContent).test(field.value)) row.remove();
     }
     odd.hidden = odd.hidden || !list.children.length;
     unchecked.hidden = true;

@@ -16,7 +16,7 @@ from typing import Any
 from PIL import Image as Pillow
 
 from annotation import campaigns, instructions
-from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, Standing, Worker
+from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, TrustState, Worker
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -156,7 +156,7 @@ class Place:
         submission.submit(worker=row.pk, assignment=found.id, answer=answer, token=f"h{found.id}", then=False)
 
     def _admit(self, row: Worker, kind: str) -> None:
-        Standing.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
+        TrustState.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
             state="trusted", items=1000, entered=True, examined_right=12, examined_asked=12
         )
 

@@ -42,11 +42,11 @@ class Found:
 #: What a line of the file of one's own answers says of time.
 _TIMES = ("at", "seconds")
 #: Items of a worker and kind that are looked at: those of probation, where the share of known ones stays.
-PROBATION = 30
+WARM_UP = 30
 FULL = {
-    "entities": Sizes(asked=160, known=80, workers=11, items=PROBATION),
-    "relevance": Sizes(asked=240, known=80, workers=16, items=PROBATION),
-    "graded": Sizes(asked=60, known=80, workers=14, items=PROBATION),
+    "entities": Sizes(asked=160, known=80, workers=11, items=WARM_UP),
+    "relevance": Sizes(asked=240, known=80, workers=16, items=WARM_UP),
+    "graded": Sizes(asked=60, known=80, workers=14, items=WARM_UP),
 }
 
 

@@ -28,8 +28,8 @@ from annotation.models import (
     Item,
     Judgment,
     PageControl,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import control_items
@@ -62,7 +62,7 @@ pytestmark = pytest.mark.django_db
 REPOSITORY = Path(__file__).resolve().parents[2]
 ASKED, KNOWN = 24, 30
 #: Every other item is a known one, and there is no test.
-HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "probation_items": 2, "probation_known": 1}}
+HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}}
 PAGE = {"page": {"images": 4, "captions": 6}}
 
 
@@ -207,7 +207,7 @@ def test_boxes_stand_in_an_order_of_their_own_whatever_the_one_they_came_in():
 
 def test_a_known_item_comes_only_where_a_task_could_have_come():
     """After "nothing" the next item would else be none of the known ones, and before it one for sure."""
-    world = World(settings={"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}})
+    world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     known_link(world, world.images()[0].image_id)
     Task.objects.update(live=1)
     assert not hasattr(world.take(0), "id")
@@ -245,7 +245,7 @@ def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
 
 
 def test_an_image_of_ones_own_test_gives_no_known_item_while_there_are_others():
-    world = World(settings={"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}})
+    world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     first, second = (image.image_id for image in world.images())
     tested, other = known_link(world, first), known_link(world, second)
     item = known_link(world, first, purpose=Control.QUALIFICATION)
@@ -278,7 +278,7 @@ def sizes_of(task: dict[str, Any]) -> list[int]:
 
 def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
     """They were the only ones with all ten, where fillers ran out."""
-    trust = {**TRUSTING["trust"], "probation_items": 60, "probation_known": 30}
+    trust = {**TRUSTING["trust"], "warm_up_items": 60, "warm_up_known": 30}
     made = a_campaign("relevance", {**PAGE, "trust": trust})
     program, worker = ann()
     asked = {
@@ -308,7 +308,7 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
         right = [[image == block.image for image, _ in block.captions] for block in page]
         assert program.answer(task, answer="judged", ticked=right, token=f"t{turn}", next=False)[0] == 200
     assert mixed and only
-    assert Standing.objects.get(worker=worker).known >= 6
+    assert TrustState.objects.get(worker=worker).known >= 6
 
 
 def test_wrong_captions_of_known_items_are_those_that_the_campaign_asks_about():
@@ -358,7 +358,7 @@ def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
 
 
 def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_and_others():
-    trust = {**TRUSTING["trust"], "probation_items": 2, "probation_known": 1}
+    trust = {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}
     world = scenes(8, settings={"trust": trust}, workers=2)
     layer = world.corpus.layers.get(name="import")
     control_items.from_gold(campaign=world.campaign, layer=layer)
@@ -435,7 +435,7 @@ def test_the_file_of_ones_own_answers_names_images_in_a_test_as_its_tasks_do():
 
 
 def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
-    trust = {**TRUSTING["trust"], "probation_items": 4, "probation_known": 4}
+    trust = {**TRUSTING["trust"], "warm_up_items": 4, "warm_up_known": 4}
     made = a_campaign("relevance", {**PAGE, "trust": trust})
     program, worker = ann()
     task = program.take(RELEVANCE)

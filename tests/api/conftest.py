@@ -33,9 +33,9 @@ class Program:
         return answer.status_code, json.loads(answer.content)
 
     def take(self, kind: str = "coref_link", **more: Any) -> Any:
-        status, said = self.post("/api/tasks/next", {"campaign": "quay", "kind": kind, **more})
-        assert status == 200, said
-        return said
+        status, text = self.post("/api/tasks/next", {"campaign": "quay", "kind": kind, **more})
+        assert status == 200, text
+        return text
 
     def answer(self, task: Any, **more: Any) -> tuple[int, Any]:
         return self.post(f"/api/assignments/{task['id']}/answer", {"token": "t", **more})
@@ -61,9 +61,9 @@ def work(db: None, tmp_path_factory: pytest.TempPathFactory) -> World:
     def build() -> World:
         folder = tmp_path_factory.mktemp("drawn")
         web.corpus(folder, name="drawn")
-        found = World([web.scene(number, folder) for number in range(3)])
-        instructions.publish_text(campaign=found.campaign, kind=instructions.CONSENT, text="")
-        return found
+        campaign = World([web.scene(number, folder) for number in range(3)])
+        instructions.publish_text(campaign=campaign.campaign, kind=instructions.CONSENT, text="")
+        return campaign
 
     return worlds.again("three drawn scenes beside a campaign over them", build)
 

@@ -17,16 +17,16 @@ def test_a_session_needs_its_csrf_token_to_write_and_not_to_read(work: World):
     client = Client(enforce_csrf_checks=True)
     client.force_login(annotator("ann")[0])
     assert client.get("/api/tasks").status_code == 200
-    asked = {"campaign": "quay", "kind": "coref_link"}
-    refused = client.post("/api/tasks/next", asked, content_type="application/json")
-    assert (refused.status_code, json.loads(refused.content)["code"]) == (403, "csrf")
+    form_data = {"campaign": "quay", "kind": "coref_link"}
+    response = client.post("/api/tasks/next", form_data, content_type="application/json")
+    assert (response.status_code, json.loads(response.content)["code"]) == (403, "csrf")
     client.get("/sign-in/")
     web_page = Client(enforce_csrf_checks=True)
     web_page.get("/sign-in/")
     client.cookies["csrf"] = web_page.cookies["csrf"].value
     taken = client.post(
         "/api/tasks/next",
-        asked,
+        form_data,
         content_type="application/json",
         headers={"X-CSRFToken": client.cookies["csrf"].value},
     )

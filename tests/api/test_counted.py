@@ -71,20 +71,20 @@ def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bo
     counted_desk.campaign(tmp_path, tasks)
     ann = Program(Account.objects.get(username="ann"))
     task = ann.take(kind)
-    given = {"kind": kind, "form": form(task)} if by_form else outright(task)
-    status, said = ann.answer(task, **given)
-    assert (status, said["repeated"]) == (200, False), said
-    kept = Judgment.objects.get()
+    value = {"kind": kind, "form": form(task)} if by_form else outright(task)
+    status, text = ann.answer(task, **value)
+    assert (status, text["repeated"]) == (200, False), text
+    judgment = Judgment.objects.get()
     if outright is of_a_page:
-        assert kept.content is not None
-        assert all(block["yes"] == [n == 2 for n in range(10)] for block in kept.content["blocks"])
+        assert judgment.content is not None
+        assert all(block["yes"] == [n == 2 for n in range(10)] for block in judgment.content["blocks"])
     else:
         expected = {
             "graded": ("3", None),
             "captions": ("written", {"text": "Two people walk."}),
             "regions": ("described", {"regions": REGIONS}),
         }
-        assert (kept.answer, kept.content or None) == expected[tasks]
+        assert (judgment.answer, judgment.content or None) == expected[tasks]
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "tags", "captions", "regions"])
@@ -93,6 +93,6 @@ def test_a_word_alone_is_no_answer_where_more_is_asked(tmp_path: Path, tasks: st
     counted_desk.campaign(tmp_path, tasks)
     ann = Program(Account.objects.get(username="ann"))
     task = ann.take(kind)
-    status, said = ann.answer(task, answer=outright(task)["answer"])
-    assert (status, said["code"]) == (422, "bad_answer")
+    status, text = ann.answer(task, answer=outright(task)["answer"])
+    assert (status, text["code"]) == (422, "bad_answer")
     assert not Judgment.objects.exists()

@@ -35,12 +35,12 @@ def answered(session: str, way: list[str], request: dict[str, Any]) -> Any:
         client.cookies.load(cookies)
         send = getattr(client, request.get("method", "post"))
         more = {name: request[name] for name in ("headers", "secure") if name in request}
-        found = send(request["path"], request.get("data", {}), content_type="application/json", **more)
-    headers = {name: value for name, value in found.items() if name != "X-Request-ID"}
+        result = send(request["path"], request.get("data", {}), content_type="application/json", **more)
+    headers = {name: value for name, value in result.items() if name != "X-Request-ID"}
     # A fresh CSRF cookie, and the token in a page, are a matter of chance.
-    kept = {name: {**of, "expires": bool(of["expires"])} for name, of in found.cookies.items()}
-    said = found.content if "json" in headers["Content-Type"] else b""
-    return found.status_code, headers, said, kept
+    stored = {name: {**of, "expires": bool(of["expires"])} for name, of in result.cookies.items()}
+    text = result.content if "json" in headers["Content-Type"] else b""
+    return result.status_code, headers, text, stored
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_a_fault_is_told_with_the_same_headers(
     short, long = (answered(session, way, GOOD) for way in (settings.MIDDLEWARE, LONG))
     assert short == long
     assert (short[0], short[1]["Content-Type"]) == (status, "application/problem+json")
-    told = json.loads(short[2])
-    assert (told["status"], told["code"]) == (status, code) and "broken" not in told["detail"]
+    document = json.loads(short[2])
+    assert (document["status"], document["code"]) == (status, code) and "broken" not in document["detail"]
 
 
 def test_a_statement_that_is_wrong_is_no_outage(session: str, monkeypatch: pytest.MonkeyPatch):
@@ -120,5 +120,5 @@ def test_the_layers_of_pages_are_passed_by(session: str, monkeypatch: pytest.Mon
 
 @override_settings(ROOT_URLCONF=__name__, LOGIN_URL="/in")
 def test_a_view_that_does_not_ask_who_calls_is_not_left_alone(db: None):
-    found = Client().get("/api/tasks/open")
-    assert (found.status_code, found["Location"]) == (302, "/in?next=/api/tasks/open")
+    response = Client().get("/api/tasks/open")
+    assert (response.status_code, response["Location"]) == (302, "/in?next=/api/tasks/open")

@@ -58,9 +58,9 @@ def test_each_word_is_named_once_and_possessives_and_hyphens_are_no_mistakes():
 def test_no_text_keeps_the_machine_busy():
     """Words that are near nothing get no suggestions, and of many only the first ones get any."""
     many = [f"gutiar{letter}qx" for letter in "abcdefghijkl"]
-    found = spelling.misspelt_words(" ".join(many) + " " + "q" * 300)
-    assert [unknown.word for unknown in found] == [*many, "q" * 300]
-    assert not any(unknown.suggestions for unknown in found[spelling.SUGGESTED_WORDS :])
+    result = spelling.misspelt_words(" ".join(many) + " " + "q" * 300)
+    assert [unknown.word for unknown in result] == [*many, "q" * 300]
+    assert not any(unknown.suggestions for unknown in result[spelling.SUGGESTED_WORDS :])
 
 
 @pytest.mark.django_db
@@ -92,9 +92,9 @@ def test_words_that_a_corpus_often_has_are_known_there():
 
 def test_the_api_names_unknown_words_with_suggestions(ann: Program):
     spelling.corpus_words.cache_clear()
-    status, said = ann.post("/api/spelling", {"text": "Two peopel walk.", "campaign": "quay"})
-    assert (status, said["unknown"][0]["word"]) == (200, "peopel")
-    assert "people" in said["unknown"][0]["suggestions"]
+    status, text = ann.post("/api/spelling", {"text": "Two peopel walk.", "campaign": "quay"})
+    assert (status, text["unknown"][0]["word"]) == (200, "peopel")
+    assert "people" in text["unknown"][0]["suggestions"]
     assert ann.post("/api/spelling", {"text": "Two people walk.", "campaign": "nonesuch"})[1] == {
         "unknown": []
     }
@@ -107,17 +107,17 @@ def test_words_of_a_corpus_are_known_to_those_alone_who_may_work_on_it(ann: Prog
     theirs = Campaign.objects.create(
         name="theirs", corpus=a_corpus("boats", images), tasks="captions", state=Campaign.OPEN
     )
-    asked = {"text": "They play cornhole.", "campaign": "theirs"}
+    form_data = {"text": "They play cornhole.", "campaign": "theirs"}
     spelling.corpus_words.cache_clear()
-    assert [each["word"] for each in ann.post("/api/spelling", asked)[1]["unknown"]] == ["cornhole"]
+    assert [item["word"] for item in ann.post("/api/spelling", form_data)[1]["unknown"]] == ["cornhole"]
     Campaign.objects.filter(pk=theirs.pk).update(open_to_all=True)
-    assert ann.post("/api/spelling", asked)[1] == {"unknown": []}
+    assert ann.post("/api/spelling", form_data)[1] == {"unknown": []}
 
 
 def test_the_api_takes_a_text_of_a_captions_length_from_annotators_only(ann: Program):
-    for wrong in ({}, {"text": 7}, {"text": "a" * 401}):
-        status, said = ann.post("/api/spelling", wrong)
-        assert (status, said["code"], said["field"]) == (400, "bad_request", "text")
+    for item in ({}, {"text": 7}, {"text": "a" * 401}):
+        status, text = ann.post("/api/spelling", item)
+        assert (status, text["code"], text["field"]) == (400, "bad_request", "text")
     assert ann.get("/api/spelling")[0] == 405
     reader = Program(web.account("rita", "researcher"))
     assert reader.post("/api/spelling", {"text": "Hello"})[0] == 403
@@ -129,5 +129,5 @@ def test_who_asks_too_often_waits(ann: Program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(api, "LOOKS", rate_limit.Limit("spelling", 2, 60))
     for _ in range(2):
         assert ann.post("/api/spelling", {"text": "Hello"})[0] == 200
-    status, said = ann.post("/api/spelling", {"text": "Hello"})
-    assert (status, said["code"]) == (429, "too_often")
+    status, text = ann.post("/api/spelling", {"text": "Hello"})
+    assert (status, text["code"]) == (429, "too_often")

@@ -45,19 +45,24 @@ def test_a_task_carries_all_that_it_shows_and_nothing_that_gives_it_away(ann: Pr
 def test_times_are_told_to_the_second(ann: Program):
     """Parts of one would tell control items: they are found and graded by other work (docs/trust.md)."""
     task = ann.take()
-    _, said = ann.answer(task, answer="no")
+    _, text = ann.answer(task, answer="no")
     _, answered = ann.post("/api/tasks/answers", {"campaign": "quay", "kind": task["kind"]})
-    _, kept = ann.post(f"/api/assignments/{said['next']['id']}/heartbeat")
-    told = [task["expires_at"], said["next"]["expires_at"], answered["answers"][0]["at"], kept["expires_at"]]
-    assert all(re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", time) for time in told), told
+    _, stored = ann.post(f"/api/assignments/{text['next']['id']}/heartbeat")
+    lines = [
+        task["expires_at"],
+        text["next"]["expires_at"],
+        answered["answers"][0]["at"],
+        stored["expires_at"],
+    ]
+    assert all(re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", time) for time in lines), lines
 
 
 def test_the_picture_is_there_for_the_token_it_was_told_to_and_for_no_other(ann: Program):
     address = ann.take()["image"]["picture"]
     picture: Any = ann.client.get(address)
     assert b"".join(picture.streaming_content)[:4] == b"\x89PNG"
-    other = Program(annotator("bob")[0])
-    assert other.client.get(address).status_code == 403
+    program = Program(annotator("bob")[0])
+    assert program.client.get(address).status_code == 403
     assert Client().get(address).status_code == 403
 
 
@@ -69,9 +74,9 @@ def test_asking_again_gives_the_same_task_unless_it_is_held(ann: Program):
 
 def test_an_answer_brings_the_next_task(ann: Program):
     task = ann.take()
-    status, said = ann.answer(task, answer="no", seconds=4.5)
-    assert (status, said["repeated"]) == (200, False)
-    assert said["next"]["id"] != task["id"]
+    status, text = ann.answer(task, answer="no", seconds=4.5)
+    assert (status, text["repeated"]) == (200, False)
+    assert text["next"]["id"] != task["id"]
     judgment = Judgment.objects.get()
     assert (judgment.answer, judgment.assignment_id) == ("no", task["id"])
 
@@ -99,7 +104,7 @@ def test_a_second_answer_under_another_token_is_a_conflict(ann: Program):
 
 
 def test_a_flag_is_stored_with_its_comment(ann: Program):
-    status, said = ann.answer(ann.take(), flag="chunk_wrong", comment=" cut off ")
+    status, text = ann.answer(ann.take(), flag="chunk_wrong", comment=" cut off ")
     assert status == 200
     assert (Flag.objects.get().comment, Judgment.objects.get().flag) == ("cut off", "chunk_wrong")
 
@@ -189,8 +194,8 @@ def test_what_the_question_does_not_take_is_refused(ann: Program, data: dict[str
     ],
 )
 def test_a_field_of_the_wrong_type_is_named(ann: Program, data: dict[str, Any], field: str):
-    status, said = ann.answer(ann.take(), **{"answer": "no", **data})
-    assert (status, said["code"], said["field"]) == (400, "bad_request", field)
+    status, text = ann.answer(ann.take(), **{"answer": "no", **data})
+    assert (status, text["code"], text["field"]) == (400, "bad_request", field)
     assert not Judgment.objects.exists()
 
 
@@ -200,8 +205,8 @@ def test_a_pages_form_is_read_as_its_page_would_read_it(work: World, ann: Progra
     task = ann.take(q.BOX_DRAWING)
     edges = {"xmin": "3", "ymin": "4", "xmax": "50", "ymax": "60"}
     form = {"answer": "drawn", "way": "drag", **edges}
-    status, said = ann.answer(task, kind=q.BOX_DRAWING, form={**form, "xmax": "5"})
-    assert (status, said["code"], said["field"]) == (422, "bad_answer", "box")
+    status, text = ann.answer(task, kind=q.BOX_DRAWING, form={**form, "xmax": "5"})
+    assert (status, text["code"], text["field"]) == (422, "bad_answer", "box")
     assert ann.answer(task, kind=q.BOX_DRAWING, form=form)[0] == 200
     judgment = Judgment.objects.get(assignment=task["id"])
     assert [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax] == [3, 4, 50, 60]
@@ -232,9 +237,9 @@ def test_what_is_no_json_object_is_refused(ann: Program, body: str):
 def test_a_problem_has_its_type_and_says_its_status(ann: Program):
     answer = ann.client.post("/api/tasks/next", "{", content_type="application/json")
     assert answer["Content-Type"] == "application/problem+json"
-    said = json.loads(answer.content)
-    assert (said["type"], said["title"], said["status"]) == ("about:blank", "Bad Request", 400)
-    assert said["detail"]
+    document = json.loads(answer.content)
+    assert (document["type"], document["title"], document["status"]) == ("about:blank", "Bad Request", 400)
+    assert document["detail"]
 
 
 def test_nobody_answers_returns_or_keeps_what_another_has(ann: Program):
@@ -250,8 +255,8 @@ def test_nobody_answers_returns_or_keeps_what_another_has(ann: Program):
 @pytest.mark.parametrize("act", ["answer", "heartbeat"])
 def test_a_number_that_is_no_task_is_nobodys(ann: Program, number: int, act: str):
     body = {"answer": "no", "token": "t"} if act == "answer" else {}
-    said = ann.post(f"/api/assignments/{number}/{act}", body)
-    assert codes(said) == (410, "not_yours")
+    response = ann.post(f"/api/assignments/{number}/{act}", body)
+    assert codes(response) == (410, "not_yours")
 
 
 def test_a_return_gives_the_place_back_and_another_task(ann: Program):
@@ -263,24 +268,24 @@ def test_a_return_gives_the_place_back_and_another_task(ann: Program):
 
 def test_a_heartbeat_tells_the_new_end(ann: Program):
     task = ann.take()
-    status, said = ann.post(f"/api/assignments/{task['id']}/heartbeat")
-    assert status == 200 and said["expires_at"] >= task["expires_at"]
+    status, text = ann.post(f"/api/assignments/{task['id']}/heartbeat")
+    assert status == 200 and text["expires_at"] >= task["expires_at"]
 
 
 def test_nothing_says_why_and_when_to_ask_again(work: World, ann: Program):
-    said = ann.take(q.BOX_QUALITY)
-    assert (said["nothing"], said["again_at"]) == ("none_open", None)
-    assert said["text"]
+    text = ann.take(q.BOX_QUALITY)
+    assert (text["nothing"], text["again_at"]) == ("none_open", None)
+    assert text["text"]
     Campaign.objects.update(state=Campaign.PAUSED, reason="lunch")
-    said = ann.take()
-    assert said["nothing"] == "paused" and "lunch" in said["text"]
+    text = ann.take()
+    assert text["nothing"] == "paused" and "lunch" in text["text"]
 
 
 def test_an_answer_is_taken_while_the_campaign_is_paused(ann: Program):
     task = ann.take()
     Campaign.objects.update(state=Campaign.PAUSED)
-    status, said = ann.answer(task, answer="no")
-    assert (status, said["next"]["nothing"]) == (200, "paused")
+    status, text = ann.answer(task, answer="no")
+    assert (status, text["next"]["nothing"]) == (200, "paused")
 
 
 @pytest.mark.parametrize(
@@ -292,18 +297,18 @@ def test_what_there_is_not_is_not_found(ann: Program, campaign: str, kind: str):
 
 def test_a_draft_is_not_there_yet(ann: Program):
     Campaign.objects.update(state=Campaign.DRAFT)
-    said = ann.post("/api/tasks/next", {"campaign": "quay", "kind": "coref_link"})
-    assert codes(said) == (404, "unknown")
+    response = ann.post("/api/tasks/next", {"campaign": "quay", "kind": "coref_link"})
+    assert codes(response) == (404, "unknown")
 
 
 def test_consent_comes_first(work: World, ann: Program):
     instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
     assert ann.take()["nothing"] == "no_consent"
-    asked = ann.get("/api/campaigns/quay/consent")[1]
-    assert (asked["needed"], asked["text"]) == (True, "We keep your answers.")
-    stale = ann.post("/api/campaigns/quay/consent", {"version": asked["version"] - 1})
+    response = ann.get("/api/campaigns/quay/consent")[1]
+    assert (response["needed"], response["text"]) == (True, "We keep your answers.")
+    stale = ann.post("/api/campaigns/quay/consent", {"version": response["version"] - 1})
     assert codes(stale) == (409, "stale_text")
-    assert ann.post("/api/campaigns/quay/consent", {"version": asked["version"]})[1]["needed"] is False
+    assert ann.post("/api/campaigns/quay/consent", {"version": response["version"]})[1]["needed"] is False
     assert "id" in ann.take()
 
 
@@ -314,8 +319,8 @@ def test_a_consent_text_that_changes_in_mid_task_loses_no_answer_and_hands_out_n
     second = ann.take(holding=[first["id"]])
     instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
     assert ann.post(f"/api/assignments/{first['id']}/heartbeat")[0] == 200
-    status, said = ann.answer(first, answer="no", token="a")
-    assert (status, said["next"]["nothing"]) == (200, "no_consent")
+    status, message = ann.answer(first, answer="no", token="a")
+    assert (status, message["next"]["nothing"]) == (200, "no_consent")
     assert ann.answer(first, answer="no", token="a")[1]["next"]["nothing"] == "no_consent"
     begun = ann.post("/api/tasks/test", {"campaign": "quay", "kind": "coref_link"})
     assert begun[1]["nothing"] == "no_consent"
@@ -327,18 +332,18 @@ def test_a_consent_text_that_changes_in_mid_task_loses_no_answer_and_hands_out_n
 
 def test_the_list_tells_what_there_is_and_why_not(work: World, ann: Program):
     ann.answer(ann.take(), answer="no", seconds=3.0, next=False)
-    status, said = ann.get("/api/tasks")
-    by_kind = {each["kind"]: each for each in said["tasks"]}
+    status, text = ann.get("/api/tasks")
+    by_kind = {task["kind"]: task for task in text["tasks"]}
     assert status == 200 and list(by_kind) == list(q.QUESTIONS)
     link = by_kind["coref_link"]
-    assert (link["nothing"], link["today"]["answers"], link["standing"]) == (None, 1, "unchecked")
+    assert (link["nothing"], link["today"]["answers"], link["trust"]) == (None, 1, "unchecked")
     assert by_kind["box_quality"]["nothing"] == "none_open"
 
 
 @pytest.mark.parametrize("path", ["/api/tasks", "/api/tasks/next"])
 def test_the_wrong_method_is_told_the_right_one(ann: Program, path: str):
-    wrong = ann.client.put(path)
-    assert wrong.status_code == 405 and wrong["Allow"] in ("GET", "POST")
+    response = ann.client.put(path)
+    assert response.status_code == 405 and response["Allow"] in ("GET", "POST")
 
 
 def test_the_api_adds_one_query_to_the_queues_and_two_where_it_counts_today(work: World, ann: Program):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from annotation.backups import BackupRefused, archive
+from annotation.backups import BackupError, archive
 from tests.backups.forging import Member, forged, room_for, special
 
 FILES = {
@@ -58,8 +58,8 @@ def test_a_file_keeps_its_mode_and_time_and_nothing_else_of_what_it_was(tmp_path
     with archive.write_backup(tmp_path / "b.tar", {}) as writer:
         writer.add("pictures/ab/a.jpg", source)
     unpacked(tmp_path / "b.tar", tmp_path / "out")
-    found = (tmp_path / "out" / "pictures/ab/a.jpg").stat()
-    assert stat.S_IMODE(found.st_mode) == 0o444 and found.st_mtime == int(source.stat().st_mtime)
+    result = (tmp_path / "out" / "pictures/ab/a.jpg").stat()
+    assert stat.S_IMODE(result.st_mode) == 0o444 and result.st_mtime == int(source.stat().st_mtime)
 
 
 def test_a_byte_that_changed_anywhere_is_refused_in_one_line_or_changes_nothing(backup: Path, tmp_path: Path):
@@ -67,16 +67,16 @@ def test_a_byte_that_changed_anywhere_is_refused_in_one_line_or_changes_nothing(
     with tarfile.open(backup) as tar:
         members = tar.getmembers()
     used = [range(m.offset, m.offset_data + m.size) for m in members]
-    refused = 0
+    response = 0
     for at in range(0, members[-1].offset_data + members[-1].size, 47):
         backup.write_bytes(whole[:at] + bytes([whole[at] ^ 0x21]) + whole[at + 1 :])
         try:
             # Between members is nothing but zeros to fill a block.
             assert unpacked(backup, tmp_path / "out") == FILES and not any(at in part for part in used), at
-        except BackupRefused as error:
+        except BackupError as error:
             assert str(error).startswith(f"{backup}: ") and "\n" not in str(error)
-            refused += 1
-    assert refused > 50
+            response += 1
+    assert response > 50
 
 
 def test_a_backup_that_was_cut_short_is_refused_wherever_that_was(backup: Path, tmp_path: Path):
@@ -85,7 +85,7 @@ def test_a_backup_that_was_cut_short_is_refused_wherever_that_was(backup: Path, 
         last = tar.getmembers()[-1]
     for size in range(0, last.offset_data + last.size, 211):
         backup.write_bytes(whole[:size])
-        with pytest.raises(BackupRefused, match="no backup|damaged|cut short"):
+        with pytest.raises(BackupError, match="no backup|damaged|cut short"):
             unpacked(backup, tmp_path / "out")
 
 
@@ -106,7 +106,7 @@ def test_a_backup_that_was_cut_short_is_refused_wherever_that_was(backup: Path, 
 )
 def test_names_that_lead_outside_and_what_is_no_file_are_refused(member: Member, why: str, tmp_path: Path):
     backup = forged(tmp_path / "b.tar", ABOUT, [("pictures/twice", b"x"), member])
-    with pytest.raises(BackupRefused, match=why):
+    with pytest.raises(BackupError, match=why):
         unpacked(backup, tmp_path / "out")
     assert {p.name for p in tmp_path.iterdir()} <= {"b.tar", "out", "data"}
 
@@ -122,41 +122,41 @@ def test_names_that_lead_outside_and_what_is_no_file_are_refused(member: Member,
     ],
 )
 def test_another_tar_and_another_layout_are_refused(about: Any, why: str, tmp_path: Path):
-    with pytest.raises(BackupRefused, match=why):
+    with pytest.raises(BackupError, match=why):
         unpacked(forged(tmp_path / "b.tar", about), tmp_path / "out")
 
 
 def test_what_goes_on_behind_the_checksums_is_refused(backup: Path, tmp_path: Path):
     with tarfile.open(backup, "a") as tar:
         tar.addfile(tarfile.TarInfo("pictures/late"))
-    with pytest.raises(BackupRefused, match="continues after its list"):
+    with pytest.raises(BackupError, match="continues after its list"):
         unpacked(backup, tmp_path / "out")
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar at all", bytes(10240)])
 def test_what_is_no_tar_is_refused(content: bytes, tmp_path: Path):
     (tmp_path / "b.tar").write_bytes(content)
-    with pytest.raises(BackupRefused, match="it is not a backup"):
+    with pytest.raises(BackupError, match="it is not a backup"):
         unpacked(tmp_path / "b.tar", tmp_path / "out")
 
 
 def test_a_file_that_stands_is_not_overwritten(backup: Path, tmp_path: Path):
     before = backup.read_bytes()
-    with pytest.raises(BackupRefused, match="already exists; choose another name"):
+    with pytest.raises(BackupError, match="already exists; choose another name"):
         made(backup, tmp_path / "source")
     assert backup.read_bytes() == before
 
 
 def test_what_a_killed_backup_left_is_named(tmp_path: Path):
     (tmp_path / ".b.tar.partial").touch()
-    with pytest.raises(BackupRefused, match=r"\.b\.tar\.partial .* left by one that was killed; delete it"):
+    with pytest.raises(BackupError, match=r"\.b\.tar\.partial .* left by one that was killed; delete it"):
         made(tmp_path / "b.tar", tmp_path / "source")
-    with pytest.raises(BackupRefused, match="nowhere/b.tar cannot be written: No such file or directory"):
+    with pytest.raises(BackupError, match="nowhere/b.tar cannot be written: No such file or directory"):
         made(tmp_path / "nowhere" / "b.tar", tmp_path / "source")
 
 
 def test_a_full_disk_leaves_nothing_and_is_one_line(backup: Path, tmp_path: Path):
-    with room_for(backup.stat().st_size - 1), pytest.raises(BackupRefused, match="File too large") as error:
+    with room_for(backup.stat().st_size - 1), pytest.raises(BackupError, match="File too large") as error:
         made(tmp_path / "full.tar", tmp_path / "source")
     assert str(error.value).endswith("nothing is left of it") and not list(tmp_path.glob("*full*"))
 
@@ -164,7 +164,7 @@ def test_a_full_disk_leaves_nothing_and_is_one_line(backup: Path, tmp_path: Path
 def test_a_file_that_shrinks_meanwhile_is_named_and_one_that_went_is_passed_over(tmp_path: Path):
     source = tmp_path / "grown"
     source.write_bytes(b"12")
-    with pytest.raises(BackupRefused, match="sources/grown became shorter"):
+    with pytest.raises(BackupError, match="sources/grown became shorter"):
         with archive.write_backup(tmp_path / "b.tar", {}) as writer, source.open("rb") as file:
             writer.put("sources/grown", file, 3)
     assert not list(tmp_path.glob("*.tar*"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotation.backups import BackupRefused, contents, keys
+from annotation.backups import BackupError, contents, keys
 from annotation.backups import database as databases
 from annotation.common.locks import BEFORE, RESTORING, Busy, nobody_at_work
 from config import celery
@@ -21,27 +21,27 @@ CODE = [path for room in ("annotation", "config", "evaluation") for path in (REP
 
 def test_every_folder_of_the_data_is_taken_or_left_out_for_a_reason():
     named = re.compile(r'DATA_DIR\)? / "([^"]+)"')
-    found = {name.split("/")[0] for path in CODE for name in named.findall(path.read_text())}
-    assert {"pictures", "systems", "reports", "sources", "exports", "work", "static"} <= found
+    text = {name.split("/")[0] for path in CODE for name in named.findall(path.read_text())}
+    assert {"pictures", "systems", "reports", "sources", "exports", "work", "static"} <= text
     known = {*contents.FOLDERS_BACKED_UP, *contents.FOLDERS_LEFT_OUT}
     files = {"phrasebox.sqlite3"}
-    assert found - known - files == set(), "annotation/backups/contents.py must take these, or say why not"
+    assert text - known - files == set(), "annotation/backups/contents.py must take these, or say why not"
 
 
 def test_every_signature_is_named_among_what_a_new_key_breaks():
     salted = re.compile(r'(?:Signer\(\s*salt=f?|salted_hmac\(\s*|_SALT\s*=\s*)"([\w.]+)')
-    found = {salt.rstrip(".") for path in CODE for salt in salted.findall(path.read_text())}
+    text = {salt.rstrip(".") for path in CODE for salt in salted.findall(path.read_text())}
     signers = [path for path in CODE if re.search(r"Signer\(|salted_hmac\(|signing\.dumps", path.read_text())]
-    assert len(found) >= len(signers) > 3
-    assert found - set(keys.BROKEN) == set(), "annotation/backups/keys.py must say what becomes of these"
+    assert len(text) >= len(signers) > 3
+    assert text - set(keys.BROKEN) == set(), "annotation/backups/keys.py must say what becomes of these"
 
 
 def test_a_fingerprint_knows_its_key_and_tells_nothing_of_it(settings):
     settings.SECRET_KEY = "the first key"
-    told = keys.fingerprint()
-    assert keys.in_use(told) and keys.fingerprint() != told and "the first key" not in str(told)
+    message = keys.fingerprint()
+    assert keys.in_use(message) and keys.fingerprint() != message and "the first key" not in str(message)
     settings.SECRET_KEY = "the second key"
-    assert not keys.in_use(told)
+    assert not keys.in_use(message)
 
 
 def test_the_image_has_the_programs_of_the_servers_version():
@@ -69,9 +69,9 @@ def test_the_program_of_the_servers_own_version_is_used_else_the_next_newer_one(
 
 
 def test_a_program_that_is_missing_or_too_old_is_named_with_its_package(programs):
-    with pytest.raises(BackupRefused, match="pg_dump of PostgreSQL 18 is needed, and version 17 is too old"):
+    with pytest.raises(BackupError, match="pg_dump of PostgreSQL 18 is needed, and version 17 is too old"):
         databases.tool("pg_dump", server=18)
-    with pytest.raises(BackupRefused, match="there is none; install Debian's package postgresql-client-15"):
+    with pytest.raises(BackupError, match="there is none; install Debian's package postgresql-client-15"):
         databases.tool("pg_restore", server=15)
 
 
@@ -86,10 +86,10 @@ def test_the_password_of_the_database_is_no_argument():
 def test_nothing_starts_after_a_restore_that_was_cut_short(tmp_path: Path, data_dir: Path):
     (data_dir / RESTORING / BEFORE).mkdir(parents=True)
     done = manage(tmp_path, "serve")
-    said = (
+    text = (
         f"a restore into {data_dir} was cut short; restore the backup again, and let it replace what is there"
     )
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"CommandError: {said}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"CommandError: {text}")
     with pytest.raises(SystemExit, match="was cut short; restore the backup again"):
         celery.refuse_while_restoring()
 
@@ -108,11 +108,11 @@ def test_beside_a_server_a_backup_is_made_and_none_restored(tmp_path: Path):
     migrated(tmp_path)
     file = tmp_path / "b.tar"
     with serving(tmp_path, REDIS_URL="redis://127.0.0.1:1/0"):
-        made = manage(tmp_path, "backup", str(file))
-        assert (made.returncode, made.stderr) == (0, "")
-        assert made.stdout.startswith(f"{file}: ") and "keep SECRET_KEY apart" in made.stdout
-        refused = manage(tmp_path, "restore", str(file), "--replace")
-    assert (refused.returncode, refused.stderr.splitlines()) == (
+        created = manage(tmp_path, "backup", str(file))
+        assert (created.returncode, created.stderr) == (0, "")
+        assert created.stdout.startswith(f"{file}: ") and "keep SECRET_KEY apart" in created.stdout
+        response = manage(tmp_path, "restore", str(file), "--replace")
+    assert (response.returncode, response.stderr.splitlines()) == (
         1,
         [f"CommandError: something is using {tmp_path / 'data'}; stop the server and its workers first"],
     )
@@ -126,6 +126,6 @@ def test_a_backup_is_restored_where_there_was_nothing(tmp_path: Path):
     done = manage(tmp_path / "new", "restore", str(file), SECRET_KEY="another")
     assert (done.returncode, done.stderr) == (0, "")
     assert "is in place, with 0 files" in done.stdout and "- invitation links: " in done.stdout
-    with contextlib.closing(sqlite3.connect(tmp_path / "new" / "data" / "phrasebox.sqlite3")) as found:
-        assert found.execute("SELECT count(*) FROM django_migrations").fetchone() > (3,)
-        assert found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    with contextlib.closing(sqlite3.connect(tmp_path / "new" / "data" / "phrasebox.sqlite3")) as result:
+        assert result.execute("SELECT count(*) FROM django_migrations").fetchone() > (3,)
+        assert result.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -22,7 +22,7 @@ from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
-from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
+from annotation.backups import BackupError, archive, contents, database, keys, making, restoring
 from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
 from annotation.datasets.exporting import export_dataset
 from annotation.images import withdrawn
@@ -44,13 +44,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     """A campaign with answers, and pictures; a system, a report and a source lie beside them."""
-    shown = [
+    listed = [
         replace(record, picture=a_picture(tmp_path / "shown" / f"{record.id}.png", colour, (500, 375)))
         for record, colour in zip(some_images(3), ("navy", "olive", "red"), strict=True)
     ]
-    made = World(shown)
+    campaign = World(listed)
     for number in range(2):
-        made.submit(number, made.held(number), then=False)
+        campaign.submit(number, campaign.held(number), then=False)
     for name in (
         "systems/s/weights.bin",
         "reports/r/index.html",
@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> World:
         "what",
     ):
         write(name)
-    return made
+    return campaign
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def taken() -> dict[str, bytes]:
 
 def rows() -> dict[str, Any]:
     """Every row of the product and of Django's own, but for what a backup and a restore add to the record."""
-    left_out = (AuditEntry, LastTurn)
-    models = [model for model in apps.get_models(include_auto_created=True) if model not in left_out]
+    excluded = (AuditEntry, LastTurn)
+    models = [model for model in apps.get_models(include_auto_created=True) if model not in excluded]
     return {model._meta.label: sorted(map(repr, model._default_manager.values())) for model in models}
 
 
@@ -122,7 +122,7 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
     Client().force_login(ben[0])
     pseudonyms.erase_worker(worker=anna[1])
-    before, files, said = exports(tmp_path / "out"), taken(), rows()
+    before, files, text = exports(tmp_path / "out"), taken(), rows()
     # What somebody was writing when they were killed.
     for name in ("pictures/ab/.a.jpg.part", "systems/.s.new/weights.bin"):
         write(name)
@@ -131,9 +131,9 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
     # Erased after the backup was made: the list was kept, the rest is lost.
     pseudonyms.erase_worker(worker=ben[1])
-    kept = pseudonyms.erasures_file().read_bytes()
+    stored = pseudonyms.erasures_file().read_bytes()
     wipe()
-    write("erasures.txt").write_bytes(kept.splitlines(keepends=True)[1])
+    write("erasures.txt").write_bytes(stored.splitlines(keepends=True)[1])
 
     restored = restoring.restore_backup(tmp_path / "b.tar")
 
@@ -143,10 +143,10 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert exports(tmp_path / "out") == before
     assert list(Account.objects.values_list("username", flat=True)) == ["cleo"]
     assert not Session.objects.exists() and not Identity.objects.filter(worker=ben[1]).exists()
-    assert sorted(pseudonyms.erasures_file().read_bytes().splitlines()) == sorted(kept.splitlines())
+    assert sorted(pseudonyms.erasures_file().read_bytes().splitlines()) == sorted(stored.splitlines())
     assert pseudonyms.erasures_file().stat().st_mode & 0o077 == 0
-    found = rows()
-    changed = {label for label in said if said[label] != found[label]}
+    result = rows()
+    changed = {label for label in text if text[label] != result[label]}
     assert changed == {"annotation.Account", "annotation.Identity", "annotation.Worker", "sessions.Session"}
     assert AuditEntry.objects.filter(act="restore").count() == 1
     assert not (root() / RESTORING).exists() and not (root() / "work").exists()
@@ -181,10 +181,10 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     files = taken()
     wipe()
     write("systems/other/weights.bin")
-    with pytest.raises(BackupRefused, match="not empty: systems; let the backup replace"):
+    with pytest.raises(BackupError, match="not empty: systems; let the backup replace"):
         restoring.restore_backup(backup)
     Corpus.objects.create(name="other")
-    with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; let the backup"):
+    with pytest.raises(BackupError, match="not empty: annotation_corpus, systems; let the backup"):
         restoring.restore_backup(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
@@ -227,10 +227,10 @@ def test_pictures_that_were_withdrawn_after_the_backup_go_again_and_both_lists_b
     making.backup(tmp_path / "b.tar")
     listed = withdrawn.withdrawn_file().read_bytes()
     withdraw_picture(image=second)
-    kept = withdrawn.withdrawn_file().read_bytes()
+    stored = withdrawn.withdrawn_file().read_bytes()
     wipe()
     # The list was kept, and names the second alone: the backup's names the first.
-    write("withdrawn.txt").write_bytes(kept.removeprefix(listed))
+    write("withdrawn.txt").write_bytes(stored.removeprefix(listed))
     restored = restoring.restore_backup(tmp_path / "b.tar")
     assert (restored.withdrawn, restored.missing) == (1, 0)
     assert withdrawn.withdrawn_pictures() == {first.picture, second.picture}
@@ -319,7 +319,7 @@ def test_where_the_database_cannot_be_replaced_the_folders_come_back(backup: Pat
         whole(self, file)
 
     monkeypatch.setattr(kind, "replace", damaged)
-    with pytest.raises(BackupRefused, match="cannot be replaced: ") as error:
+    with pytest.raises(BackupError, match="cannot be replaced: ") as error:
         restoring.restore_backup(backup, replace=True)
     assert "\n" not in str(error.value)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
@@ -332,7 +332,7 @@ def test_a_disk_that_is_full_while_it_is_unpacked_changes_nothing(backup: Path):
     before, files = rows(), tree(root())
     with (
         room_for(2_000_000),
-        pytest.raises(BackupRefused, match="cannot be unpacked into .*: File too large"),
+        pytest.raises(BackupError, match="cannot be unpacked into .*: File too large"),
     ):
         restoring.restore_backup(larger, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
@@ -346,7 +346,7 @@ def test_a_disk_that_is_full_while_the_database_is_written_leaves_the_old_one(ba
     with tarfile.open(backup) as tar:
         size = tar.getmember(database.Sqlite.member).size
     # What is unpacked has room; SQLite's log of the same pages, a little larger, has not.
-    with room_for(size), pytest.raises(BackupRefused, match="the database .* cannot be replaced: "):
+    with room_for(size), pytest.raises(BackupError, match="the database .* cannot be replaced: "):
         restoring.restore_backup(backup, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
 
@@ -357,11 +357,11 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
     pseudonyms.erase_worker(worker=ben)
     with monkeypatch.context() as patch:
 
-        def fails(**told: Any) -> None:
+        def fails(**message: Any) -> None:
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
-        with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* restore the backup again"):
+        with pytest.raises(BackupError, match="the restore is not finished: No space left .* restore the backup again"):
             restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; restore the backup again"):
         with exclusive_folder("import.x", busy=""):
@@ -389,7 +389,7 @@ restoring.restore_backup(Path(sys.argv[1]), replace=True)
 
 @pytest.mark.parametrize("renames", [5, 8])
 def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_path: Path, renames: int):
-    files, said = taken(), rows()
+    files, text = taken(), rows()
     write("systems/s/weights.bin", "newer")
     write("sources/added.txt")
     Corpus.objects.update(source="newer")
@@ -407,10 +407,10 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     assert (Corpus.objects.get().source == "newer") == (renames < 8)
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
-    with pytest.raises(BackupRefused, match="not empty: "):
+    with pytest.raises(BackupError, match="not empty: "):
         restoring.restore_backup(backup)
     restoring.restore_backup(backup, replace=True)
-    assert taken() == files and rows() == said and not (root() / RESTORING).exists()
+    assert taken() == files and rows() == text and not (root() / RESTORING).exists()
 
 
 def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
@@ -486,7 +486,7 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
     later = threading.Timer(5, writing.rollback)
     later.start()
     try:
-        with pytest.raises(BackupRefused, match="cannot be replaced: database is locked"):
+        with pytest.raises(BackupError, match="cannot be replaced: database is locked"):
             restoring.restore_backup(backup, replace=True)
     finally:
         later.cancel()
@@ -497,22 +497,22 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
 
 @pytest.mark.only_on("postgresql")
 def test_nothing_is_restored_under_somebody_who_is_connected_from_elsewhere(backup: Path):
-    told, open_, close = threading.Event(), threading.Event(), threading.Event()
+    event, open_, close = threading.Event(), threading.Event(), threading.Event()
 
     def connected() -> None:
         connection.ensure_connection()
         open_.set()
         close.wait(60)
         connection.close()
-        told.set()
+        event.set()
 
-    other = threading.Thread(target=connected)
-    other.start()
+    thread = threading.Thread(target=connected)
+    thread.start()
     open_.wait(60)
-    with pytest.raises(BackupRefused, match="the database has 1 other connections; stop the server"):
+    with pytest.raises(BackupError, match="the database has 1 other connections; stop the server"):
         restoring.restore_backup(backup, replace=True)
     close.set()
-    other.join(60)
+    thread.join(60)
 
 
 def test_links_in_the_data_folder(world: World, tmp_path: Path):
@@ -521,13 +521,13 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
     making.backup(tmp_path / "b.tar")
     (root() / "sources" / "folder").symlink_to(tmp_path)
     with pytest.raises(
-        BackupRefused, match="sources/folder is a link to a folder; put the folder itself there"
+        BackupError, match="sources/folder is a link to a folder; put the folder itself there"
     ):
         making.backup(tmp_path / "c.tar")
     (root() / "sources" / "folder").unlink()
     shutil.move(root() / "systems", tmp_path / "systems")
     (root() / "systems").symlink_to(tmp_path / "systems")
-    with pytest.raises(BackupRefused, match="systems is a link, and what is put in its place"):
+    with pytest.raises(BackupError, match="systems is a link, and what is put in its place"):
         restoring.restore_backup(tmp_path / "b.tar", replace=True)
     (root() / "systems").unlink()
     restoring.restore_backup(tmp_path / "b.tar", replace=True)
@@ -537,7 +537,7 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
 
 
 def test_a_backup_is_no_part_of_itself_and_two_are_not_made_at_once(world: World, tmp_path: Path):
-    with pytest.raises(BackupRefused, match="would be part of itself; choose a place outside systems"):
+    with pytest.raises(BackupError, match="would be part of itself; choose a place outside systems"):
         making.backup(root() / "systems" / "b.tar")
     with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is running"):
         making.backup(tmp_path / "b.tar")

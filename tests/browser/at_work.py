@@ -22,7 +22,7 @@ READING = 300
 #: Whether the picture can be painted at once.
 DECODED = "() => document.querySelector('[data-picture]').decode().then(() => true, () => false)"
 #: Whether the script of a task page has begun, which shows the switch of the keys, and takes answers.
-WORKING = """() => !document.querySelector("[data-desk] [data-keys][hidden], [data-desk] [aria-busy]")"""
+WORKING = """() => !document.querySelector("[data-task] [data-keys][hidden], [data-task] [aria-busy]")"""
 
 
 def take_time(page: Page) -> None:
@@ -101,8 +101,8 @@ def moved_on(page: Page, held: int) -> None:
 
 def stored(kind: str) -> list[str]:
     """ann's answers to questions of `kind`."""
-    own = Judgment.objects.filter(worker__pseudonym="w-ann", kind=kind).order_by("pk")
-    return list(own.values_list("answer", flat=True))
+    judgments = Judgment.objects.filter(worker__pseudonym="w-ann", kind=kind).order_by("pk")
+    return list(judgments.values_list("answer", flat=True))
 
 
 def let_go(page: Page) -> None:
@@ -133,7 +133,7 @@ def eventually(page: Page, true: Callable[[], bool]) -> None:
 
 def both_in_hand(page: Page) -> None:
     """Wait until the page has fetched the task after the one it shows, with its picture."""
-    expect(page.locator("[data-desk]")).to_have_attribute("data-next", "")
+    expect(page.locator("[data-task]")).to_have_attribute("data-next", "")
 
 
 def answer_next(page: Page, choice: str = "Different") -> int:

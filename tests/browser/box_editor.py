@@ -64,15 +64,15 @@ def click(page: Page, x: int, y: int) -> None:
     page.mouse.click(*place(page, x - 0.5, y - 0.5))
 
 
-def zoom(page: Page, wanted: float, at: Place) -> None:
+def zoom(page: Page, expected: float, at: Place) -> None:
     """Zoom by keys, with the mouse at a point of the picture that stays in sight."""
     page.mouse.move(*place(page, *at))
     for _ in range(12):
         now = zoomed(page)
-        if now == wanted:
+        if now == expected:
             return
-        page.keyboard.press("+" if now < wanted else "-")
-    raise AssertionError(f"no way to zoom {wanted}")
+        page.keyboard.press("+" if now < expected else "-")
+    raise AssertionError(f"no way to zoom {expected}")
 
 
 def zoomed(page: Page) -> float:

@@ -70,7 +70,7 @@ def pages_of(
     lent: list[tuple[BrowserContext, Callable[[Page], None], bool]] = []
     complaints: list[str] = []
 
-    def said(message: ConsoleMessage, faults: bool) -> None:
+    def text(message: ConsoleMessage, faults: bool) -> None:
         if faults and message.text.startswith("Failed to load resource"):
             return
         # Whoever fills in a form before it has taken the focus for itself is told so.
@@ -78,10 +78,10 @@ def pages_of(
             return
         # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what
         # such a page loads still counts.
-        place = message.location["url"]
-        of_page = message.page is not None and place == message.page.url
-        told = "status of 4" if of_page else "status of 410" if place.endswith("/heartbeat") else None
-        if told is None or f"the server responded with a {told}" not in message.text:
+        index = message.location["url"]
+        of_page = message.page is not None and index == message.page.url
+        page_text = "status of 4" if of_page else "status of 410" if index.endswith("/heartbeat") else None
+        if page_text is None or f"the server responded with a {page_text}" not in message.text:
             complaints.append(f"{message.type}: {message.text}")
 
     def failed(request: Request, faults: bool) -> None:
@@ -90,7 +90,7 @@ def pages_of(
             complaints.append(f"{request.failure}: {request.url}")
 
     def watch(page: Page, faults: bool) -> None:
-        page.on("console", lambda message: said(message, faults))
+        page.on("console", lambda message: text(message, faults))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfailed", lambda request: failed(request, faults))
 

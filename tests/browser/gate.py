@@ -32,18 +32,18 @@ class Gate:
         self._inside: list[str] = []
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        asked = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+        text = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
         with self._changed:
             if not self._is_open:
                 start_response(f"{HTTPStatus.SERVICE_UNAVAILABLE.value} Test over", [("Content-Length", "0")])
                 return []
-            self._inside.append(asked)
+            self._inside.append(text)
         try:
             answer = self._application(environ, start_response)
         except BaseException:
-            self._out(asked)
+            self._out(text)
             raise
-        return _Answer(answer, lambda: self._out(asked))
+        return _Answer(answer, lambda: self._out(text))
 
     def open(self) -> None:
         """Let requests in again."""
@@ -57,11 +57,11 @@ class Gate:
             self._changed.wait_for(lambda: not self._inside, patience)
             return list(self._inside)
 
-    def _out(self, asked: str) -> None:
+    def _out(self, request: str) -> None:
         if threading.active_count() > _MOST_THREADS_WITH_CONNECTIONS:
             connections.close_all()  # those of this thread
         with self._changed:
-            self._inside.remove(asked)
+            self._inside.remove(request)
             self._changed.notify_all()
 
 

@@ -49,9 +49,9 @@ def assert_accessible(page: Page | Frame) -> None:
     if not page.evaluate(AT_REST):
         page.evaluate(AXE_SCRIPT)
     chosen = {} if THOROUGH else WITHOUT_COLOURS
-    found = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
+    result = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
     # This is no test's file: pytest would not say what was found.
-    assert found == [], (page.url, found)
+    assert result == [], (page.url, result)
     assert_plain_to_see(page)
 
 
@@ -84,7 +84,7 @@ def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool =
     `other_words` the page was looked at in another language: it is to fit everywhere, and to keep to every
     rule in a thorough run only.
     """
-    shown = frame or page
+    visible = frame or page
     before = page.viewport_size
     looks = [look for look in LOOKS if THOROUGH or look in (BY_AXE, IN_THE_DARK)]
     # The looks come first: a page that is hardly there yet is waited for by them.
@@ -92,14 +92,14 @@ def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool =
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=scheme)
         if THOROUGH or ((width, scheme) == BY_AXE and not other_words):
-            assert_accessible(shown)
+            assert_accessible(visible)
         elif not other_words:
-            assert_plain_to_see(shown)
-        _fits(shown, width)
+            assert_plain_to_see(visible)
+        _fits(visible, width)
     for width in WIDTHS if THOROUGH else WIDTHS_BY_DEFAULT:
         if width not in (seen for seen, _ in looks):
             page.set_viewport_size({"width": width, "height": HEIGHT})
-            _fits(shown, width)
+            _fits(visible, width)
     if before:
         page.set_viewport_size(before)
 

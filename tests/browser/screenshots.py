@@ -56,8 +56,8 @@ RUNS = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=REPOSITORY / "var" / "screenshots")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
+    value = parser.parse_args()
+    value.out.mkdir(parents=True, exist_ok=True)
     executable = prepare.find("chromium")
     if executable is None:
         raise SystemExit("Chromium is not installed; `python -m tests.prepare` says how to get it")
@@ -76,7 +76,7 @@ def main() -> None:
                     for name, go in walk(page, password):
                         go()
                         page.wait_for_load_state("networkidle")
-                        page.screenshot(path=given.out / f"{name}-{width}-{scheme}.png")
+                        page.screenshot(path=value.out / f"{name}-{width}-{scheme}.png")
                         print(f"{name}-{width}-{scheme}.png", flush=True)
                     page.goto("about:blank")
                     context.close()
@@ -90,9 +90,9 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     for name in ("DATABASE_URL", "REDIS_URL"):
         environment.pop(name, None)
     manage = [sys.executable, str(REPOSITORY / "manage.py")]
-    made = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
-    password = re.search(r"password[:\s]+(\S+)", made.stdout)
-    assert password is not None, made.stdout
+    created = subprocess.run([*manage, "demo"], env=environment, check=True, capture_output=True, text=True)
+    password = re.search(r"password[:\s]+(\S+)", created.stdout)
+    assert password is not None, created.stdout
     untested = folder / "untested.toml"
     untested.write_text("[trust]\nqualification = false\n")
     for tasks in COUNTED:
@@ -168,7 +168,7 @@ def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]
     yield "payments", lambda: page.goto("/campaigns/people/payments/")
     yield "people", lambda: page.goto("/people/")
     yield "phrases", lambda: page.goto("/corpora/sample/images/scene-000001/phrases/")
-    yield "known_items", lambda: page.goto("/campaigns/people/control-items/")
+    yield "control_item_list", lambda: page.goto("/campaigns/people/control-items/")
     yield "settings", lambda: page.goto("/campaigns/people/settings/")
     yield "texts", lambda: page.goto("/campaigns/people/texts/")
     yield "jobs", lambda: page.goto("/campaigns/people/jobs/")

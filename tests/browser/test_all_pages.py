@@ -27,29 +27,33 @@ def addresses(world: dict[str, Any], account: Account) -> dict[str, str]:
     """Route -> address of every page that can be opened."""
     draft = keeping.begin_draft(owner=account, corpus=world["corpus"])
     upload = uploads.begin_upload(account=account, name="mine", files=[("a.zip", 4)])
-    own: dict[str, list[Any]] = {"upload": [upload.key], "draft_settings": [draft.pk], "person": [account.pk]}
-    arguments = Arguments({**world["arguments"].of, **own})
-    found = {}
+    values: dict[str, list[Any]] = {
+        "upload": [upload.key],
+        "draft_settings": [draft.pk],
+        "person": [account.pk],
+    }
+    arguments = Arguments({**world["arguments"].of, **values})
+    by_name = {}
     for route in ROWS:
         if " " in route or name_of(route).startswith(("api_", "v1_")):
             continue
         with suppress(NoReverseMatch):  # of what the world has none
-            found[route] = arguments.address(route)
-    found |= {
+            by_name[route] = arguments.address(route)
+    by_name |= {
         f"draft_step {step}": arguments.address("draft_step", args=[draft.pk, step]) for step in fields.STEPS
     }
-    return found
+    return by_name
 
 
-def pages(client: Client, found: dict[str, str]) -> dict[str, str]:
+def pages(client: Client, result: dict[str, str]) -> dict[str, str]:
     """Those of the addresses that answer with a page of ours. Pages of results want more than the world has:
     test_evaluation_pages.py looks at them."""
-    kept = {}
-    for route, address in found.items():
+    by_name = {}
+    for route, address in result.items():
         answer = client.get(address)
         if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html"):
-            kept[route] = address
-    return kept
+            by_name[route] = address
+    return by_name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -59,17 +63,17 @@ def test_every_page_is_for_everybody(open_page: Open, language: str) -> None:
     account = people.account("boss", "admin")
     client = Client(raise_request_exception=False)
     client.force_login(account)
-    found = pages(people.confirm(client), addresses(world, account))
-    assert len(found) > 60, sorted(found)
+    result = pages(people.confirm(client), addresses(world, account))
+    assert len(result) > 60, sorted(result)
     page = open_page(locale={"en": "en-GB", "de": "de-DE"}[language])
     sign_in(page, "boss")
-    wrong = []
-    for route, address in found.items():
+    invalid = []
+    for route, address in result.items():
         page.goto(address)
         expect(page.locator("html")).to_have_attribute("lang", language)
-        if told := _complaint(page):
-            wrong.append((route, told))
-    assert wrong == [], "\n".join(f"{route}: {told}" for route, told in wrong)
+        if message := _complaint(page):
+            invalid.append((route, message))
+    assert invalid == [], "\n".join(f"{route}: {message}" for route, message in invalid)
 
 
 def _complaint(page: Page) -> str:

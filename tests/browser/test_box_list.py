@@ -65,8 +65,8 @@ def test_a_box_in_a_box_is_drawn_while_the_outer_one_is_seen_large(second: tuple
 
 def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]):
     page, _accepted = second
-    told = page.locator("[data-spoken]")
-    assert told.get_attribute("aria-live") == "polite"
+    message = page.locator("[data-spoken]")
+    assert message.get_attribute("aria-live") == "polite"
     page.evaluate("""() => {
         const told = document.querySelector("[data-spoken]");
         window.heard = [];
@@ -75,12 +75,12 @@ def test_a_screen_reader_is_told_the_size_once_it_rests(second: tuple[Page, Box]
             document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
         }
     }""")
-    expect(told).to_have_text("241 × 181 pixels")
+    expect(message).to_have_text("241 × 181 pixels")
     assert page.evaluate("window.heard") == ["241 × 181 pixels"]
     page.keyboard.press("Shift+ArrowRight")
-    expect(told).to_have_text("242 × 181 pixels")
+    expect(message).to_have_text("242 × 181 pixels")
     page.keyboard.press("Delete")
-    expect(told).to_have_text("")
+    expect(message).to_have_text("")
 
 
 def test_every_state_of_the_editor_is_for_everybody(second: tuple[Page, Box]):
@@ -146,8 +146,8 @@ def test_task_after_task_has_its_own_editor_without_another_page(
     work = desk.campaign(tmp_path / "drawn")
     while Task.objects.filter(kind=q.BOX_DRAWING, state=Task.OPEN).count() < 3:
         for worker, kind in product((1, 2, 3), desk.BEFORE[q.BOX_DRAWING]):
-            if isinstance(found := work.take(worker, kind), Lease):
-                work.submit(worker, found, then=False)
+            if isinstance(result := work.take(worker, kind), Lease):
+                work.submit(worker, result, then=False)
     page = open_page()
     at(page, q.BOX_DRAWING)
     shown(page)

@@ -24,9 +24,9 @@ TIGHT = [62, 82, 130, 160]
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    found = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(found, q.BOX_DRAWING)
-    return found
+    campaign = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(campaign, q.BOX_DRAWING)
+    return campaign
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mob
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    found = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(found, q.BOX_DRAWING)
-    return found
+    campaign = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(campaign, q.BOX_DRAWING)
+    return campaign
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def opened(open_page: Open, **screen: Any) -> Page:
     return page
 
 
-def near(found: tuple[float, float], expected: tuple[float, float], by: float = 0.7) -> bool:
-    return all(abs(a - b) <= by for a, b in zip(found, expected, strict=True))
+def near(result: tuple[float, float], expected: tuple[float, float], by: float = 0.7) -> bool:
+    return all(abs(a - b) <= by for a, b in zip(result, expected, strict=True))
 
 
 # To the pixel

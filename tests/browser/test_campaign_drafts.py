@@ -51,12 +51,12 @@ def test_a_researcher_opens_a_campaign_by_the_steps(open_page: Open) -> None:
     good(page)
     page.locator("a.draw").first.click()
     good(page)
-    shown = page.locator("[data-frame]").bounding_box()
-    assert shown
-    page.mouse.move(shown["x"] + shown["width"] * 0.2, shown["y"] + shown["height"] * 0.2)
+    bounds = page.locator("[data-frame]").bounding_box()
+    assert bounds
+    page.mouse.move(bounds["x"] + bounds["width"] * 0.2, bounds["y"] + bounds["height"] * 0.2)
     page.mouse.down()
-    page.mouse.move(shown["x"] + shown["width"] * 0.5, shown["y"] + shown["height"] * 0.6)
-    page.mouse.move(shown["x"] + shown["width"] * 0.6, shown["y"] + shown["height"] * 0.7)
+    page.mouse.move(bounds["x"] + bounds["width"] * 0.5, bounds["y"] + bounds["height"] * 0.6)
+    page.mouse.move(bounds["x"] + bounds["width"] * 0.6, bounds["y"] + bounds["height"] * 0.7)
     page.mouse.up()
     page.get_by_role("button", name="Send this box").click()
     expect(page.get_by_role("heading", name="that has none yet")).to_be_visible()

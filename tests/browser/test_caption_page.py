@@ -157,21 +157,21 @@ def test_too_few_words_are_said_before_anything_is_sent(work: Campaign, open_pag
     held = opened(page)
     field(page).fill("Two people")
     send(page)
-    said = page.get_by_role("alert").filter(has_text="at least 3 words")
-    expect(said).to_be_visible()
+    alert = page.get_by_role("alert").filter(has_text="at least 3 words")
+    expect(alert).to_be_visible()
     expect(field(page)).to_be_focused()
     assert in_hand(page) == held
     field(page).fill("Two people walk")
-    expect(said).to_be_hidden()
+    expect(alert).to_be_hidden()
 
 
 def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
-    asked: list[str] = []
+    questions: list[str] = []
     page.on(
         "request",
-        lambda request: asked.append(request.post_data or "") if "spelling" in request.url else None,
+        lambda request: questions.append(request.post_data or "") if "spelling" in request.url else None,
     )
     expect(page.locator("[data-spelling]")).to_contain_text("The spelling is checked while you write.")
     page.keyboard.type("Two peopel wal")
@@ -179,7 +179,7 @@ def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign
     assert page.locator(".odd .word").all_text_contents() == ["peopel"]
     expect(field(page)).to_be_focused()
     # The word that somebody is in the middle of is not looked at.
-    assert not any("peopel wal" in text for text in asked)
+    assert not any("peopel wal" in text for text in questions)
     page.keyboard.type("k with two dogs. ")
     for _ in range(len("Two peopel walk with two dogs. ") - len("Two peop")):
         page.keyboard.press("ArrowLeft")
@@ -202,16 +202,16 @@ def test_what_cannot_be_looked_at_is_sent_by_who_says_so_alone(work: Campaign, o
     field(page).fill(WRONG)
     expect(page.locator("[data-spelling]")).to_contain_text("not checked: the server does not answer")
     send(page)
-    said = page.get_by_role("region", name="Spelling not checked")
-    expect(said).to_be_focused()
+    region = page.get_by_role("region", name="Spelling not checked")
+    expect(region).to_be_focused()
     assert in_hand(page) == held and stored(CAPTION_WRITING) == []
     if trouble == "no network":
         page.unroute("**/api/spelling")
-        said.get_by_role("button", name="Check again").click()
+        region.get_by_role("button", name="Check again").click()
         expect(page.locator(".odd .word")).to_have_count(2)
         page.get_by_role("button", name="Send it as it is").click()
     else:
-        said.get_by_role("button", name="Send it unchecked").click()
+        region.get_by_role("button", name="Send it unchecked").click()
     moved_on(page, held)
     answered(page, CAPTION_WRITING, 1)
     assert written() == WRONG
@@ -237,9 +237,9 @@ def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign
 @pytest.fixture
 def test_first(transactional_db: None, tmp_path: Path) -> Campaign:
     """A campaign that lets nobody write before they have passed the test of spelling."""
-    made = counted_desk.campaign(tmp_path / "drawn", "captions", settings={}, images=4)
-    controls.install_sentences(campaign=made, kind=rules.CAPTION_WRITING)
-    return made
+    campaign = counted_desk.campaign(tmp_path / "drawn", "captions", settings={}, images=4)
+    controls.install_sentences(campaign=campaign, kind=rules.CAPTION_WRITING)
+    return campaign
 
 
 def test_the_test_shows_a_sentence_with_two_choices_and_no_picture(test_first: Campaign, open_page: Open):

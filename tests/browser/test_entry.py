@@ -53,9 +53,9 @@ def test_a_forgotten_password_is_replaced_by_e_mail(work: World, open_page: Open
     expect(page.get_by_role("heading", level=1)).to_have_text("Check your e-mail")
     for_everybody(page)
     assert jobs.run_queued_job(Job.objects.get(kind="send_letter").pk) == Job.DONE
-    found = re.search(r"http://\S+", str(mail.outbox[-1].body))
-    assert found
-    page.goto(found[0])
+    match = re.search(r"http://\S+", str(mail.outbox[-1].body))
+    assert match
+    page.goto(match[0])
     page.get_by_label("New password", exact=True).fill("123")
     page.get_by_label("New password confirmation").fill("123")
     page.get_by_role("button", name="Save password").click()
@@ -66,7 +66,7 @@ def test_a_forgotten_password_is_replaced_by_e_mail(work: World, open_page: Open
     page.get_by_role("button", name="Save password").click()
     expect(page.get_by_role("status")).to_contain_text("Password changed")
     for_everybody(page)
-    page.goto(found[0])
+    page.goto(match[0])
     expect(page.get_by_role("heading", level=1)).to_have_text("This link no longer works")
     for_everybody(page)
 
@@ -116,8 +116,8 @@ def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page:
 
 
 def link(work: World, **about: object) -> str:
-    made = invitations.make_invitation(campaign=work.campaign, **about)  # type: ignore[arg-type]
-    return reverse("invite", args=[invitations.invitation_token(made)])
+    invitation = invitations.make_invitation(campaign=work.campaign, **about)  # type: ignore[arg-type]
+    return reverse("invite", args=[invitations.invitation_token(invitation)])
 
 
 def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World, open_page: Open):
@@ -132,7 +132,7 @@ def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
     reach(page, "Same or different?")
     reach(page, "I have read this: begin")
-    expect(page.locator("[data-desk]")).to_be_visible()
+    expect(page.locator("[data-task]")).to_be_visible()
 
 
 def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):
@@ -197,7 +197,7 @@ def read_and_begin(page: Page) -> None:
 
 
 def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_page: Open):
-    platform.prolific_study(work, wanted=2)
+    platform.prolific_study(work, expected=2)
     page = open_page(390, 844, faults=True)
     platform.tell("ACTIVE")
     page.goto(platform.address())
@@ -248,7 +248,7 @@ def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, ope
 
 
 def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World, open_page: Open):
-    platform.turk_study(work, wanted=2)
+    platform.turk_study(work, expected=2)
     page = open_page(390, 844, alone=True)
     handed: list[str] = []
     market = "https://workersandbox.mturk.com"

@@ -87,8 +87,8 @@ def test_a_visit_with_nothing_to_do_says_so_and_leads_back(work: World, open_pag
     with turk.expect_popup() as opened:
         turk.get_by_role("link", name="Open the tasks").click()
     opened.value.goto("/visit/")
-    for shown in (opened.value, turk):
-        shown.reload()
-        headed(shown, "There is no work for you now")
-        expect(shown.get_by_text("You get no code for this visit.")).to_be_visible()
-        for_everybody(shown)
+    for item in (opened.value, turk):
+        item.reload()
+        headed(item, "There is no work for you now")
+        expect(item.get_by_text("You get no code for this visit.")).to_be_visible()
+        for_everybody(item)

@@ -25,9 +25,9 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
-from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.scores import LocalizationScoring, localization_report
 from evaluation.services.localizations.sets import LocalizedMention, write_rows
+from evaluation.services.localizations.stored_scores import store_localization_scores
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.ranking import RankRunsRequest, rank_system
@@ -77,10 +77,10 @@ def drawn(plot: Plot) -> str:
     return DRAWN[plot.key]
 
 
-def embeddings(folder: Path, name: str, noise: float, dice: np.random.Generator) -> Path:
+def embeddings(folder: Path, name: str, noise: float, rng: np.random.Generator) -> Path:
     """A file of vectors, in which captions lie about as near to their images as `noise` says."""
     images = [f"scene-{number}.png" for number in range(IMAGES)]
-    vectors = np.eye(IMAGES) + noise * dice.standard_normal((IMAGES, IMAGES))
+    vectors = np.eye(IMAGES) + noise * rng.standard_normal((IMAGES, IMAGES))
     held: dict[str, Any] = {
         "images": np.eye(IMAGES),
         "captions": np.repeat(vectors, 3, axis=0),
@@ -98,9 +98,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     cache.clear()  # figures kept from another test would answer for this one's rows
     corpus = people.corpus(tmp_path / "drawn", IMAGES)
     images = [f"scene-{number}.png" for number in range(IMAGES)]
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
-        file = embeddings(tmp_path, name, noise, dice)
+        file = embeddings(tmp_path, name, noise, rng)
         by_command = OperationContext(by_path=True)
         add_system(AddSystemRequest(name=name, corpus=corpus.name, file=file), by_command)
         rank_system(RankRunsRequest(system=name, split="test"), by_command)
@@ -110,9 +110,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(
-            f"{image}\t{own}#2\t{yes / 3}\t{yes}\t{3 - yes}\n"
-            for place, image in enumerate(images)
-            for own, yes in ((image, 3), (images[place - 1], 2), (images[place - 2], 0))
+            f"{image}\t{ours}#2\t{yes / 3}\t{yes}\t{3 - yes}\n"
+            for index, image in enumerate(images)
+            for ours, yes in ((image, 3), (images[index - 1], 2), (images[index - 2], 0))
         )
     )
     import_judgments(
@@ -128,11 +128,11 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
         ReportRequest(name="spring", qrels="crowd", runs=chosen, rounds=50, resamples=20), OperationContext()
     )
     launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=0, reuse=[])), "first")
-    told = CaptionSet.objects.create(
+    caption_set = CaptionSet.objects.create(
         corpus=corpus, name="told", made_by=System.objects.get(name="clip"), regions="", published=True
     )
     WrittenCaption.objects.bulk_create(
-        WrittenCaption(caption_set=told, position=n, image=image, text=f"a scene of number {n}")
+        WrittenCaption(caption_set=caption_set, position=n, image=image, text=f"a scene of number {n}")
         for n, image in enumerate(corpus.images.order_by("position"))
     )
     _localized(corpus)
@@ -145,7 +145,7 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
 def _tagged(corpus: Corpus) -> None:
     """Tags that system "clip" found, with figures."""
     figures = {"value": 0.5, "low": 0.25, "high": 0.75}
-    found = TagSet.objects.create(
+    tag_set = TagSet.objects.create(
         corpus=corpus,
         name="found",
         made_by=System.objects.get(name="clip"),
@@ -165,7 +165,7 @@ def _tagged(corpus: Corpus) -> None:
         published=True,
     )
     TaggedImage.objects.bulk_create(
-        TaggedImage(tag_set=found, position=n, image=image, tags=[["scene", 0.5], ["boat", 0.25]])
+        TaggedImage(tag_set=tag_set, position=n, image=image, tags=[["scene", 0.5], ["boat", 0.25]])
         for n, image in enumerate(corpus.images.order_by("position"))
     )
 
@@ -178,7 +178,7 @@ def _localized(corpus: Corpus) -> None:
         chain = Chain("1", (Mention(0, 0, 2, words[:2], ("people",)),))
         records.append((image.key, LayerRecord((chain,), (LayerObject(("1",), Box(10, 10, 60, 60)),))))
     write_layer(corpus=corpus, name="gold", source="import", records=records)
-    found = LocalizationSet.objects.create(
+    localization_set = LocalizationSet.objects.create(
         corpus=corpus, name="found", made_by=System.objects.get(name="clip"), layer="gold"
     )
     mentions = []
@@ -186,10 +186,10 @@ def _localized(corpus: Corpus) -> None:
         left = 10 + 40 * (number % 2)
         region = np.array([[left, 10, left + 50, 60, 1]], np.float32)
         mentions.append(LocalizedMention(image.pk, 0, 0, 2, "words", region))
-    write_rows(found, mentions, [])
-    found.published = True
-    found.save()
-    keep_localization_scores(
+    write_rows(localization_set, mentions, [])
+    localization_set.published = True
+    localization_set.save()
+    store_localization_scores(
         "found", localization_report(LocalizationScoring(localization_set="found", layer="gold"))
     )
 
@@ -198,12 +198,12 @@ def addresses(corpus: Corpus) -> list[str]:
     """The pages, with the query that they ask about."""
     image = corpus.images.get(filename="scene-2.png")
     ids = {"QUERY": str(image.pk), "CAPTION": str(image.captions.get(number=2).pk), "CORPUS": corpus.name}
-    found = []
+    names = []
     for page in PAGES:
         for word, key in ids.items():
             page = page.replace(word, key)
-        found.append(page)
-    return found
+        names.append(page)
+    return names
 
 
 def test_every_page_is_for_everybody(judged: Corpus, open_page: Open):
@@ -249,13 +249,13 @@ def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     people.account("ada", "researcher")
     page = open_page()
     sign_in(page, "ada", then="/evaluation/")
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for name, noise in (("near", 0.1), ("far", 2.0)):
         page.goto("/evaluation/")
         page.get_by_role("link", name="Add a system").click()
         way = page.get_by_role("form", name="Add a system")
         way.get_by_label("Name", exact=True).fill(name)
-        way.get_by_label("File", exact=True).set_input_files(embeddings(tmp_path, name, noise, dice))
+        way.get_by_label("File", exact=True).set_input_files(embeddings(tmp_path, name, noise, rng))
         way.get_by_role("button", name="Upload").click()
         page.get_by_label("Captions", exact=True).select_option("any of five")
         page.get_by_role("button", name="Rank").click()

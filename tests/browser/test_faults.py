@@ -43,7 +43,7 @@ from tests.web import desk, world
 ANSWERS = "**/api/assignments/*/answer"
 LINK = desk.address(q.COREF_LINK)
 #: How many answers the browser keeps.
-KEPT = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:outbox:"))
+KEPT = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:pending:"))
     .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
 
 
@@ -76,7 +76,7 @@ def ready(page: Page) -> None:
 
 
 def says(page: Page, text: str) -> None:
-    expect(page.locator("[data-tell]")).to_contain_text(text)
+    expect(page.locator("[data-notices]")).to_contain_text(text)
 
 
 def kept(page: Page) -> int:
@@ -145,7 +145,7 @@ def test_an_answer_whose_receipt_is_lost_is_sent_again_and_stored_once(page: Pag
     assert _answered() == [first]
     page.unroute(ANSWERS)
     arrive(page, first)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
@@ -156,10 +156,10 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
     broken = True
     first = in_hand(page)
 
-    def submit(**given: Any) -> Any:
-        if broken and given["assignment"] == first:
+    def submit(**value: Any) -> Any:
+        if broken and value["assignment"] == first:
             raise RuntimeError("made by a test")
-        return real(**given)
+        return real(**value)
 
     monkeypatch.setattr(submission, "submit", submit)
     moved_on(page, answer_next(page))
@@ -176,7 +176,7 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
     expect(button).to_be_visible()
     broken = False
     try_now(page, first, second)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Page):
@@ -194,10 +194,10 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     says(page, "You have already answered this task, perhaps in another tab: continue with the next.")
     assert_accessible(page)
     page.get_by_role("button", name="OK").click()
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     page.reload()
     shown(page)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_an_answer_to_what_is_no_more_is_told_and_the_rest_goes_on(unhurried: Page):
@@ -274,13 +274,13 @@ def test_whoever_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
     first = answer_next(page)
     let_go(page)
     says(page, "You have been signed out")
-    other = page.context.new_page()
-    sign_in_by_form(other, "ann")
-    other.close()
+    other_page = page.context.new_page()
+    sign_in_by_form(other_page, "ann")
+    other_page.close()
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
     arrive(page, first)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
 def test_nobody_sends_the_answers_of_somebody_else(page: Page):
@@ -289,15 +289,15 @@ def test_nobody_sends_the_answers_of_somebody_else(page: Page):
     first = answer_next(page)
     let_go(page)
     says(page, "You have been signed out")
-    sign_in_by_form(other := page.context.new_page(), "bob", then="/tasks/")
+    sign_in_by_form(other_page := page.context.new_page(), "bob", then="/tasks/")
     page.bring_to_front()
     page.evaluate("dispatchEvent(new Event('focus'))")
     says(page, "Somebody else has signed in with this browser. Your answers kept here: 1")
     assert_accessible(page)
     assert stored(q.COREF_LINK) == [] and kept(page) == 1
     Session.objects.all().delete()
-    sign_in_by_form(other, "ann", then="/tasks/")
-    arrive(other, first)
+    sign_in_by_form(other_page, "ann", then="/tasks/")
+    arrive(other_page, first)
 
 
 def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
@@ -305,58 +305,58 @@ def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
     first = answer_next(page)
     moved_on(page, first)
     second = in_hand(page)
-    other = page.context.new_page()
-    other.goto(LINK)
-    told = "You are working on this task in another tab"
-    expect(other.get_by_text(told)).to_be_visible()
-    assert_accessible(other)
-    other.keyboard.press("1")
+    other_page = page.context.new_page()
+    other_page.goto(LINK)
+    text = "You are working on this task in another tab"
+    expect(other_page.get_by_text(text)).to_be_visible()
+    assert_accessible(other_page)
+    other_page.keyboard.press("1")
     assert kept(page) == 1
-    other.get_by_role("button", name="Continue here").click()
-    expect(page.get_by_text(told)).to_be_visible()
-    expect(other.get_by_text(told)).to_be_hidden()
-    shown(other)
-    read(other)
-    assert in_hand(other) == second
-    answer_next(other, "The same")
-    let_go(other)
-    arrive(other, first, second)
+    other_page.get_by_role("button", name="Continue here").click()
+    expect(page.get_by_text(text)).to_be_visible()
+    expect(other_page.get_by_text(text)).to_be_hidden()
+    shown(other_page)
+    read(other_page)
+    assert in_hand(other_page) == second
+    answer_next(other_page, "The same")
+    let_go(other_page)
+    arrive(other_page, first, second)
 
 
 def test_a_tab_that_is_closed_leaves_its_place_to_the_other(page: Page):
     first = answer_next(page)
-    other = page.context.new_page()
-    other.goto(LINK)
-    expect(other.get_by_text("in another tab")).to_be_visible()
+    other_page = page.context.new_page()
+    other_page.goto(LINK)
+    expect(other_page.get_by_text("in another tab")).to_be_visible()
     page.close()
-    expect(other.get_by_text("in another tab")).to_be_hidden()
-    arrive(other, first)
-    shown(other)
-    assert in_hand(other) != first
+    expect(other_page.get_by_text("in another tab")).to_be_hidden()
+    arrive(other_page, first)
+    shown(other_page)
+    assert in_hand(other_page) != first
 
 
 def test_the_list_of_tasks_frees_the_place_for_which_it_has_sent(page: Page):
     first = answer_next(page)
     page.goto("/tasks/")
     arrive(page, first)
-    other = page.context.new_page()
-    other.goto(LINK)
-    shown(other)
-    other.wait_for_timeout(1_000)
-    expect(other.get_by_text("in another tab")).to_be_hidden()
-    second = answer_next(other)
-    let_go(other)
-    arrive(other, first, second)
+    other_page = page.context.new_page()
+    other_page.goto(LINK)
+    shown(other_page)
+    other_page.wait_for_timeout(1_000)
+    expect(other_page.get_by_text("in another tab")).to_be_hidden()
+    second = answer_next(other_page)
+    let_go(other_page)
+    arrive(other_page, first, second)
 
 
 def test_what_is_taken_back_is_given_again_under_a_token_of_its_own(page: Page):
     tokens = page.evaluate(
         """async () => {
-            const { Outbox } = await import("/static/annotation/tasks/outbox.js");
+            const { PendingAnswers } = await import("/static/annotation/tasks/pending_answers.js");
             const { storage } = await import("/static/annotation/tasks/storage.js");
-            const outbox = new Outbox(storage, "a:b:c");
-            outbox.give({ assignment: 7, token: "t" });
-            return [outbox.takeBack(7).token, outbox.takeBack(7)];
+            const pending = new PendingAnswers(storage, "a:b:c");
+            pending.add({ assignment: 7, token: "t" });
+            return [pending.takeBack(7).token, pending.takeBack(7)];
         }"""
     )
     assert len(tokens[0]) == 32 and tokens[1] is None
@@ -402,14 +402,15 @@ def test_what_is_kept_is_sent_from_the_list_of_tasks_too(unhurried: Page):
     expect(page.get_by_role("button", name="Try now")).to_be_visible()
     page.unroute(ANSWERS)
     try_now(page, first)
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
 
 
+@pytest.mark.slow  # by default the network is lost, beside this, and a server starts in `house/test_serve`
 def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     work: World, tmp_path: Path, open_page: Open
 ):
     port = free_port()
-    given: dict[str, Any] = {
+    form_data: dict[str, Any] = {
         "DATABASE_URL": database_address(),
         "DATA_DIR": str(settings.DATA_DIR),
         "SECRET_KEY": settings.SECRET_KEY,
@@ -418,7 +419,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     page = open_page(faults=True, base_url=address)
     session = desk.at_work(work).cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": address}])
-    with serving(tmp_path, port=port, **given):
+    with serving(tmp_path, port=port, **form_data):
         page.goto(LINK)
         shown(page)
         both_in_hand(page)
@@ -427,7 +428,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     second = answer_next(page)
     says(page, "The server does not answer right now")
     assert_accessible(page)
-    with serving(tmp_path, port=port, **given):
+    with serving(tmp_path, port=port, **form_data):
         moved_on(page, second)
         arrive(page, first, second)
         page.goto("about:blank")
@@ -435,7 +436,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
 
 def database_address() -> str:
     """Where the tests' database is, for another process."""
-    given = connection.settings_dict
+    value = connection.settings_dict
     if connection.vendor == "sqlite":
-        return f"sqlite:///{given['NAME']}"
-    return "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**given)
+        return f"sqlite:///{value['NAME']}"
+    return "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**value)

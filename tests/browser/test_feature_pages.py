@@ -44,6 +44,7 @@ def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open) -> Pa
     return page
 
 
+@pytest.mark.slow  # by default the same forms by requests, in `evaluation/web`
 def test_features_are_imported_learned_from_and_compared_with_bow5_by_page_alone(ada: Page, tmp_path: Path):
     ada.get_by_role("link", name="Features", exact=True).click()
     expect(ada.get_by_text("There are no feature sets yet.")).to_be_visible()

@@ -87,7 +87,7 @@ def work(page: Page, kind: str) -> None:
     while page.locator("[data-answer]").count():
         shown(page)
         read(page)
-        held = page.locator("[data-desk]").get_attribute("data-assignment")
+        held = page.locator("[data-task]").get_attribute("data-assignment")
         if kind == q.BOX_DRAWING:
             type_box(page, (60, 80, 130, 330))
         page.keyboard.press(ALWAYS)
@@ -152,7 +152,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     assert {*votes.values_list("kind", flat=True)} == {*q.QUESTIONS}
     by_kind = votes.filter(kind__in=(q.BOX_DRAWING, q.BOX_QUALITY)).values_list("kind", "worker").distinct()
     drew, judged = (
-        {worker for kind, worker in by_kind if kind == each} for each in (q.BOX_DRAWING, q.BOX_QUALITY)
+        {worker for kind, worker in by_kind if kind == item} for item in (q.BOX_DRAWING, q.BOX_QUALITY)
     )
     assert drew and judged and not drew & judged
 

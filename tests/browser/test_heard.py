@@ -81,10 +81,10 @@ def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, 
     let_go(page)
     page.wait_for_timeout(1_000)
     expect(page.get_by_role("button", name="Try now")).to_be_focused()
-    assert sum("Answers kept in this browser: 1" in said for said in page.evaluate("window.heard")) == 1
+    assert sum("Answers kept in this browser: 1" in item for item in page.evaluate("window.heard")) == 1
     page.unroute("**/api/assignments/*/answer")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
@@ -118,11 +118,11 @@ def test_on_the_list_of_tasks_it_gives_the_focus_to_the_page(work: World, open_p
 def test_a_tab_that_rests_has_the_focus_on_why(work: World, open_page: Open):
     page = open_page()
     at_a_question(page)
-    other = page.context.new_page()
-    other.goto(desk.address(q.COREF_LINK))
+    other_page = page.context.new_page()
+    other_page.goto(desk.address(q.COREF_LINK))
     why = "You are working on this task in another tab"
-    expect(other.get_by_role("heading", name=why)).to_be_focused()
-    other.get_by_role("button", name="Continue here").click()
+    expect(other_page.get_by_role("heading", name=why)).to_be_focused()
+    other_page.get_by_role("button", name="Continue here").click()
     expect(page.get_by_role("heading", name=why)).to_be_focused()
 
 
@@ -143,7 +143,7 @@ def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(
     for picture in pictures:
         picture.continue_()
     expect(choice).to_be_enabled()
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     assert (in_hand(page), stored(q.COREF_LINK)) == (held, [])
     moved_on(page, answer_next(page))
 

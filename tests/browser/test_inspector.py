@@ -152,20 +152,20 @@ def test_boxes_lie_on_the_picture_whatever_its_shape(
     sign_in(page, then="/corpora/shapes/images/shape/")
     for width, height in ((320, 640), (1280, 800), (3840, 2160)):
         page.set_viewport_size({"width": width, "height": height})
-        shown, drawn = (measured(page.locator(part)) for part in (".picture", ".outline"))
-        assert shown["width"] / shown["height"] == pytest.approx(shape[0] / shape[1], rel=0.01)
-        assert shown["height"] <= height
+        visible, drawn = (measured(page.locator(part)) for part in (".picture", ".outline"))
+        assert visible["width"] / visible["height"] == pytest.approx(shape[0] / shape[1], rel=0.01)
+        assert visible["height"] <= height
         stroke = 3
-        assert drawn["x"] == pytest.approx(shown["x"] + shown["width"] / 2, abs=stroke)
-        assert drawn["y"] == pytest.approx(shown["y"] + shown["height"] / 2, abs=stroke)
-        assert drawn["width"] == pytest.approx(shown["width"] / 2, abs=stroke)
-        assert drawn["height"] == pytest.approx(shown["height"] / 2, abs=stroke)
+        assert drawn["x"] == pytest.approx(visible["x"] + visible["width"] / 2, abs=stroke)
+        assert drawn["y"] == pytest.approx(visible["y"] + visible["height"] / 2, abs=stroke)
+        assert drawn["width"] == pytest.approx(visible["width"] / 2, abs=stroke)
+        assert drawn["height"] == pytest.approx(visible["height"] / 2, abs=stroke)
 
 
 def measured(part: Locator) -> FloatRect:
-    found = part.bounding_box()
-    assert found is not None
-    return found
+    bounds = part.bounding_box()
+    assert bounds is not None
+    return bounds
 
 
 def corner_of_a_picture(picture: Path, shape: tuple[int, int]) -> None:

@@ -34,7 +34,7 @@ ROUTES = (
     "workers",
     "worker",
     "payments",
-    "known_items",
+    "control_item_list",
     "change_settings",
     "draft_step questions",
     "corpus",
@@ -61,17 +61,17 @@ def names_of(snapshot: str) -> str:
 def test_pages_have_the_names_of_their_snapshots(open_page: Open) -> None:
     world = built()
     account = people.account("boss", "admin")
-    found = addresses(world, account)
+    result = addresses(world, account)
     page = open_page()
     sign_in(page, "boss")
     changed: list[str] = []
     for route in ROUTES:
-        page.goto(found[route])
+        page.goto(result[route])
         names = names_of(page.locator("body").aria_snapshot())
-        kept = NAMES / f"{re.sub('[ :]', '_', route)}.yaml"
+        stored = NAMES / f"{re.sub('[ :]', '_', route)}.yaml"
         if os.environ.get("WRITE_NAMES"):
-            kept.write_text(names)
-        if names != (before := kept.read_text()):
+            stored.write_text(names)
+        if names != (before := stored.read_text()):
             changed += difflib.unified_diff(
                 before.splitlines(), names.splitlines(), route, "now", lineterm=""
             )
@@ -79,11 +79,15 @@ def test_pages_have_the_names_of_their_snapshots(open_page: Open) -> None:
 
 
 def test_numbers_dates_and_random_names_are_left_out() -> None:
-    told = [
+    lines = [
         '- heading "Wave 3, 5 of 12" [level=2]',
         "- text: Nov. 26, 2026, 4:17 a.m., 11/26/2026 noon, w-ab12cd34efgh, 1,234.5 USD, 04:17",
         '- link "as in Flickr30k":',
         "  - /url: /a/7/",
     ]
-    kept = ['- heading "Wave …, … of …" [level=2]', "- text: …, …, …, … USD, …", '- link "as in Flickr30k":']
-    assert names_of("\n".join(told)) == "\n".join(kept) + "\n"
+    values = [
+        '- heading "Wave …, … of …" [level=2]',
+        "- text: …, …, …, … USD, …",
+        '- link "as in Flickr30k":',
+    ]
+    assert names_of("\n".join(lines)) == "\n".join(values) + "\n"

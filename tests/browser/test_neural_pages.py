@@ -44,11 +44,11 @@ def ada(transactional_db: None, tmp_path: Path, settings: Any, open_page: Open) 
     """A researcher at a corpus of pictures whose halves have a colour each, with recipes and a network."""
     settings.DATA_DIR = tmp_path / "data"
     cache.clear()
-    dice, drawn = np.random.default_rng(0), tmp_path / "drawn"
+    rng, drawn = np.random.default_rng(0), tmp_path / "drawn"
     drawn.mkdir()
     records = []
     for number, split in enumerate(SPLITS):
-        left, right = dice.choice(list(COLOURS), 2, replace=False)
+        left, right = rng.choice(list(COLOURS), 2, replace=False)
         pixels = np.zeros((48, 64, 3), np.uint8)
         pixels[:, :32], pixels[:, 32:] = COLOURS[left], COLOURS[right]
         Image.fromarray(pixels).save(drawn / f"{number}.png")
@@ -119,9 +119,9 @@ def test_captions_are_written_and_looked_at_by_page_alone(ada: Page) -> None:
     expect(ada.get_by_text("Writing captions.")).to_be_visible()
     work_done()
     ada.goto("/evaluation/captions/writes/")
-    said = CaptionSet.objects.get().captions.order_by("position")
-    expect(ada.locator(".wrote")).to_have_text(list(said.values_list("text", flat=True)))
-    right = [set(one.text.split()) & set(COLOURS) for one in said]
-    shown = [set(one.image.captions.get(number=1).text.split()) & set(COLOURS) for one in said]
-    assert sum(own == there for own, there in zip(right, shown, strict=True)) >= 9, "of 12 pictures"
+    caption_set = CaptionSet.objects.get().captions.order_by("position")
+    expect(ada.locator(".wrote")).to_have_text(list(caption_set.values_list("text", flat=True)))
+    right = [set(item.text.split()) & set(COLOURS) for item in caption_set]
+    listed = [set(item.image.captions.get(number=1).text.split()) & set(COLOURS) for item in caption_set]
+    assert sum(entry == there for entry, there in zip(right, listed, strict=True)) >= 9, "of 12 pictures"
     for_everybody(ada)

@@ -46,7 +46,7 @@ SLOW_TO_COME = """{
   const real = window.fetch;
   window.fetch = async (address, options) => {
     const response = await real(address, options);
-    if (address.includes("part=desk")) await new Promise((resolve) => setTimeout(resolve, 1500));
+    if (address.includes("part=task")) await new Promise((resolve) => setTimeout(resolve, 1500));
     return response;
   };
 }"""
@@ -269,13 +269,13 @@ def test_an_answer_that_is_slow_to_arrive_leaves_the_next_one_to_be_taken_back(w
     at(page, q.COREF_LINK)
     shown(page)
     both_in_hand(page)
-    for given in (2, 4):
+    for item in (2, 4):
         moved_on(page, answer_next(page))
         moved_on(page, answer_next(page))
-        eventually(page, lambda given=given: len(stored(q.COREF_LINK)) == given - 1)  # type: ignore[misc]
+        eventually(page, lambda item=item: len(stored(q.COREF_LINK)) == item - 1)  # type: ignore[misc]
         both_in_hand(page)
         expect(page.get_by_role("button", name=UNDO)).to_be_visible()
-        assert len(stored(q.COREF_LINK)) == given - 1
+        assert len(stored(q.COREF_LINK)) == item - 1
 
 
 def test_what_was_asked_before_an_answer_says_nothing_about_after_it(
@@ -304,7 +304,9 @@ def test_after_fifty_minutes_a_break_is_suggested_once(work: World, open_page: O
             page.mouse.move(*_elsewhere())
             page.wait_for_function(SAW_THE_POINTER)
 
-    reminder = page.locator("[data-tell]").get_by_text("A short break is good for your eyes and your answers")
+    reminder = page.locator("[data-notices]").get_by_text(
+        "A short break is good for your eyes and your answers"
+    )
     minutes(48)
     expect(reminder).to_be_hidden()
     page.reload()

@@ -1,13 +1,14 @@
-"""The outbox and its sender under every kind of bad luck: no answer is lost, none is stored twice."""
+"""Pending answers and their sender under every kind of bad luck: no answer is lost, none is stored twice."""
 
 from __future__ import annotations
 
 from tests.browser.conftest import Open
 
-#: Runs in a page: an outbox and its sender with a clock and a server of their own. Each play gives answers,
-#: takes some back, loses requests before and after they arrive, and ends when nothing is kept any more.
+#: Runs in a page: pending answers and their sender with a clock and a server of their own. Each play gives
+#: answers, takes some back, loses requests before and after they arrive, and
+#: ends when nothing is kept any more.
 PLAYS = """async (plays) => {
-  const { Outbox, HOLD } = await import("/static/annotation/tasks/outbox.js");
+  const { PendingAnswers, HOLD } = await import("/static/annotation/tasks/pending_answers.js");
   const { Sender } = await import("/static/annotation/tasks/sender.js");
   const wrong = [];
   for (let play = 0; play < plays; play += 1) {
@@ -26,27 +27,27 @@ PLAYS = """async (plays) => {
     let twice = 0;
     const send = async ({ assignment, token, answer }) => {
       const luck = random();
-      if (luck < 0.2) return { status: 0, said: {} };
-      if (luck < 0.3) return { status: 500, said: {} };
-      if (luck < 0.35) return { status: 401, said: {} };
+      if (luck < 0.2) return { status: 0, body: {} };
+      if (luck < 0.3) return { status: 500, body: {} };
+      if (luck < 0.35) return { status: 401, body: {} };
       const there = server.get(assignment);
-      if (there && there[0] !== token) return { status: 409, said: { detail: "answered" } };
+      if (there && there[0] !== token) return { status: 409, body: { detail: "answered" } };
       if (there && there[1] !== answer) twice += 1;
       if (!there) server.set(assignment, [token, answer]);
-      return luck < 0.5 ? { status: 0, said: {} } : { status: 200, said: {} };
+      return luck < 0.5 ? { status: 0, body: {} } : { status: 200, body: {} };
     };
     const clock = () => now;
-    const box = () => new Outbox(storage, "1:c:k", clock);
-    const make = () => new Sender({ outbox: box(), send, now: clock, online: () => true });
+    const box = () => new PendingAnswers(storage, "1:c:k", clock);
+    const make = () => new Sender({ pending: box(), send, now: clock, online: () => true });
     let sender = make();
     for (let n = 0; n < 12; n += 1) {
-      sender.outbox.give({ assignment: n, token: `t${n}`, answer: "first", label: "" });
+      sender.pending.add({ assignment: n, token: `t${n}`, answer: "first", label: "" });
       meant.set(n, "first");
       now += random() * 2 * HOLD;
       if (random() < 0.3) await sender.run();
-      const taken = random() < 0.3 && sender.outbox.takeBack(n);
+      const taken = random() < 0.3 && sender.pending.takeBack(n);
       if (taken) {
-        sender.outbox.give({ ...taken, answer: "second" });
+        sender.pending.add({ ...taken, answer: "second" });
         meant.set(n, "second");
       }
       sender.run();
@@ -56,12 +57,12 @@ PLAYS = """async (plays) => {
         sender = make();
       }
     }
-    for (let round = 0; sender.outbox.entries.length && round < 500; round += 1) {
+    for (let round = 0; sender.pending.entries.length && round < 500; round += 1) {
       now += 70000;
       await sender.run();
     }
     sender.stop();
-    for (const { assignment } of sender.outbox.refused) told.add(assignment);
+    for (const { assignment } of sender.pending.refused) told.add(assignment);
     for (const [assignment, answer] of meant) {
       const there = server.get(assignment)?.[1];
       if (there !== answer && !told.has(assignment)) wrong.push([play, assignment, there, answer]);

@@ -54,8 +54,8 @@ def test_pace_and_earnings_go_with_the_answers(work: World, open_page: Open):
     at(page, q.COREF_LINK)
     for _ in range(5):
         moved_on(page, answer_next(page))
-    told = r"5 done today\s+0\.125 EUR\s+\d+ min of work\s+[1-9]\d* s each"
-    expect(line(page)).to_contain_text(re.compile(told))
+    message = r"5 done today\s+0\.125 EUR\s+\d+ min of work\s+[1-9]\d* s each"
+    expect(line(page)).to_contain_text(re.compile(message))
     page.get_by_role("button", name="Undo last answer").click()
     expect(line(page)).to_contain_text("4 done today 0.10 EUR")
     answer_next(page)
@@ -76,7 +76,7 @@ def test_an_answer_that_is_not_taken_is_not_counted(work: World, open_page: Open
     moved_on(page, held)
     expect(line(page)).to_contain_text("1 done today 0.025 EUR")
     let_go(page)
-    expect(page.locator("[data-tell]")).to_contain_text("was not stored")
+    expect(page.locator("[data-notices]")).to_contain_text("was not stored")
     expect(line(page)).to_contain_text("0 done today")
     expect(line(page).locator("[data-pay]")).to_be_hidden()
 
@@ -98,7 +98,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     moved_on(page, answer_next(page))
     let_go(page)
     eventually(page, lambda: len(stored(q.COREF_LINK)) == 1)
-    expect(page.locator("[data-tell]")).to_contain_text("Answers kept in this browser: 1")
+    expect(page.locator("[data-notices]")).to_contain_text("Answers kept in this browser: 1")
     page.reload()
     shown(page)
     tried = len(lost)
@@ -106,7 +106,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     eventually(page, lambda: len(lost) > tried)
     page.unroute(ANSWERS)
     page.evaluate("dispatchEvent(new Event('focus'))")
-    expect(page.locator("[data-tell]")).to_be_empty()
+    expect(page.locator("[data-notices]")).to_be_empty()
     expect(line(page)).to_contain_text("1 done today 0.025 EUR")
 
 
@@ -127,17 +127,17 @@ def test_after_a_test_the_count_is_there_without_a_reload(
     page.get_by_role("button", name="I have read this: begin").click()
     page.evaluate("window.loaded = 'once'")
     for _ in known:
-        asked = Assignment.objects.select_related("control").get(pk=in_hand(page)).control
-        assert asked is not None
-        moved_on(page, answer_next(page, "The same" if asked.stratum == "yes" else "Different"))
+        assignment = Assignment.objects.select_related("control").get(pk=in_hand(page)).control
+        assert assignment is not None
+        moved_on(page, answer_next(page, "The same" if assignment.stratum == "yes" else "Different"))
     expect(line(page)).to_contain_text("2 done today")
     answer_next(page)
     expect(line(page)).to_contain_text("3 done today")
     expect(line(page)).to_contain_text("EUR")
-    said = line(page).locator("[data-pay]").inner_text()
+    text = line(page).locator("[data-pay]").inner_text()
     assert page.evaluate("window.loaded") == "once"
     let_go(page)
     eventually(page, lambda: len(stored(q.COREF_LINK)) == 3)
     page.reload()
     expect(line(page)).to_contain_text("3 done today")
-    assert line(page).locator("[data-pay]").inner_text() == said
+    assert line(page).locator("[data-pay]").inner_text() == text

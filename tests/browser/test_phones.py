@@ -26,8 +26,8 @@ def test_the_current_tab_and_place_are_in_sight_on_a_phone(scenes: Corpus, open_
     # The last tabs of each kind, which begin out of sight.
     for address, rows in (("/campaigns/quay/jobs/", 2), ("/evaluation/reports/", 2), ("/corpora/scenes/", 1)):
         page.goto(address)
-        found = page.locator(".tabs, .places")
-        expect(found).to_have_count(rows)
+        result = page.locator(".tabs, .places")
+        expect(result).to_have_count(rows)
         for number in range(rows):
-            row = found.nth(number).element_handle()
+            row = result.nth(number).element_handle()
             page.wait_for_function(IN_SIGHT, arg=row)

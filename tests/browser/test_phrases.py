@@ -41,7 +41,9 @@ def written(page: Page) -> list[str]:
 
 
 def kept(key: str) -> list[str]:
-    return [each.id for each in phrases_of(Image.objects.select_related("corpus").get(key=key)).mentions]
+    return [
+        mention.id for mention in phrases_of(Image.objects.select_related("corpus").get(key=key)).mentions
+    ]
 
 
 def test_phrases_are_marked_by_mouse_and_by_keyboard(park: Corpus, open_page: Open):

@@ -50,15 +50,15 @@ def gold(item: PracticeItem) -> tuple[int, int, int, int]:
 
 def drag(page: Page, item: PracticeItem, corners: tuple[float, float, float, float]) -> None:
     """Drag a box over the picture: left, top, right and bottom, in its own pixels."""
-    shown = page.locator("[data-frame]").bounding_box()
-    assert shown
+    bounds = page.locator("[data-frame]").bounding_box()
+    assert bounds
     image = practice_scene(item.scene).image
-    wide, high = shown["width"] / image.width, shown["height"] / image.height
+    wide, high = bounds["width"] / image.width, bounds["height"] / image.height
     left, top, right, bottom = corners
-    page.mouse.move(shown["x"] + left * wide, shown["y"] + top * high)
+    page.mouse.move(bounds["x"] + left * wide, bounds["y"] + top * high)
     page.mouse.down()
-    page.mouse.move(shown["x"] + (left + right) / 2 * wide, shown["y"] + (top + bottom) / 2 * high)
-    page.mouse.move(shown["x"] + right * wide, shown["y"] + bottom * high)
+    page.mouse.move(bounds["x"] + (left + right) / 2 * wide, bounds["y"] + (top + bottom) / 2 * high)
+    page.mouse.move(bounds["x"] + right * wide, bounds["y"] + bottom * high)
     page.mouse.up()
 
 

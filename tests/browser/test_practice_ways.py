@@ -46,13 +46,13 @@ class Hands(ABC):
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def at(self, item: PracticeItem, place: Place) -> Place:
+    def at(self, item: PracticeItem, index: Place) -> Place:
         """Where a place of the picture lies in the window."""
         frame, image = self.page.locator("[data-frame]").bounding_box(), practice_scene(item.scene).image
         assert frame and image.width and image.height
         return (
-            frame["x"] + place[0] * frame["width"] / image.width,
-            frame["y"] + place[1] * frame["height"] / image.height,
+            frame["x"] + index[0] * frame["width"] / image.width,
+            frame["y"] + index[1] * frame["height"] / image.height,
         )
 
     @abstractmethod
@@ -136,8 +136,8 @@ class Touch(Hands):
         fingers = Fingers(self.page)
         fingers.down(self.at(item, (xmin - 1, ymin - 1)))
         for share in (0.5, 1.0):
-            place = (xmin - 1 + (xmax - xmin + 1) * share, ymin - 1 + (ymax - ymin + 1) * share)
-            fingers.move(self.at(item, place))
+            index = (xmin - 1 + (xmax - xmin + 1) * share, ymin - 1 + (ymax - ymin + 1) * share)
+            fingers.move(self.at(item, index))
             # A finger that leaves in full swing flings.
             self.page.wait_for_timeout(100)
         fingers.up()
@@ -164,10 +164,10 @@ def answer(hands: Hands, kind: str, item: PracticeItem) -> None:
                 page.keyboard.press("Enter")
     elif item.blocks:
         onward = page.locator("[data-step='1']")
-        for place, (_name, sentences) in enumerate(item.blocks):
-            expect(page.locator(".block").nth(place)).to_have_class(re.compile("is-in-hand"))
+        for index, (_name, sentences) in enumerate(item.blocks):
+            expect(page.locator(".block").nth(index)).to_have_class(re.compile("is-in-hand"))
             hands.tick(sentences)
-            if place < len(item.blocks) - 1:
+            if index < len(item.blocks) - 1:
                 hands.press(onward)
     elif item.models:
         hands.write(SENTENCE)
@@ -179,9 +179,9 @@ def campaigns(transactional_db: None) -> None:
     """A campaign of each sort, of its name, in which ann may practise."""
     corpus = a_corpus("all", [an_image("one", "A dog runs .", layered=False)])
     for tasks in all_tasks():
-        plain = settings_of({}).as_dict()
+        reference = settings_of({}).as_dict()
         Campaign.objects.create(
-            name=tasks, corpus=corpus, tasks=tasks, settings=plain, state=Campaign.OPEN, open_to_all=True
+            name=tasks, corpus=corpus, tasks=tasks, settings=reference, state=Campaign.OPEN, open_to_all=True
         )
     world.account("ann", "annotator")
 

@@ -1,7 +1,7 @@
 """The README followed to the letter: what it says to type, to choose, to press.
 
-The slow run does so on a clean checkout, in the demonstration that `make demo` makes there. By default the
-demonstration is the same command's, of fewer images, and the tests' own server shows it.
+The slow run does so on a clean checkout, in the demonstration that `make demo` makes there, and in a smaller
+one that the tests' own server shows. By default the names to choose are looked for in the product.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ SMALL = {"IMAGES": 100, "STUDY_IMAGES": 2, "WORKERS": 8, "MIX": "careful=8", "PE
 
 def section(title: str) -> str:
     """What the README says under a heading."""
-    found = re.search(rf"^###? {title}\n(.*?)(?=^###? )", README, re.M | re.S)
-    assert found, f"the README has no part {title!r}"
-    return found[1]
+    match = re.search(rf"^###? {title}\n(.*?)(?=^###? )", README, re.M | re.S)
+    assert match, f"the README has no part {title!r}"
+    return match[1]
 
 
 def commands(title: str) -> list[str]:
@@ -75,8 +75,8 @@ class Demonstration:
 
     def boxed(self) -> int:
         """Chains with all their boxes, by the command that the README names."""
-        told = self.manage("campaign_status", "people", "--json")
-        return int(json.loads(told.splitlines()[-1])["progress"]["chains"]["BOXED"])
+        message = self.manage("campaign_status", "people", "--json")
+        return int(json.loads(message.splitlines()[-1])["progress"]["chains"]["BOXED"])
 
 
 def bare(folder: Path) -> dict[str, str]:
@@ -113,11 +113,11 @@ def small(
     monkeypatch.setenv("DEMO_SERVE", "0")
 
     def manage(command: str, *arguments: str) -> str:
-        said = io.StringIO()
+        text = io.StringIO()
         cache.clear()  # a command has a process of its own, and what it keeps is not what the server keeps
-        call_command(command, *arguments, stdout=said)
+        call_command(command, *arguments, stdout=text)
         cache.clear()
-        return said.getvalue()
+        return text.getvalue()
 
     return Demonstration(live_server.url, manage("demo"), manage)
 
@@ -128,8 +128,8 @@ def checkout(tmp_path: Path) -> Iterator[Demonstration]:
     folder, port = tmp_path / "checkout", free_port()
     folder.mkdir()
     check_out(folder)
-    said = tmp_path / "said.txt"
-    with said.open("wb") as out:
+    text = tmp_path / "said.txt"
+    with text.open("wb") as out:
         process = subprocess.Popen(
             commands("Two commands")[0],
             shell=True,
@@ -152,9 +152,9 @@ def checkout(tmp_path: Path) -> Iterator[Demonstration]:
 
     try:
         until_it_answers(port, process, seconds=PATIENCE)
-        yield Demonstration(f"http://127.0.0.1:{port}", said.read_text(), manage)
+        yield Demonstration(f"http://127.0.0.1:{port}", text.read_text(), manage)
     except OSError as error:
-        raise AssertionError(f"{error}; it said:\n{said.read_text()}") from error
+        raise AssertionError(f"{error}; it said:\n{text.read_text()}") from error
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -175,12 +175,12 @@ class Newcomer:
     def choose(self, name: str) -> None:
         """Click the link or button that bears this name; a list says behind it what it is about."""
         named = re.compile(rf"^{re.escape(name)}( ?:.*)?$")
-        wanted = self.page.get_by_role("link", name=named).or_(self.page.get_by_role("button", name=named))
+        region = self.page.get_by_role("link", name=named).or_(self.page.get_by_role("button", name=named))
         try:
-            wanted.first.click()
+            region.first.click()
         except TimeoutError as error:
-            shown = self.page.locator("main").inner_text()
-            raise AssertionError(f"no {name!r} on {self.page.url}, which says:\n{shown}") from error
+            text = self.page.locator("main").inner_text()
+            raise AssertionError(f"no {name!r} on {self.page.url}, which says:\n{text}") from error
         self.page.wait_for_load_state("load")
         self.actions += 1
 
@@ -207,6 +207,16 @@ def test_a_newcomer_finishes_a_chain_and_compares_systems_by_the_readme_alone(
     page.context.close()
 
 
+def test_what_the_readme_says_to_choose_is_called_so_in_the_product() -> None:
+    parts = [steps(f"As {who}") for who in ("a manager", "an annotator", "a researcher")]
+    names = {name for step in ([section("First clicks")], *parts) for text in step for name in chosen(text)}
+    folders = ("templates", "annotation", "evaluation", "config")
+    files = [file for folder in folders for file in (REPOSITORY / folder).rglob("*.*")]
+    words = "\n".join(file.read_text() for file in files if file.suffix in (".html", ".py"))
+    assert len(names) > 10 and {name for name in names if name not in words} == set()
+
+
+@pytest.mark.slow  # by default its names are looked for; `tests/demonstration` makes what they lead to
 def test_what_the_readme_says_to_choose_and_to_press_leads_through_a_small_demonstration(
     small: Demonstration, open_page: Open
 ) -> None:
@@ -275,16 +285,16 @@ def compares(newcomer: Newcomer) -> None:
         judge = page.get_by_role("row").filter(has_text=re.compile(rf"sim\d+-{bad}-"))
         expect(judge.get_by_text("no: answers withdrawn")).to_be_visible()
     newcomer.choose(*chosen(comparing))
-    found = {
+    text = {
         run: [float(cell.strip("*")) for cell in cells]
         for run, *cells in (
             row.inner_text().split("\t") for row in page.locator("table.numbers tbody tr").all()
         )
     }
-    assert len(found) == 8
+    assert len(text) == 8
     for direction in ("annotation", "search"):
         chance, near, kcca, oracle = (
-            found[f"{system}-{direction}"][0] for system in ("chance", "near", "kcca", "oracle")
+            text[f"{system}-{direction}"][0] for system in ("chance", "near", "kcca", "oracle")
         )
         assert chance < min(near, kcca) and max(near, kcca) < oracle, "R@1"
     for name in chosen(reported):

@@ -58,8 +58,8 @@ def send(page: Page) -> None:
 
 
 def all_drawn(page: Page) -> None:
-    for number, (place, words) in enumerate(zip(PLACES, WORDS, strict=True), 1):
-        drag(page, *place)
+    for number, (item, words) in enumerate(zip(PLACES, WORDS, strict=True), 1):
+        drag(page, *item)
         expect(says(page, number)).to_be_focused()
         page.keyboard.type(words)
 
@@ -103,24 +103,24 @@ def test_regions_are_drawn_and_told_by_keys_alone(work: Campaign, open_page: Ope
     page.keyboard.press("Enter")
     moved_on(page, held)
     answered(page, REGION_DESCRIPTION, 1)
-    assert [(one["text"], one["way"]) for one in kept()] == [(words, "keys") for words in WORDS]
-    assert len({tuple(one["box"]) for one in kept()}) == len(WORDS)
+    assert [(item["text"], item["way"]) for item in kept()] == [(words, "keys") for words in WORDS]
+    assert len({tuple(item["box"]) for item in kept()}) == len(WORDS)
 
 
 def test_regions_are_drawn_and_told_by_finger(work: Campaign, open_page: Open):
     page = open_page(**PHONE)
     held = opened(page)
     fingers = Fingers(page)
-    for number, (place, words) in enumerate(zip(PLACES, WORDS, strict=True), 1):
-        fingers.drag(*place)
+    for number, (entry, words) in enumerate(zip(PLACES, WORDS, strict=True), 1):
+        fingers.drag(*entry)
         expect(says(page, number)).to_be_focused()
         page.keyboard.insert_text(words)
     page.get_by_role("button", name="Send these regions").tap()
     moved_on(page, held)
     answered(page, REGION_DESCRIPTION, 1)
-    assert [one["text"] for one in kept()] == WORDS
-    for one, box in zip(kept(), BOXES, strict=True):
-        assert all(abs(a - b) <= 3 for a, b in zip(one["box"], box, strict=True)), (one, box)
+    assert [item["text"] for item in kept()] == WORDS
+    for item, box in zip(kept(), BOXES, strict=True):
+        assert all(abs(a - b) <= 3 for a, b in zip(item["box"], box, strict=True)), (item, box)
 
 
 def test_regions_are_typed_without_scripts(work: Campaign, open_page: Open):
@@ -144,25 +144,25 @@ def test_regions_are_typed_without_scripts(work: Campaign, open_page: Open):
 def test_what_is_missing_is_said_and_nothing_is_sent(work: Campaign, open_page: Open):
     page = open_page()
     held = opened(page)
-    said = page.locator("[data-lacking]")
-    expect(said).to_have_text("Region 1: draw its box.")
+    text = page.locator("[data-lacking]")
+    expect(text).to_have_text("Region 1: draw its box.")
     send(page)
-    expect(said).to_have_class("lacking hint wrong")
+    expect(text).to_have_class("lacking hint wrong")
     drag(page, *PLACES[0])
-    expect(said).to_have_text("Region 1: say what it shows.")
+    expect(text).to_have_text("Region 1: say what it shows.")
     page.keyboard.type("one")
-    expect(said).to_have_text("Region 2: draw its box.")
+    expect(text).to_have_text("Region 2: draw its box.")
     for number in (2, 3, 4):
         drag(page, *PLACES[number - 1])
         page.keyboard.type(WORDS[number - 1])
     page.locator(".region summary").nth(3).click()
     for edge, value in zip(("xmin", "ymin", "xmax", "ymax"), BOXES[0], strict=True):
         page.locator(f"[name=region-3-{edge}]").fill(str(value))
-    expect(said).to_have_text("Regions 1 and 4 have the same box: draw another one.")
+    expect(text).to_have_text("Regions 1 and 4 have the same box: draw another one.")
     send(page)
     assert in_hand(page) == held and stored(REGION_DESCRIPTION) == []
     page.locator("[name=region-3-xmax]").fill("200")
-    expect(said).to_have_text("Everything is complete: send it.")
+    expect(text).to_have_text("Everything is complete: send it.")
 
 
 def test_undo_and_redo_lead_over_boxes_and_words(work: Campaign, open_page: Open):

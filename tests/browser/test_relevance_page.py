@@ -43,15 +43,15 @@ def block(page: Page, number: int) -> Locator:
     return page.locator(".block").nth(number)
 
 
-def sentence(page: Page, number: int, place: int) -> Locator:
-    return block(page, number).locator(".tick").nth(place)
+def sentence(page: Page, number: int, index: int) -> Locator:
+    return block(page, number).locator(".tick").nth(index)
 
 
 def kept() -> Ticks:
     """Which sentences ann's stored answer ticks, by picture and place as she saw them."""
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
-    rows = [one["yes"] for one in content["blocks"]]
+    rows = [item["yes"] for item in content["blocks"]]
     assert [len(row) for row in rows] == [SENTENCES] * PICTURES
     return {(n, k) for n, row in enumerate(rows) for k, yes in enumerate(row) if yes}
 
@@ -65,15 +65,15 @@ def ticked(page: Page) -> Ticks:
 
 
 def by_mouse(page: Page) -> None:
-    for number, place in sorted(WANTED):
-        sentence(page, number, place).click()
+    for number, index in sorted(WANTED):
+        sentence(page, number, index).click()
     page.get_by_role("button", name="Send this page").click()
 
 
 def by_keys(page: Page) -> None:
     for number in range(PICTURES):
-        for place in (place for n, place in sorted(WANTED) if n == number):
-            page.keyboard.press("1234567890"[place])
+        for item in (item for n, item in sorted(WANTED) if n == number):
+            page.keyboard.press("1234567890"[item])
         page.keyboard.press("Enter")
 
 
@@ -95,8 +95,8 @@ def by_finger(page: Page) -> None:
     for number in range(PICTURES):
         expect(page.locator(".block:visible")).to_have_count(1)
         expect(page.locator("[data-at]")).to_have_text(f"{number + 1} of {PICTURES}")
-        for place in (place for n, place in sorted(WANTED) if n == number):
-            sentence(page, number, place).tap()
+        for item in (item for n, item in sorted(WANTED) if n == number):
+            sentence(page, number, item).tap()
         if number == 2:
             page.get_by_role("button", name="Back").tap()
             expect(block(page, 1)).to_be_visible()
@@ -127,8 +127,8 @@ def test_a_page_is_ticked_by_every_means(
 def test_a_page_is_ticked_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
     at(page, RELEVANCE)
-    for number, place in sorted(WANTED):
-        sentence(page, number, place).click()
+    for number, index in sorted(WANTED):
+        sentence(page, number, index).click()
     page.get_by_role("button", name="Send this page").click()
     answered(page, RELEVANCE, 1)
     assert kept() == WANTED
@@ -149,18 +149,18 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
         page.keyboard.press("ArrowRight")
     held = in_hand(page)
     send()
-    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no sentence fits")
-    expect(asked).to_be_visible()
-    expect(asked).to_be_focused()
+    alert = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no sentence fits")
+    expect(alert).to_be_visible()
+    expect(alert).to_be_focused()
     assert in_hand(page) == held and stored(RELEVANCE) == []
     sentence(page, PICTURES - 1, 0).click()
-    expect(asked).to_be_hidden()
+    expect(alert).to_be_hidden()
     sentence(page, PICTURES - 1, 0).click()
     if by_key:
         page.keyboard.press("Enter")
     else:
         send()
-    expect(asked).to_be_visible()
+    expect(alert).to_be_visible()
     send()
     moved_on(page, held)
     answered(page, RELEVANCE, 1)
@@ -181,8 +181,8 @@ def test_ticks_are_there_after_a_reload_and_after_an_undo(work: Campaign, open_p
     page = open_page()
     take_time(page)
     opened(page)
-    for number, place in sorted(WANTED):
-        sentence(page, number, place).click()
+    for number, index in sorted(WANTED):
+        sentence(page, number, index).click()
     page.reload()
     ready(page)
     assert ticked(page) == WANTED
@@ -234,7 +234,7 @@ def test_the_next_page_comes_with_its_pictures_ready(work: Campaign, open_page: 
       document.documentElement.dataset.ready = `${pictures.filter((p) => p.naturalWidth).length}`;
     }).observe(document.querySelector("#main"), { childList: true })""")
     page.wait_for_function(
-        "() => performance.getEntriesByType('resource').some(e => e.name.includes('part=desk'))"
+        "() => performance.getEntriesByType('resource').some(e => e.name.includes('part=task'))"
     )
     sentence(page, 0, 0).click()
     page.get_by_role("button", name="Send this page").click()

@@ -83,8 +83,8 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
 def chain(number: int, world: World) -> dict[str, object]:
     """The stored chain with this number of the second image."""
     row = OpenImage.objects.get(campaign=world.campaign, image__key="scene-1")
-    found: dict[str, object] = row.state["chains"][number - 1]
-    return found
+    result: dict[str, object] = row.state["chains"][number - 1]
+    return result
 
 
 def test_every_page_is_for_everybody(walks: World, open_page: Open):
@@ -153,7 +153,7 @@ def boxes_text(page: Page) -> list[list[int]]:
 
 
 def near(box: list[int], expected: tuple[int, int, int, int]) -> bool:
-    return all(abs(edge - other) <= 3 for edge, other in zip(box, expected, strict=True))
+    return all(abs(edge - item) <= 3 for edge, item in zip(box, expected, strict=True))
 
 
 def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, open_page: Open):

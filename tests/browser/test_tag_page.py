@@ -33,16 +33,16 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
         world.draw(picture, number)
         records.append(an_image(f"i{number}", *TAGS, layered=False, size=world.SIZE, picture=picture))
     a_corpus("quay", records)
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name="quay", corpus="quay", tasks="tags", settings=dict(TRUSTING), open_to_all=True
     )
     pairs = [Pair(f"i{n}", f"i{n}#{k}") for n in range(6) for k in range(len(TAGS))]
-    campaigns.open_pairs(campaign=made, pairs=pairs)
-    campaigns.begin_campaign(campaign=made)
-    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
+    campaigns.open_pairs(campaign=campaign, pairs=pairs)
+    campaigns.begin_campaign(campaign=campaign)
+    instructions.publish_text(campaign=campaign, kind=instructions.CONSENT, text="")
     ann = Worker.objects.create(pseudonym="w-ann")
     Identity.objects.create(worker=ann, account=world.account("ann", "annotator"))
-    return made
+    return campaign
 
 
 def opened(page: Page) -> None:
@@ -57,7 +57,7 @@ def kept() -> set[str]:
     assert content is not None
     (block,) = content["blocks"]
     assert len(block["yes"]) == len(TAGS)
-    return {TAGS[place] for (_, place), yes in zip(block["captions"], block["yes"], strict=True) if yes}
+    return {TAGS[index] for (_, index), yes in zip(block["captions"], block["yes"], strict=True) if yes}
 
 
 def key_of(page: Page, tag: str) -> str:
@@ -70,9 +70,9 @@ def by_keys(page: Page) -> None:
     assert keys == list("1234567890")
     for tag in sorted(WANTED):
         page.keyboard.press(key_of(page, tag))
-    wrong = key_of(page, "crowd")
-    page.keyboard.press(wrong)
-    page.keyboard.press(wrong)  # the same key takes it back
+    error = key_of(page, "crowd")
+    page.keyboard.press(error)
+    page.keyboard.press(error)  # the same key takes it back
     page.keyboard.press("Enter")
 
 
@@ -143,8 +143,8 @@ def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Op
     opened(page)
     held = in_hand(page)
     page.keyboard.press("Enter")
-    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
-    expect(asked).to_be_focused()
+    alert = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
+    expect(alert).to_be_focused()
     assert in_hand(page) == held and stored(TAG_RELEVANCE) == []
     page.keyboard.press("Enter")
     moved_on(page, held)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotation import instructions
-from annotation.models import Assignment, Campaign, Control, Flag, Judgment, Standing, Worker
+from annotation.models import Assignment, Campaign, Control, Flag, Judgment, TrustState, Worker
 from annotation.protocol import questions as q
 from annotation.quality import controls
 from annotation.quality.controls import ControlItem
@@ -46,8 +46,8 @@ def campaign(folder: Path, **settings: Mapping[str, Any]) -> World:
     return desk.campaign(folder / "drawn", settings={**TRUSTING, **settings})
 
 
-def status_of(page: Page, said: str) -> None:
-    expect(page.get_by_role("status")).to_contain_text(said)
+def status_of(page: Page, text: str) -> None:
+    expect(page.get_by_role("status")).to_contain_text(text)
 
 
 # For everybody
@@ -118,7 +118,7 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     work.take(1, q.BOX_QUALITY)
     work.submit(0, work.held(0, q.BOX_DRAWING), then=False)
-    mine = Standing.objects.filter(worker=ann)
+    mine = TrustState.objects.filter(worker=ann)
     mine.filter(kind=q.COREF_LINK).update(state="suspended", known=12, right=2, last="0" * 10 + "11")
     mine.filter(kind=q.CHAIN_VERIFICATION).update(blocked=True, reason="please write to us")
     page = open_page()
@@ -128,12 +128,12 @@ def test_a_list_of_closed_doors_is_for_everybody(transactional_db: None, tmp_pat
         q.CHAIN_VERIFICATION: "please write to us",
         q.BOX_DRAWING: "Others still have to check 1 of your boxes",
     }
-    for said in doors.values():
-        expect(page.get_by_text(said)).to_be_visible()
+    for door in doors.values():
+        expect(page.get_by_text(door)).to_be_visible()
     for_everybody(page)
-    for kind, said in doors.items():
+    for kind, door in doors.items():
         page.goto(desk.address(kind))
-        expect(page.get_by_text(said)).to_be_visible()
+        expect(page.get_by_text(door)).to_be_visible()
         for_everybody(page)
 
 
@@ -305,9 +305,9 @@ def test_the_heartbeat_keeps_what_is_in_hand_and_the_answer_to_what_is_gone_is_s
     both_in_hand(page)
     before = max(mine.values_list("expires_at", flat=True))
 
-    def active(place: int) -> None:
+    def active(index: int) -> None:
         """Do something, and let the time of a heartbeat come."""
-        page.mouse.move(place, place)
+        page.mouse.move(index, index)
         page.clock.fast_forward("00:15")
 
     active(60)

@@ -112,11 +112,11 @@ def test_an_upload_that_was_left_goes_on_with_the_same_file(ada: Page, packed: P
 def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Path):
     ada.get_by_label("Name of the corpus").fill("forty")
     ada.locator("#files").set_input_files(packed)
-    asked: list[int] = []
+    questions: list[int] = []
 
     def sign_out(route: Route) -> None:
-        asked.append(_offset(route.request))
-        if asked[-1] == 5_000:
+        questions.append(_offset(route.request))
+        if questions[-1] == 5_000:
             ada.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
         route.continue_()
 
@@ -125,7 +125,7 @@ def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Pat
     expect(
         ada.get_by_text("You are no longer signed in. Sign in again, then choose the same")
     ).to_be_visible()
-    assert asked[-1] <= 10_000 and len(asked) == len(set(asked))
+    assert questions[-1] <= 10_000 and len(questions) == len(set(questions))
     expect(ada.get_by_role("button", name="Send and check")).to_be_enabled()
     ada.unroute("**/files/0")
     sign_in(ada, "ada", then="/uploads/")
@@ -159,8 +159,8 @@ def test_files_that_are_dropped_are_sent_like_those_that_are_chosen(ada: Page):
 
 def _offset(request: Request) -> int:
     """Where the part begins that a request sends; -1 where it sends none."""
-    found = re.search(rb'name="offset"\s+(\d+)', request.post_data_buffer or b"")
-    return int(found[1]) if found else -1
+    match = re.search(rb'name="offset"\s+(\d+)', request.post_data_buffer or b"")
+    return int(match[1]) if match else -1
 
 
 def _continued(route: Route, *, below: int) -> None:

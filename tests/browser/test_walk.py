@@ -128,10 +128,10 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     systems(walk, ada, sound(files))
     batch(walk, ada, ann, bob)
     report(walk, ada)
-    told = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
-    print(f"A person would take: {told}; all together, one after the other, {walk.minutes:.1f} min")
+    text = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
+    print(f"A person would take: {text}; all together, one after the other, {walk.minutes:.1f} min")
     # Whoever opens campaigns and compares systems needs less than a quarter of an hour.
-    assert walk.people["ada"].seconds < WHOLE_WALK, told
+    assert walk.people["ada"].seconds < WHOLE_WALK, text
 
 
 def people(walk: Walk) -> tuple[Page, Page]:
@@ -254,7 +254,7 @@ def marks(walk: Walk, ada: Page, kind: str, name: str, same: str, different: str
 def one_thing(phrases: Locator) -> bool:
     """Whether all phrases end with the same word: what everybody here goes by."""
     words = [re.findall(r"\w+", phrase.lower()) for phrase in phrases.all_inner_texts()]
-    return len({found[-1] for found in words}) == 1
+    return len({word[-1] for word in words}) == 1
 
 
 def invites(ada: Page, campaign: str, *workers: Page) -> None:
@@ -283,27 +283,27 @@ def joins(page: Page, address: str, campaign: str) -> str:
 def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     """Two people answer all six questions, while the dashboard moves by itself."""
     ada.get_by_role("link", name="Overview").click()
-    facts = ada.locator(".facts")
-    expect(facts).to_contain_text(f"0 of {IMAGES}")
-    before = facts.inner_text()
+    metadata = ada.locator(".facts")
+    expect(metadata).to_contain_text(f"0 of {IMAGES}")
+    before = metadata.inner_text()
     takes_the_test(ann, q.COREF_LINK)
     work(walk, ann, q.COREF_LINK, lambda page: "yes" if one_thing(_phrases(page)) else "no")
-    expect(facts).not_to_have_text(before, use_inner_text=True)
+    expect(metadata).not_to_have_text(before, use_inner_text=True)
     expect(ada.locator(".charts svg").first).to_be_visible()
     walk.picture(ada, "dashboard")
 
-    refused: list[str] = []
+    values: list[str] = []
 
     def verified(page: Page) -> str:
         """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
-        if page.locator("[data-desk][data-at-once]").count() or refused:
-            return "true" if refused or one_thing(_phrases(page)) else "false"
-        refused.append(page.url)
+        if page.locator("[data-task][data-at-once]").count() or values:
+            return "true" if values or one_thing(_phrases(page)) else "false"
+        values.append(page.url)
         return "false"
 
     takes_the_test(bob, q.CHAIN_VERIFICATION)
     work(walk, bob, q.CHAIN_VERIFICATION, verified)
-    assert refused
+    assert values
     for page, kind, answer in (
         (ann, q.BOX_REQUIREMENT, "box"),
         (ann, q.BOX_DRAWING, "drawn"),
@@ -317,8 +317,8 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         work(walk, page, kind, always(answer))
     assert {*walk.answers} == {*q.QUESTIONS}
     ada.goto("/campaigns/people/?fresh=1")
-    expect(figure(facts, "answers in the last hour")).to_have_text(str(walk.answers.total()))
-    expect(facts).to_contain_text(f"{earned(walk.answers)} USD due")
+    expect(figure(metadata, "answers in the last hour")).to_have_text(str(walk.answers.total()))
+    expect(metadata).to_contain_text(f"{earned(walk.answers)} USD due")
     walk.picture(ada, "overview")
 
 
@@ -328,7 +328,7 @@ def always(answer: str) -> Choose:
 
 
 def _phrases(page: Page) -> Locator:
-    return page.locator("[data-desk] .captions .words")
+    return page.locator("[data-task] .captions .words")
 
 
 def earned(answers: Counter[str]) -> Decimal:
@@ -374,7 +374,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
     while page.locator("[data-answer]").count():
         shown(page)
         read(page)
-        desk = page.locator("[data-desk]")
+        desk = page.locator("[data-task]")
         held = desk.get_attribute("data-assignment")
         of_test = desk.get_attribute("data-at-once") is not None
         answer = choose(page)
@@ -473,8 +473,8 @@ def downloaded(page: Page, link: Locator) -> bytes:
     """What a link of the page gives, once it is there."""
     with page.expect_download() as coming:
         link.first.click()
-    found: Download = coming.value
-    return Path(found.path()).read_bytes()
+    result: Download = coming.value
+    return Path(result.path()).read_bytes()
 
 
 def systems(walk: Walk, ada: Page, images: list[str]) -> None:
@@ -522,9 +522,9 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     ada.get_by_text("Pay and other settings").click()
     ada.get_by_label("Settings that differ").fill(BATCH_SETTINGS)
     ada.get_by_role("button", name="Show size and cost").click()
-    facts = ada.locator(".priced .facts")
-    pages = int(figure(facts, "pages").inner_text())
-    expect(facts).to_contain_text(f"{2 * pages * A_PAGE} USD")
+    metadata = ada.locator(".priced .facts")
+    pages = int(figure(metadata, "pages").inner_text())
+    expect(metadata).to_contain_text(f"{2 * pages * A_PAGE} USD")
     walk.picture(ada, "price")
     ada.get_by_label("Name", exact=True).fill("first")
     ada.get_by_role("button", name="Launch").click()
@@ -547,29 +547,29 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     walk.picture(ada, "batch")
 
 
-def figure(facts: Locator, name: str) -> Locator:
+def figure(locator: Locator, name: str) -> Locator:
     """The figure of that name."""
-    named = facts.page.locator("dt", has_text=re.compile(rf"^{name}$"))
-    return facts.locator("div").filter(has=named).locator(".figure")
+    named = locator.page.locator("dt", has_text=re.compile(rf"^{name}$"))
+    return locator.locator("div").filter(has=named).locator(".figure")
 
 
 def judges(walk: Walk, page: Page) -> int:
     """Tick the first sentence of every page and send it, until there is none; how many there were."""
-    sent = 0
+    payload = 0
     while page.locator("[data-answer]").count():
         page.wait_for_function(WORKING)
         read(page)
-        if not sent:
+        if not payload:
             walk.picture(page, "pairs")
-        held = page.locator("[data-desk]").get_attribute("data-assignment")
+        held = page.locator("[data-task]").get_attribute("data-assignment")
         page.locator(".block .tick").first.click()
         page.get_by_role("button", name="Send this page").click()
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)
-        sent += 1
+        payload += 1
         walk.answered(page, "relevance")
     page.goto("/tasks/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
-    return sent
+    return payload
 
 
 def report(walk: Walk, ada: Page) -> None:

@@ -24,9 +24,8 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.standin import stand_in
 from annotation.simulation_driver import mix_of, simulate_campaign
 from tests.simulation.build import photograph
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -72,25 +71,25 @@ def _kind(layer: LayerRecord, chain: str) -> str:
 
 
 def test_an_errorless_crowd_writes_the_gold_back():
-    found = corpus(25)
+    result = corpus(25)
     campaign = open_campaign(CampaignPlan(name="perfect", corpus="scenes", tasks="entities"))
     report = simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, gated=False)
     assert report.scores is not None
     assert (report.scores.f1, report.scores.iou, report.scores.kind_accuracy) == (1.0, 1.0, 1.0)
-    gold = stream_records(corpus=found, layer=found.layers.get(name="import"))
-    ours = stream_records(corpus=found, layer=report.layer)
+    gold = stream_records(corpus=result, layer=result.layers.get(name="import"))
+    ours = stream_records(corpus=result, layer=report.layer)
     for expected, image in zip(gold, ours, strict=True):
         assert image.layer is not None and expected.layer is not None
         assert by_content(image.layer) == by_content(expected.layer)
 
 
 def test_the_same_seed_gives_the_same_layer_and_the_judgments_fold_to_it(tmp_path):
-    found = corpus(6)
+    result = corpus(6)
     campaign = open_campaign(CampaignPlan(name="twice", corpus="scenes", tasks="entities"))
     first, layers = tmp_path / "a.jsonl", []
     for log in (first, tmp_path / "b.jsonl"):
         report = simulate_campaign(campaign=campaign, mix={"average": 9}, seed=4, judgments=log)
-        layers.append([r.layer for r in stream_records(corpus=found, layer=report.layer)])
+        layers.append([r.layer for r in stream_records(corpus=result, layer=report.layer)])
     assert layers[0] == layers[1]
     assert first.read_text() == (tmp_path / "b.jsonl").read_text()
     assert Layer.objects.filter(name="twice").count() == 1
@@ -111,7 +110,7 @@ def judgment(line: dict) -> Judgment:
 
 
 def test_captions_without_mentions_go_through_the_same_door_and_the_export_reads_back(tmp_path):
-    found = corpus(8, layered=False)
+    result = corpus(8, layered=False)
     campaign = open_campaign(CampaignPlan(name="bare", corpus="scenes", tasks="entities"))
     report = simulate_campaign(campaign=campaign, mix=mix_of(10), seed=2)
     assert report.scores is None and report.cost.mentions > 50 and not report.cost.unfinished
@@ -120,7 +119,7 @@ def test_captions_without_mentions_go_through_the_same_door_and_the_export_reads
     export_dataset(corpus="scenes", format="entities", out=tmp_path / "out", simulated=True)
     import_corpus(name="again", path=tmp_path / "out", format="entities")
     again = Corpus.objects.get(name="again")
-    here = {r.id: r.layer for r in stream_records(corpus=found, layer=report.layer)}
+    here = {r.id: r.layer for r in stream_records(corpus=result, layer=report.layer)}
     there = {r.id: r.layer for r in stream_records(corpus=again, layer=again.layers.get())}
     assert here == there
 
@@ -175,16 +174,16 @@ def test_a_crowd_that_could_not_settle_an_image_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("images", "said"), [(2, " (a bootstrap of 2 images, fewer than 10: may be"), (10, "")]
+    ("images", "text"), [(2, " (a bootstrap of 2 images, fewer than 10: may be"), (10, "")]
 )
-def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said):
+def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, text):
     out = StringIO()
     corpus(images)
     small = ["--images", str(images), "--seeds", "1", "--rates", "0", "--resamples", "5"]
     call_command("compare_question_orders", "--corpus", "scenes", *small, stdout=out)
     head = out.getvalue().splitlines()[0]
-    assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{said}")
-    assert head.endswith(said[-6:] + " too narrow)" if said else "images")
+    assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{text}")
+    assert head.endswith(text[-6:] + " too narrow)" if text else "images")
 
 
 @pytest.mark.parametrize(
@@ -242,16 +241,16 @@ def test_the_last_line_of_a_json_report_is_one_document(tmp_path):
 
 
 def test_a_simulation_replaces_its_own_layers_and_no_others(tmp_path):
-    found = corpus(3)
+    result = corpus(3)
     campaign = open_campaign(CampaignPlan(name="mine", corpus="scenes", tasks="entities"))
     simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1)
     Layer.objects.filter(name="mine").update(source="import")
-    before = list(stream_records(corpus=found, layer=found.layers.get(name="mine")))
+    before = list(stream_records(corpus=result, layer=result.layers.get(name="mine")))
     log = tmp_path / "judgments.jsonl"
     log.write_text("an earlier run\n")
     with pytest.raises(CampaignError, match="must not be replaced"):
         simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, judgments=log)
-    assert list(stream_records(corpus=found, layer=found.layers.get(name="mine"))) == before
+    assert list(stream_records(corpus=result, layer=result.layers.get(name="mine"))) == before
     assert log.read_text() == "an earlier run\n"
 
 

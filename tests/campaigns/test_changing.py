@@ -25,8 +25,8 @@ from annotation.models import (
     Layer,
     OpenImage,
     SettingsVersion,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import control_items, trust_replay
@@ -76,9 +76,10 @@ def test_before_anybody_works_images_are_reopened():
     tasks = set(Task.objects.values_list("pk", flat=True))
     done = change(world.campaign, link_votes=3)
     assert (done.version, done.reopened) == (2, 2)
-    assert [(each.name, each.before, each.after, each.when) for each in done.differences] == [
-        ("link_votes", 1, 3, "all_images")
-    ]
+    assert [
+        (difference.name, difference.before, difference.after, difference.when)
+        for difference in done.differences
+    ] == [("link_votes", 1, 3, "all_images")]
     rows = OpenImage.objects.order_by("place")
     assert list(rows.values_list("image", "mentions")) == before
     assert {(row.settings["link_votes"], row.settings_version) for row in rows} == {(3, 2)}
@@ -94,14 +95,14 @@ def test_before_anybody_works_images_are_reopened():
 def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
     world = World()
     row = OpenImage.objects.order_by("-place")[0]
-    one, other = (chain["m"][0] for chain in row.state["chains"][:2])
-    row.rulings.create(content=plain_ruling(KeepApart(one, other)))
+    item, another = (chain["m"][0] for chain in row.state["chains"][:2])
+    row.rulings.create(content=plain_ruling(KeepApart(item, another)))
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=1, priority=5)
     change(world.campaign, link_votes=3)
     again = OpenImage.objects.get(pk=row.pk)
     assert (again.rulings.count(), again.priority, again.rulings_version) == (1, 5, 1)
-    asked = Task.objects.filter(image=row, kind=q.COREF_LINK).values_list("key", flat=True)
-    assert not any({one, other} <= set(key.split("|")) for key in asked)
+    tasks = Task.objects.filter(image=row, kind=q.COREF_LINK).values_list("key", flat=True)
+    assert not any({item, another} <= set(key.split("|")) for key in tasks)
     assert Task.objects.order_by("rank")[0].image_id == row.pk
 
 
@@ -114,7 +115,7 @@ def test_counted_questions_are_asked_again_of_the_same_pairs(tasks: str):
     # A page stands with its first image.
     assert done.reopened == (1 if tasks == "relevance" else 3) and _pairs(campaign) == pairs
     assert set(Task.objects.filter(campaign=campaign).values_list("wanted", flat=True)) == {7}
-    assert {asked[2] for row in OpenImage.objects.all() for asked in row.questions} == {7}
+    assert {question[2] for row in OpenImage.objects.all() for question in row.questions} == {7}
 
 
 @pytest.mark.parametrize("tasks", ["captions", "regions", "graded", "relevance", "entities"])
@@ -126,10 +127,10 @@ def test_what_was_withdrawn_does_not_come_back_with_other_settings(tasks: str, s
         image.save()
     gone = campaign.corpus.images.order_by("position")[1]
     withdraw_picture(image=gone)
-    asked = _asked_about(campaign)
+    request = _asked_about(campaign)
     change(campaign, **({"link_votes": 3} if tasks == "entities" else {"answers": {campaign.kinds[0]: 7}}))
     if tasks != "relevance":  # the three images were on one page, which went as a whole
-        assert _asked_about(campaign) == asked != set()
+        assert _asked_about(campaign) == request != set()
     assert gone.pk not in _asked_about(campaign)
     others = set(campaign.corpus.images.values_list("pk", flat=True)) - {gone.pk}
     assert _asked_about(campaign) <= others
@@ -138,9 +139,9 @@ def test_what_was_withdrawn_does_not_come_back_with_other_settings(tasks: str, s
 
 def _asked_about(campaign: Campaign) -> set[int]:
     """The images that open tasks show."""
-    found = Item.objects.filter(task__campaign=campaign, task__state=Task.OPEN)
+    items = Item.objects.filter(task__campaign=campaign, task__state=Task.OPEN)
     return {
-        content.get("image", image) for image, content in found.values_list("task__image__image", "content")
+        content.get("image", image) for image, content in items.values_list("task__image__image", "content")
     }
 
 
@@ -148,9 +149,9 @@ def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
     a_corpus("few", some_images(4))
     campaign = campaigns.create_campaign(name="few", corpus="few", tasks="relevance", settings=TRUSTING)
     keys = list(campaign.corpus.images.order_by("position").values_list("key", flat=True))
-    wanted = [campaigns.counted.Pair(key, f"{key}#0") for key in keys]
-    fillers = {key: [f"{other}#1" for other in keys if other != key] for key in keys}
-    campaigns.open_pairs(campaign=campaign, pairs=wanted, fillers=fillers)
+    expected = [campaigns.counted.Pair(key, f"{key}#0") for key in keys]
+    fillers = {key: [f"{entry}#1" for entry in keys if entry != key] for key in keys}
+    campaigns.open_pairs(campaign=campaign, pairs=expected, fillers=fillers)
     before = _pairs(campaign)
     assert any(role == 1 for _, _, role in before)
     campaigns.begin_campaign(campaign=campaign)
@@ -164,15 +165,15 @@ def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
 
 def _pairs(campaign: Campaign) -> list[tuple[int, tuple[int, ...], int]]:
     """(image, caption, role) of every entry, sorted."""
-    found = []
+    names = []
     for item in Item.objects.filter(task__campaign=campaign).select_related("task__image"):
         content = item.content
         if "captions" in content:
             for caption, role in zip(content["captions"], content["roles"], strict=True):
-                found.append((content["image"], tuple(caption), role))
+                names.append((content["image"], tuple(caption), role))
         else:
-            found.append((item.task.image.image_id, tuple(content.get("caption", ())), 0))
-    return sorted(found)
+            names.append((item.task.image.image_id, tuple(content.get("caption", ())), 0))
+    return sorted(names)
 
 
 def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
@@ -186,7 +187,7 @@ def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
     held = leases.take_lease(worker=worker.pk, campaign=campaign, kind=campaign.kinds[0])
     assert isinstance(held, leases.Lease)
     done = change(campaign, link_votes=3, limits={"fruitless": 2})
-    assert done.reopened == 0 and {each.when for each in done.differences} == {"new_images"}
+    assert done.reopened == 0 and {difference.when for difference in done.differences} == {"new_images"}
     campaigns.open_campaign_images(campaign=campaign)
     rows = OpenImage.objects.filter(campaign=campaign).order_by("place")
     assert [(row.settings["link_votes"], row.settings_version) for row in rows] == [(1, 1), (1, 1), (3, 2)]
@@ -197,7 +198,7 @@ def test_what_is_in_hand_is_paid_and_held_as_it_was_handed_out():
     world = World(settings={**TRUSTING, "pay": paid(0.25), "lease": {"minutes": 10.0}})
     early = world.held(0)
     done = change(world.campaign, pay=paid(0.5), lease={"minutes": 60.0})
-    assert {each.when for each in done.differences} == {"next_lease"}
+    assert {difference.when for difference in done.differences} == {"next_lease"}
     late = world.held(1)
     settings = settings_by_version(world.campaign)
     assert in_hand(world.campaign, settings[2].pay) == 0.75 * MICROS
@@ -221,11 +222,11 @@ def test_a_task_taken_again_after_it_ran_out_is_a_new_lease():
     leases.end_expired_leases()
     taken = [held.id]
     while held.id not in taken[1:]:
-        found = world.held(0, holding=taken[1:])
-        taken.append(found.id)
+        result = world.held(0, holding=taken[1:])
+        taken.append(result.id)
         assert len(taken) < 50
-        if found.id != held.id:
-            world.submit(0, found, then=False)
+        if result.id != held.id:
+            world.submit(0, result, then=False)
     assert Assignment.objects.get(pk=held.id).settings_version == 2
 
 
@@ -236,7 +237,7 @@ def _minutes(until: Any) -> int:
 
 def test_answers_count_for_trust_under_the_rules_of_their_leases():
     trust = {**TRUSTING["trust"], "verdict_known": 2, "window": 4, "bar": 0.9}
-    trust |= {"probation_known": 30, "probation_items": 30}
+    trust |= {"warm_up_known": 30, "warm_up_items": 30}
     world = scenes(5, settings={"trust": trust}, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     world.campaign.refresh_from_db()
@@ -250,7 +251,7 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
     fail(1)
     change(world.campaign, trust={**trust, "bar": 0.0})
     fail(2)
-    row = Standing.objects.get(kind=q.COREF_LINK)
+    row = TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state != SUSPENDED and trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     change(world.campaign, trust=trust)
     fail(1)
@@ -278,12 +279,12 @@ def test_every_change_is_a_version_and_a_line_of_the_audit():
     stored = SettingsVersion.objects.filter(campaign=campaign).order_by("number")
     assert [row.number for row in stored] == [1, 2, 3]
     assert stored[0].settings["pay"]["basis"] == "none" and stored[2].settings == campaign.settings
-    told = AuditEntry.objects.filter(act__in=("change_settings", "set_stop_rules")).order_by("pk")
-    assert [(line.act, line.about["version"]) for line in told] == [
+    audit_entries = AuditEntry.objects.filter(act__in=("change_settings", "set_stop_rules")).order_by("pk")
+    assert [(line.act, line.about["version"]) for line in audit_entries] == [
         ("change_settings", 2),
         ("set_stop_rules", 3),
     ]
-    assert told[0].about["changed"]["pay.basis"] == ["none", "item"]
+    assert audit_entries[0].about["changed"]["pay.basis"] == ["none", "item"]
 
 
 def test_some_settings_stay_once_somebody_has_worked():
@@ -315,24 +316,24 @@ def test_the_layer_says_what_is_in_force():
 @pytest.mark.django_db(transaction=True)
 def test_a_lease_that_is_just_being_given_comes_before_the_change():
     world = World(workers=1)
-    given, done = threading.Event(), threading.Event()
+    event, done = threading.Event(), threading.Event()
 
     def work() -> None:
         try:
             with transaction.atomic():
                 world.held(0)
-                given.set()
+                event.set()
                 done.wait(1.0)  # the change waits for us, or would not see this lease
         finally:
             connection.close()
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert given.wait(30)
-    found = change(world.campaign, link_votes=3)
+    assert event.wait(30)
+    result = change(world.campaign, link_votes=3)
     done.set()
     thread.join(30)
-    assert [each.when for each in found.differences] == ["new_images"] and found.reopened == 0
+    assert [difference.when for difference in result.differences] == ["new_images"] and result.reopened == 0
     assert {row.settings["link_votes"] for row in OpenImage.objects.all()} == {1}
     assert Assignment.objects.get().task is not None
 

@@ -10,10 +10,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.campaigns.drafts import estimate
+from annotation.campaigns.drafts.answer_times import AnswerTime
 from annotation.campaigns.drafts.estimate import EstimateTerms, estimate_draft, estimate_from
 from annotation.campaigns.drafts.keeping import begin_draft
 from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
-from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
 from annotation.campaigns.opening import create_campaign, open_campaign_images
 from annotation.campaigns.phrases import drop_marks, mark_phrases
@@ -23,7 +23,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.workers.accounts import granting
 from tests.factories import a_corpus, an_image, some_images
 
-PACE = KindPace(6.0, 6.0, 6.0, "known", True)
+PACE = AnswerTime(6.0, 6.0, 6.0, "known", True)
 
 
 @pytest.mark.parametrize("apart", [True, False])
@@ -34,9 +34,9 @@ def test_intervals_hold_the_sum_over_the_images_as_often_as_they_say(apart: bool
         # Twenty images of a pilot or of a rehearsal, and all others.
         answers = np.round(draw.normal(30, 8, 60)).clip(0)
         sample = [{q.BOX_DRAWING: float(number)} for number in answers[:20]]
-        asked = answers[20:] if apart else answers
-        found = estimate_from(terms, len(asked), sample, sampled=len(sample), apart=apart).answers
-        held += found.low <= extra * asked.sum() <= found.high
+        request = answers[20:] if apart else answers
+        result = estimate_from(terms, len(request), sample, sampled=len(sample), apart=apart).answers
+        held += result.low <= extra * request.sum() <= result.high
     assert abs(held / times - 0.95) < 0.02
 
 
@@ -58,15 +58,15 @@ def test_images_that_gold_does_not_cover_are_not_asked_about(monkeypatch, images
     draft.fields = {**draft.fields, "images": images}
     draft.save()
     monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 60.0)
-    found = estimate_draft(read_draft(draft), pilot=2)
-    assert found is not None and found.whole and found.sampled == chosen
+    result = estimate_draft(read_draft(draft), pilot=2)
+    assert result is not None and result.whole and result.sampled == chosen
     draft.refresh_from_db()
     sample = list(draft.sample["images"].values())
     assert all(sample) and len(sample) == chosen
     plan = read_draft(draft)
-    terms = EstimateTerms(plan.kinds, plan.settings, plan.paces)
+    terms = EstimateTerms(plan.kinds, plan.settings, plan.answer_times)
     alone = estimate_from(terms, chosen, sample, sampled=chosen)
-    assert found.answers.value == pytest.approx(alone.answers.value)
+    assert result.answers.value == pytest.approx(alone.answers.value)
     campaign = create_campaign(name="half", corpus="streets", tasks="entities")
     open_campaign_images(campaign=campaign, images=int(images) if images else None)
     opened = set(campaign.images.values_list("image", flat=True))
@@ -100,13 +100,13 @@ def test_captions_are_counted_at_once_however_many_images_there_are(images: str)
     draft = begin_draft(owner=owner, corpus=corpus)
     draft.fields = {**draft.fields, "tasks": "graded", "images": images}
     plan = read_draft(draft)
-    with CaptureQueriesContext(connection) as asked:
-        found = estimate_draft(plan, pilot=20)
-    assert len(asked) == 2
+    with CaptureQueriesContext(connection) as queries:
+        result = estimate_draft(plan, pilot=20)
+    assert len(queries) == 2
     kind = "graded_relevance"
-    wanted = plan.settings.answers.wanted(kind)
-    extra = EstimateTerms(plan.kinds, plan.settings, plan.paces).extra(kind)
-    assert found is not None and found.by_kind[kind] == pytest.approx(2 * captions * wanted * extra)
+    expected = plan.settings.answers.wanted(kind)
+    extra = EstimateTerms(plan.kinds, plan.settings, plan.answer_times).extra(kind)
+    assert result is not None and result.by_kind[kind] == pytest.approx(2 * captions * expected * extra)
 
 
 @pytest.mark.django_db

@@ -21,6 +21,6 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
     ],
 )
 def test_a_setting_that_no_row_can_hold_is_refused(text: str, says: str) -> None:
-    with pytest.raises(CampaignError, match="^setting .*: expected ") as refused:
+    with pytest.raises(CampaignError, match="^setting .*: expected ") as caught:
         settings_of(tomllib.loads(text))
-    assert says.replace("+", "") in str(refused.value).replace("+", "")
+    assert says.replace("+", "") in str(caught.value).replace("+", "")

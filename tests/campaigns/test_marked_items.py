@@ -31,8 +31,8 @@ def test_a_wrong_box_is_small_where_everything_else_fits_something() -> None:
 
 
 def a_mark(corpus: int, image: str, known: str) -> dict[str, Any]:
-    place = {"kind": "coref_link", "purpose": Control.QUALIFICATION, "image": image}
-    return {**place, "corpus": corpus, "known": known}
+    by_name = {"kind": "coref_link", "purpose": Control.QUALIFICATION, "image": image}
+    return {**by_name, "corpus": corpus, "known": known}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -41,8 +41,8 @@ def test_marks_are_kept_in_a_transaction_each_in_the_place_of_an_older_one() -> 
     corpus = a_corpus("quay", some_images(2))
     draft = keeping.begin_draft(owner=Account.objects.create_user("mia"), corpus=corpus)
     first, second = a_mark(corpus.pk, "one", "yes"), a_mark(corpus.pk, "two", "yes")
-    marks.keep_marks(draft=draft, marks=[first, second])
+    marks.store_marks(draft=draft, marks=[first, second])
     changed = a_mark(corpus.pk, "one", "no")
-    found = written(lambda: marks.keep_marks(draft=draft, marks=[changed]))
-    assert found and [statement for held, statement in found if not held] == []
+    result = written(lambda: marks.store_marks(draft=draft, marks=[changed]))
+    assert result and [statement for held, statement in result if not held] == []
     assert draft.marks == [second, changed] and draft.fields["entry"] == "marked"

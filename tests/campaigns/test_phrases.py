@@ -44,9 +44,9 @@ def asked(name: str = "quay") -> dict[str, list[list[int]]]:
 def test_a_campaign_asks_about_the_phrases_that_were_marked(meadow: Corpus):
     assert phrases_of(image(meadow)).source == BY_CHUNKER
     assert mark_phrases(image=image(meadow), spans=[(1, 0, 2), (0, 4, 6), (0, 0, 2)])
-    found = phrases_of(image(meadow))
-    assert found.source == BY_HAND and found.blocked == ""
-    assert [each.text for each in found.mentions] == ["Ein Hund", "die Wiese", "Zwei Kinder"]
+    result = phrases_of(image(meadow))
+    assert result.source == BY_HAND and result.blocked == ""
+    assert [mention.text for mention in result.mentions] == ["Ein Hund", "die Wiese", "Zwei Kinder"]
     mark_phrases(image=image(meadow, "1"), spans=[])
     opened(meadow)
     assert asked() == {"0": [[0, 0, 2], [0, 4, 6], [1, 0, 2]], "1": []}
@@ -69,14 +69,14 @@ def test_phrases_that_a_campaign_asks_about_are_marked_again_once_it_is_closed(m
 
 def test_phrases_that_came_with_a_corpus_are_not_marked():
     corpus = a_corpus("hund", [an_image("0", "[/EN#1/animals Ein Hund] läuft .")])
-    found = phrases_of(image(corpus))
-    assert found.source == FROM_LAYER and [each.text for each in found.mentions] == ["Ein Hund"]
+    result = phrases_of(image(corpus))
+    assert result.source == FROM_LAYER and [mention.text for mention in result.mentions] == ["Ein Hund"]
     with pytest.raises(CannotMark, match="came with it, in its layer “import”"):
         mark_phrases(image=image(corpus), spans=[])
 
 
 @pytest.mark.parametrize(
-    ("spans", "told"),
+    ("spans", "message"),
     [
         ([(2, 0, 1)], "There is no caption 3: the image has 2."),
         ([(1, 3, 6)], "Caption 2 has 5 words: words 4 to 6 are no phrase of it."),
@@ -84,10 +84,10 @@ def test_phrases_that_came_with_a_corpus_are_not_marked():
         ([(0, 0, 3), (0, 2, 4)], "Two phrases of caption 1 have a word in common"),
     ],
 )
-def test_what_is_no_phrase_is_refused_and_nothing_kept(meadow: Corpus, spans, told: str):
-    with pytest.raises(CannotMark) as refused:
+def test_what_is_no_phrase_is_refused_and_nothing_kept(meadow: Corpus, spans, message: str):
+    with pytest.raises(CannotMark) as caught:
         mark_phrases(image=image(meadow), spans=spans)
-    assert told in str(refused.value) and phrases_of(image(meadow)).source == BY_CHUNKER
+    assert message in str(caught.value) and phrases_of(image(meadow)).source == BY_CHUNKER
 
 
 def test_each_change_is_a_line_of_the_audit_and_marks_can_be_dropped(meadow: Corpus):
@@ -108,9 +108,9 @@ def test_phrases_marked_while_a_campaign_opens_are_asked_about_as_they_are_then(
 
     def marked_meanwhile(record):
         monkeypatch.setattr(opening, "mentions_of", read)
-        found = read(record)
+        result = read(record)
         mark_phrases(image=image(meadow), spans=[(0, 4, 6)])
-        return found
+        return result
 
     monkeypatch.setattr(opening, "mentions_of", marked_meanwhile)
     opened(meadow, images=1)

@@ -123,10 +123,10 @@ def given(name: str, value: Any) -> dict[str, Any]:
 
 def test_every_setting_is_tried() -> None:
     names = {
-        f"{table}.{each.name}" if table else each.name
+        f"{table}.{field.name}" if table else field.name
         for table, kind in RECORDS.items()
-        for each in fields(kind)
-        if not is_dataclass(getattr(kind(), each.name))
+        for field in fields(kind)
+        if not is_dataclass(getattr(kind(), field.name))
     }
     assert names == set(REFUSED)
 
@@ -134,9 +134,9 @@ def test_every_setting_is_tried() -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_setting_cannot_be_is_refused_in_one_line_that_names_it(name: str) -> None:
     for value in REFUSED[name][0]:
-        with pytest.raises(CampaignError, match="expected|no such day") as refused:
+        with pytest.raises(CampaignError, match="expected|no such day") as caught:
             settings_of(given(name, value))
-        line = str(refused.value)
+        line = str(caught.value)
         assert line.startswith((f"setting {name}", f"setting {PARTNERS.get(name, name)}")), line
         assert "\n" not in line and "http" not in line
 
@@ -171,9 +171,9 @@ def test_a_number_of_a_kind_is_whole_and_one_or_more(name: str) -> None:
 
 @pytest.mark.parametrize("table", ["", "limits", "merging", *_TABLES])
 def test_an_unknown_setting_is_refused_with_those_there_are(table: str) -> None:
-    with pytest.raises(CampaignError, match=r"^unknown setting 'colour'.*; known: ") as refused:
+    with pytest.raises(CampaignError, match=r"^unknown setting 'colour'.*; known: ") as caught:
         settings_of({table: {"colour": 3}} if table else {"colour": 3})
-    assert (f"of [{table}]" in str(refused.value)) == bool(table)
+    assert (f"of [{table}]" in str(caught.value)) == bool(table)
 
 
 @pytest.mark.parametrize("table", ["limits", "merging", *_TABLES])
@@ -186,9 +186,9 @@ def test_a_table_is_a_table(table: str) -> None:
 @pytest.mark.parametrize("kind", RECORDS.values(), ids=lambda kind: kind.__name__)
 def test_every_setting_says_in_one_line_what_it_is_and_where_its_default_is_from(kind: Any) -> None:
     rules = field_rules(kind)
-    for each in fields(kind):
-        if not is_dataclass(getattr(kind(), each.name)):
-            assert rules[each.name].help and each.metadata["source"], each.name
+    for field in fields(kind):
+        if not is_dataclass(getattr(kind(), field.name)):
+            assert rules[field.name].help and field.metadata["source"], field.name
 
 
 def test_a_number_of_more_digits_than_python_writes_is_refused_like_any_other() -> None:

@@ -21,11 +21,10 @@ from annotation.workers.payments import PaymentError
 from annotation.workers.pseudonyms import worker_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import press, words
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 PAID = {**TRUSTING, "pay": {"basis": "item"}}
 
@@ -39,25 +38,25 @@ def simulated(db) -> World:
     return world
 
 
-@pytest.mark.parametrize("refused", [0, 1, 3])
-def test_a_ruling_that_an_earlier_one_of_the_image_made_impossible_waits(db, monkeypatch, refused):
+@pytest.mark.parametrize("response", [0, 1, 3])
+def test_a_ruling_that_an_earlier_one_of_the_image_made_impossible_waits(db, monkeypatch, response):
     world = World(some_images(2), settings=TRUSTING, workers=0)
     truths = Truths(world.campaign, world.corpus.layers.get(name="import"), seed=1)
-    made: list[int] = []
+    values: list[int] = []
 
     def make_ruling(*, image, ruling, comment):
-        if ruling == refused:
+        if ruling == response:
             raise rulings.CannotRule("workers are still deciding")
-        made.append(ruling)
+        values.append(ruling)
 
     monkeypatch.setattr(queue_driver, "rulings_of", lambda state, truth: [0, 1, 2])
     monkeypatch.setattr(rulings, "make_ruling", make_ruling)
-    if refused == 0:
+    if response == 0:
         with pytest.raises(rulings.CannotRule):
             queue_driver._rule(world.campaign, truths)
         return
     assert queue_driver._rule(world.campaign, truths)
-    assert made == [0, 1, 2][:refused] * 2
+    assert values == [0, 1, 2][:response] * 2
 
 
 def test_the_first_simulated_answer_marks_a_campaign_for_good_and_the_audit_says_so(simulated):
@@ -81,8 +80,8 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
     worker = worker_of(people.account("wanda", "annotator"))
     invited = people.account("ines")
     RoleGrant.objects.create(account=invited, role="annotator", campaign=simulated.campaign)
-    for each in (worker, worker_of(invited)):
-        assert available_tasks(worker=each) == []
+    for item in (worker, worker_of(invited)):
+        assert available_tasks(worker=item) == []
     researcher = people.account("ada", "researcher", "annotator")
     assert campaigns_to_work_on(worker_of(researcher).pk).count() == 1
     crowd = Worker.objects.filter(identity__provider=Identity.SIMULATED)[0]
@@ -94,7 +93,7 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
 
 
 def test_nobody_is_paid_for_simulated_answers(simulated):
-    worker = Worker.objects.filter(standings__campaign=simulated.campaign)[0]
+    worker = Worker.objects.filter(trust_states__campaign=simulated.campaign)[0]
     for pay in (
         lambda: payments.pay_all_due(campaign=simulated.campaign, reference="march"),
         lambda: payments.pay(worker=worker.pk, campaign=simulated.campaign, amount=1),
@@ -111,11 +110,11 @@ def test_simulated_answers_go_out_only_where_they_are_asked_for_as_such(simulate
     settings.DATA_DIR = tmp_path
     ada = people.signed_in("ada", "researcher")
     jobs_page = "/campaigns/quay/jobs/"
-    refused = press(ada, jobs_page, "Export", format="jsonl")
-    assert "“quay” are simulated: no person gave them" in words(refused)
-    wanted = {"format": "jsonl", "unfinished": "include"}
+    response = press(ada, jobs_page, "Export", format="jsonl")
+    assert "“quay” are simulated: no person gave them" in words(response)
+    form_data = {"format": "jsonl", "unfinished": "include"}
     for how, status in (({}, 409), ({"simulated": True}, 202)):
-        body = {**wanted, **how}
+        body = {**form_data, **how}
         answer = ada.post("/api/v1/campaigns/quay/exports", body, content_type="application/json")
         assert answer.status_code == status
     press(ada, jobs_page, "Export", format="jsonl", unfinished="include", simulated="on")
@@ -124,8 +123,8 @@ def test_simulated_answers_go_out_only_where_they_are_asked_for_as_such(simulate
     assert job_numbered(job.pk).result["path"].endswith(f"jsonl-simulated-{job.pk}.zip")
     for address in ("campaigns/quay/judgments.arrow", "corpora/quay/layers/quay/mentions.arrow"):
         assert ada.get(f"/api/v1/{address}").status_code == 409
-        sent = ada.get(f"/api/v1/{address}?simulated=true")
-        assert sent.status_code == 200 and "-simulated.arrow" in sent["Content-Disposition"]
+        reply = ada.get(f"/api/v1/{address}?simulated=true")
+        assert reply.status_code == 200 and "-simulated.arrow" in reply["Content-Disposition"]
 
 
 def test_people_s_answers_are_exported_without_such_a_tick():

@@ -96,16 +96,16 @@ def test_a_campaign_is_opened_about_images_with_some_tags(quay: Corpus, tasks: s
     plan = campaigns.CampaignPlan(
         name="work", corpus="quay", tasks=tasks, settings=TRUSTING, images=8, tags=("frisbee", "boat")
     )
-    made = campaigns.open_campaign(plan)
-    own = opened(made)
-    assert len(own) == 8 and len(own & {*FRISBEES}) == 4 and len(own & {*BOATS}) == 4
+    campaign = campaigns.open_campaign(plan)
+    ours = opened(campaign)
+    assert len(ours) == 8 and len(ours & {*FRISBEES}) == 4 and len(ours & {*BOATS}) == 4
     if tasks == "captions":
-        done = campaigns.open_campaign_images(campaign=made, images=12, tags=("frisbee", "boat"))
-        assert (done.opened, done.there) == (4, 8) and opened(made) > own
-        again = campaigns.open_campaign_images(campaign=made, images=12, tags=("frisbee", "boat"))
+        done = campaigns.open_campaign_images(campaign=campaign, images=12, tags=("frisbee", "boat"))
+        assert (done.opened, done.there) == (4, 8) and opened(campaign) > ours
+        again = campaigns.open_campaign_images(campaign=campaign, images=12, tags=("frisbee", "boat"))
         assert again.opened == 0
         with pytest.raises(CampaignError, match="must stand between two tags"):
-            campaigns.open_campaign_images(campaign=made, tags=("and",))
+            campaigns.open_campaign_images(campaign=campaign, tags=("and",))
 
 
 def test_the_command_takes_queries(quay: Corpus) -> None:
@@ -113,16 +113,16 @@ def test_the_command_takes_queries(quay: Corpus) -> None:
     with pytest.raises(CommandError, match="no image of corpus 'quay' has the tag 'cat'"):
         call_command(*ask, "--tags", "cat")
     call_command(*ask, "--tags", "frisbee and dog", "boat")
-    own = opened(Campaign.objects.get(name="work"))
-    assert len(own & {*FRISBEES}) == len(own & {*BOATS}) == 3
+    ours = opened(Campaign.objects.get(name="work"))
+    assert len(ours & {*FRISBEES}) == len(ours & {*BOATS}) == 3
 
 
 def test_the_page_takes_a_query_a_line(quay: Corpus) -> None:
     ada = world.signed_in("ada", "researcher")
     ask = {"name": "work", "corpus": "quay", "tasks": "captions", "images": "6", "unpaid": "on"}
-    refused = press(ada, "/operations/open_campaign/", "Open a campaign", **ask, tags="dog\r\ncatt")
-    assert "has the tag &#x27;catt&#x27;" in refused.content.decode() and not Campaign.objects.exists()
+    response = press(ada, "/operations/open_campaign/", "Open a campaign", **ask, tags="dog\r\ncatt")
+    assert "has the tag &#x27;catt&#x27;" in response.content.decode() and not Campaign.objects.exists()
     press(ada, "/operations/open_campaign/", "Open a campaign", **ask, tags="frisbee\r\n\r\nboat\r\n")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    own = opened(Campaign.objects.get(name="work"))
-    assert len(own & {*FRISBEES}) == len(own & {*BOATS}) == 3
+    ours = opened(Campaign.objects.get(name="work"))
+    assert len(ours & {*FRISBEES}) == len(ours & {*BOATS}) == 3

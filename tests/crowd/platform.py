@@ -50,22 +50,22 @@ TURK = {
 }
 
 
-def prolific_study(work: World, *, wanted: int = 2) -> Study:
+def prolific_study(work: World, *, expected: int = 2) -> Study:
     return platform_visits.save_study(
         campaign=work.campaign,
         provider=platform_visits.PROLIFIC,
         external_id=STUDY,
-        answers_wanted=wanted,
+        answers_wanted=expected,
         completion_code="C0MPLETE",
         screen_out_code="SCREEN0UT",
     )
 
 
-def turk_study(work: World, *, wanted: int = 1) -> Study:
+def turk_study(work: World, *, expected: int = 1) -> Study:
     return platform_visits.save_study(
         campaign=work.campaign,
         provider=platform_visits.MTURK,
-        answers_wanted=wanted,
+        answers_wanted=expected,
         completion_code="well-done",
     )
 
@@ -76,7 +76,7 @@ def address(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name
 
 
 def token(
-    who: str = ANN, submission: str = FIRST, *, study: str = STUDY, key: Any = THEIRS, **other: Any
+    who: str = ANN, submission: str = FIRST, *, study: str = STUDY, key: Any = THEIRS, **another: Any
 ) -> str:
     """What Prolific signs of a participant; `other` claims instead of its usual ones, None for none."""
     claims: dict[str, Any] = {
@@ -91,14 +91,14 @@ def token(
             "workspace_id": "64c0ffee",
         },
     }
-    claims = {name: value for name, value in (claims | other).items() if value is not None}
+    claims = {name: value for name, value in (claims | another).items() if value is not None}
     return jwt.encode(claims, key, algorithm="RS256", headers={"kid": "theirs"})
 
 
 def signed(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name: str = "quay") -> str:
     """The same address with Prolific's signature, as it is for one opening of the study."""
-    plain = address(who, submission, study=study, name=name)
-    return f"{plain}&{urlencode({'prolific_token': token(who, submission, study=study)})}"
+    reference = address(who, submission, study=study, name=name)
+    return f"{reference}&{urlencode({'prolific_token': token(who, submission, study=study)})}"
 
 
 @contextmanager
@@ -145,21 +145,21 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
-        found: Any = None
+        result: Any = None
         if self.path == "/.well-known/study/jwks.json":
-            found = KEY_SET
+            result = KEY_SET
         elif self.headers["Authorization"] == f"Token {API_TOKEN}":
-            found = self.server.submissions.get(self.path.split("/")[-2])
-        self.send_response(self.server.status if found else 404)
+            result = self.server.submissions.get(self.path.split("/")[-2])
+        self.send_response(self.server.status if result else 404)
         self.end_headers()
-        self.wfile.write(json.dumps(found or {"error": "not found"}).encode())
+        self.wfile.write(json.dumps(result or {"error": "not found"}).encode())
 
     def log_message(self, *_about: Any) -> None:
         """Nothing: a test's output is its own."""
 
 
-def turk_address(**other: str) -> str:
-    return f"{reverse('mturk', args=['quay'])}?{urlencode({**TURK, **other})}"
+def turk_address(**another: str) -> str:
+    return f"{reverse('mturk', args=['quay'])}?{urlencode({**TURK, **another})}"
 
 
 def come(who: str = ANN, submission: str = FIRST, client: Client | None = None) -> Client:
@@ -184,8 +184,8 @@ def account_in(client: Client) -> Account:
 
 
 def visit(submission: str = FIRST, who: str = "") -> Visit:
-    found = Visit.objects.select_related("identity", "study__campaign").filter(external_id=submission)
-    return found.get(participant=who) if who else found.get()
+    visits = Visit.objects.select_related("identity", "study__campaign").filter(external_id=submission)
+    return visits.get(participant=who) if who else visits.get()
 
 
 def work_as(work: World, submission: str = FIRST, answers: int = 1) -> None:
@@ -201,18 +201,18 @@ def tell(
     who: str = ANN,
     *,
     secret: str = SECRET,
-    sent: float | None = None,
+    payload: float | None = None,
     happened: float | None = None,
     event: str = "submission.status.change",
     body: bytes | None = None,
 ) -> Any:
     """Prolific's webhook: `sent` now unless told otherwise, of what `happened` then."""
-    sent = time.time() if sent is None else sent
+    payload = time.time() if payload is None else payload
     if body is None:
         body = json.dumps(
             {"event_type": event, "resource_id": submission, "participant_id": who, "status": status}
         ).encode()
-    stamp = str(int(sent))
+    stamp = str(int(payload))
     signed = base64.b64encode(hmac.new(secret.encode(), stamp.encode() + body, hashlib.sha256).digest())
     headers = {"X-Prolific-Request-Signature": signed.decode(), "X-Prolific-Request-Timestamp": stamp}
     if happened is not None:

@@ -44,9 +44,9 @@ def sign_in(name: str, password: str, **headers: Any) -> Any:
 
 
 def link(letter: Any) -> str:
-    found = re.search(r"http://testserver(\S+)", letter.body)
-    assert found, letter.body
-    return found[1]
+    match = re.search(r"http://testserver(\S+)", letter.body)
+    assert match, letter.body
+    return match[1]
 
 
 def ask(address: str = "ada@example.org", **headers: Any) -> Any:
@@ -100,20 +100,25 @@ def test_whether_an_account_has_an_address_is_not_told(ada: Account):
 
 
 def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_address(ada: Account):
-    said: list[list[str]] = []
+    lines: list[list[str]] = []
     ask("somebody@example.org")  # what is counted of this machine is there from now on
     for address, letters_sent in (("nobody@example.org", 0), ("ada@example.org", 1)):
         Job.objects.all().delete()
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             Client().post(reverse("reset"), {"email": address})
         # In the order of digests, that is in any.
-        said.append(sorted(re.sub(r"'[^']*'|\d+", "", one["sql"]) for one in asked.captured_queries))
+        lines.append(
+            sorted(
+                re.sub(r"'[^']*'|\d+", "", captured_query["sql"])
+                for captured_query in queries.captured_queries
+            )
+        )
         job = Job.objects.get()
         assert mail.outbox == [] and "example.org" not in str(job.arguments)
         assert jobs.run_queued_job(job.pk) == Job.DONE
         job.refresh_from_db()
         assert job.result == {} and len(mail.outbox) == letters_sent
-    assert said[0] == said[1] and not any("annotation_account" in query for query in said[0])
+    assert lines[0] == lines[1] and not any("annotation_account" in query for query in lines[0])
 
 
 def test_what_was_asked_for_goes_with_the_e_mail(ada: Account):
@@ -150,8 +155,8 @@ def test_who_came_by_a_platform_gets_no_e_mail(ada: Account):
 def test_e_mails_are_not_sent_without_end(ada: Account):
     for _ in range(limits.RESET_NAME.most):
         ask()
-    refused = ask("ADA@example.org")
-    assert refused.status_code == 429 and "Try again in 60 minutes" in words(refused)
+    response = ask("ADA@example.org")
+    assert response.status_code == 429 and "Try again in 60 minutes" in words(response)
     assert len(mail.outbox) == limits.RESET_NAME.most
 
 
@@ -169,11 +174,11 @@ def test_a_server_without_e_mail_says_so(ada: Account, monkeypatch: pytest.Monke
 def test_guessing_at_one_account_is_stopped_wherever_it_comes_from(ada: Account):
     for number in range(limits.SIGN_IN_NAME.free):
         assert sign_in("ada", "wrong", REMOTE_ADDR=f"192.0.2.{number}").status_code == 200
-    refused = sign_in("Ada ", people.PASSWORD, REMOTE_ADDR="198.51.100.1")
-    assert refused.status_code == 429
-    assert "Try again in 1 second." in words(refused)
-    assert refused["Retry-After"] == "1"
-    assert 'value="Ada "' in refused.content.decode()
+    response = sign_in("Ada ", people.PASSWORD, REMOTE_ADDR="198.51.100.1")
+    assert response.status_code == 429
+    assert "Try again in 1 second." in words(response)
+    assert response["Retry-After"] == "1"
+    assert 'value="Ada "' in response.content.decode()
 
 
 def test_each_further_guess_waits_twice_as_long_until_it_is_a_quarter_of_an_hour(ada: Account, later: Any):
@@ -201,9 +206,9 @@ def test_a_name_is_limited_however_its_letters_are_written(ada: Account, name: s
 
 
 def test_nobody_is_locked_out_of_a_browser_in_which_they_signed_in(ada: Account, later: Any):
-    own = Client()
-    own.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
-    own.post(reverse("sign_out"))
+    other_client = Client()
+    other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    other_client.post(reverse("sign_out"))
     for number in range(30):  # somebody guesses on, at the same address and at others, as often as they may
         later(1000 * number)
         sign_in("ada", "wrong")
@@ -212,20 +217,23 @@ def test_nobody_is_locked_out_of_a_browser_in_which_they_signed_in(ada: Account,
         sign_in(f"name-{number}", "wrong")
     stranger = sign_in("ada", people.PASSWORD, REMOTE_ADDR="198.51.100.1")
     assert int(stranger["Retry-After"]) > 800
-    kept = own.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
-    assert kept.status_code == 429 and int(kept["Retry-After"]) <= 60
+    response = other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    assert response.status_code == 429 and int(response["Retry-After"]) <= 60
     later(29_000 + 61)
-    assert own.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD}).status_code == 302
+    assert (
+        other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD}).status_code
+        == 302
+    )
 
 
 def test_a_browser_is_known_for_those_alone_who_signed_in_there(ada: Account, rf: Any):
     people.account("bob", "annotator")
-    own = Client()
-    own.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
-    cookie = own.cookies["known"].value
-    assert own.cookies["known"]["httponly"] and "ada" not in cookie
-    asked = rf.get("/", HTTP_COOKIE=f"known={cookie}")
-    assert known_browsers.knows(asked, "ada") and not known_browsers.knows(asked, "bob")
+    other_client = Client()
+    other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    cookie = other_client.cookies["known"].value
+    assert other_client.cookies["known"]["httponly"] and "ada" not in cookie
+    response = rf.get("/", HTTP_COOKIE=f"known={cookie}")
+    assert known_browsers.knows(response, "ada") and not known_browsers.knows(response, "bob")
     forged = rf.get("/", HTTP_COOKIE=f"known={cookie[:-1]}{'a' if cookie[-1] != 'a' else 'b'}")
     assert not known_browsers.knows(forged, "ada")
 
@@ -248,10 +256,10 @@ def test_of_the_addresses_of_version_6_the_network_counts(rf: Any):
 
 
 def test_behind_a_proxy_the_address_is_what_the_proxy_says(rf: Any, settings: Any):
-    told = rf.get("/", REMOTE_ADDR="10.0.0.2", HTTP_X_FORWARDED_FOR="6.6.6.6, 192.0.2.7")
-    assert limits.address_of(told) == "10.0.0.2"
+    response = rf.get("/", REMOTE_ADDR="10.0.0.2", HTTP_X_FORWARDED_FOR="6.6.6.6, 192.0.2.7")
+    assert limits.address_of(response) == "10.0.0.2"
     settings.HTTPS = True
-    assert limits.address_of(told) == "192.0.2.7"
+    assert limits.address_of(response) == "192.0.2.7"
 
 
 def test_a_new_password_lets_in_who_was_kept_waiting(ada: Account):
@@ -309,12 +317,12 @@ def test_one_downloads_ones_own_answers_and_nobody_elses(work: World):
     earn(work)
     work.submit(1, work.held(1), then=False)
     data = downloaded()
-    (own,) = data["answers"]
+    (answer,) = data["answers"]
     judgment = Judgment.objects.get(worker=work.workers[0])
     assert judgment.image
-    assert (own["kind"], own["answer"], own["campaign"]) == (judgment.kind, judgment.answer, "quay")
-    assert own["image"] == name_of(judgment.image.image_id)
-    assert judgment.key == "|".join([own["kind"], *own["mentions"]])
+    assert (answer["kind"], answer["answer"], answer["campaign"]) == (judgment.kind, judgment.answer, "quay")
+    assert answer["image"] == name_of(judgment.image.image_id)
+    assert judgment.key == "|".join([answer["kind"], *answer["mentions"]])
     assert data["pseudonym"] == "quay-w0" and data["account"]["user_name"] == "ann"
 
 
@@ -348,11 +356,11 @@ def test_one_is_erased_on_request_and_the_answers_stay(work: World):
 def test_what_one_wrote_is_in_the_download_and_goes_on_request(work: World):
     earn(work)
     be_paid(work)
-    own = Judgment.objects.filter(worker=work.workers[0])
-    own.update(kind=CAPTION_WRITING, answer="written", content={"text": "My son on a beach ."})
+    judgments = Judgment.objects.filter(worker=work.workers[0])
+    judgments.update(kind=CAPTION_WRITING, answer="written", content={"text": "My son on a beach ."})
     assert downloaded()["answers"][0]["text"] == "My son on a beach ."
     press(ann(), reverse("account"), "Delete my account", sure="yes", texts="yes")
-    assert own.get().content == {"text": ""}
+    assert judgments.get().content == {"text": ""}
 
 
 def test_a_download_tells_what_was_ticked_on_a_page_but_not_what_was_checked(work: World):
@@ -372,16 +380,16 @@ def test_erasing_waits_for_the_pay(work: World):
     page = client.get(reverse("account"))
     assert "still to be paid" in words(page) and "0.05 USD" in words(page)
     assert ">Delete my account</button>" not in page.content.decode()
-    refused = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
-    assert said(refused) == [
+    response = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
+    assert said(response) == [
         "You have not been paid for everything yet: you can delete your account once you have."
     ]
     assert Account.objects.filter(username="ann").exists()
 
 
 def test_erasing_wants_to_be_meant(work: World):
-    refused = ann().post(reverse("erase_me"), follow=True)
-    assert "confirm it first" in said(refused)[0]
+    response = ann().post(reverse("erase_me"), follow=True)
+    assert "confirm it first" in said(response)[0]
     assert Account.objects.filter(username="ann").exists()
 
 
@@ -434,14 +442,14 @@ def test_guessing_at_the_old_password_is_as_slow_as_at_the_sign_in(ada: Account)
     client.force_login(ada)
 
     def change(old: str, new: str = NEW) -> Any:
-        sent = {"old_password": old, "new_password1": new, "new_password2": new}
-        return client.post(reverse("password_change"), sent)
+        form_data = {"old_password": old, "new_password1": new, "new_password2": new}
+        return client.post(reverse("password_change"), form_data)
 
     # A new password that is too short is no guess at the old one.
     assert [change(people.PASSWORD, "short").status_code for _n in range(6)] == [200] * 6
     assert [change(f"guess {n}").status_code for n in range(6)] == [200] * 5 + [429]
-    refused = change(people.PASSWORD)
-    assert refused.status_code == 429 and "Too many attempts" in words(refused)
+    response = change(people.PASSWORD)
+    assert response.status_code == 429 and "Too many attempts" in words(response)
     ada.refresh_from_db()
     assert ada.check_password(people.PASSWORD)
 

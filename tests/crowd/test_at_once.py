@@ -85,14 +85,14 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     """The provisional worker answers by the API, one after the other, while the platform confirms them."""
     world = World(some_images(12), workers=1)
     instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
-    study = platform.prolific_study(world, wanted=1000)
+    study = platform.prolific_study(world, expected=1000)
     link = Link(platform.ANN, platform.STUDY, platform.SECOND, "")
     known = confirmation.arrive(Arrival(study, platform.ANN, platform.SECOND, link=link)).identity.worker
     client = Client()
     with override_settings(PROLIFIC_WEBHOOK_SECRET=platform.SECRET):
         client.get(platform.address(platform.ANN, platform.FIRST))
     assert platform.visit().verification == "waiting"
-    begun, stored, refused = Event(), list[int](), list[int]()
+    begun, stored, response = Event(), list[int](), list[int]()
 
     def call(route: str, *args: Any, **data: Any) -> Any:
         answer = client.post(reverse(route, args=args), data, content_type="application/json")
@@ -108,7 +108,7 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
                 if "id" not in task:
                     break
                 answer = call("api_answer", task["id"], answer="no", token=f"t{number}", next=False)
-                (stored if answer.status_code == 200 else refused).append(task["id"])
+                (stored if answer.status_code == 200 else response).append(task["id"])
                 begun.set()
         finally:
             begun.set()
@@ -117,11 +117,11 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         assert begun.wait(60)
-        told = SubmissionFacts(platform.ANN, (), "ACTIVE")
+        submission_facts = SubmissionFacts(platform.ANN, (), "ACTIVE")
         assert confirmation.note_submission(
-            provider="prolific", report=told, submission=platform.FIRST, at=database.now()
+            provider="prolific", report=submission_facts, submission=platform.FIRST, at=database.now()
         )
         working.result(60)
-    assert len(stored) > 5 and not refused
-    assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, one) for one in stored}
+    assert len(stored) > 5 and not response
+    assert set(Judgment.objects.values_list("worker", "assignment")) == {(known.pk, item) for item in stored}
     assert not any(violations(world.campaign).values())

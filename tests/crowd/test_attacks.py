@@ -27,8 +27,8 @@ from annotation.models import (
     Identity,
     Judgment,
     PlatformReport,
-    Standing,
     Study,
+    TrustState,
     Visit,
     Worker,
 )
@@ -39,11 +39,10 @@ from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, tell, visit
 from tests.factories import some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 INVENTED = "61c0ffee00000000deadbeef"
 NOTHING, WEBHOOK, API, LINKS = "nothing", "webhook", "api", "links"
 #: For what only webhooks show.
@@ -67,8 +66,8 @@ def way(request: pytest.FixtureRequest, settings: Any, itself: platform.Server) 
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET if request.param == WEBHOOK else ""
     settings.PROLIFIC_API_TOKEN = platform.API_TOKEN if request.param == API else ""
     settings.PROLIFIC_SIGNED_LINKS = request.param == LINKS
-    found: str = request.param
-    return found
+    result: str = request.param
+    return result
 
 
 @pytest.fixture
@@ -126,14 +125,14 @@ def test_an_invented_submission_changes_and_erases_nothing(ann: tuple[World, Cli
     client = attack(way)
     if client is None:
         return
-    for own in (client, ann[1]):
+    for item in (client, ann[1]):
         # Not even where the session is the participant's own: an address is no password.
         for route, fields in (
             ("account_mail", {"email": "eve@example.org"}),
             ("erase_me", {"sure": "yes", "texts": "yes"}),
             ("password_change", {"old_password": "", "new_password1": "x" * 12, "new_password2": "x" * 12}),
         ):
-            assert own.post(reverse(route), fields).status_code == 403
+            assert item.post(reverse(route), fields).status_code == 403
     theirs.refresh_from_db()
     assert theirs.email == "" and not theirs.has_usable_password()
     assert Identity.objects.get(account=theirs).external_id == ANN
@@ -143,16 +142,16 @@ def test_an_invented_submission_changes_and_erases_nothing(ann: tuple[World, Cli
 def test_an_invented_submission_has_nothing_of_the_participants_history(ann: tuple[World, Client], way: str):
     world = ann[0]
     theirs = Worker.objects.get(identity__external_id=ANN)
-    before = list(Standing.objects.filter(worker=theirs).order_by("pk").values())
+    before = list(TrustState.objects.filter(worker=theirs).order_by("pk").values())
     client = attack(way)
     if client is None:
         return
     answers(world, INVENTED)
     worker = visit(INVENTED).identity.worker
     assert worker != theirs and visit(INVENTED).identity.external_id == ""
-    assert list(Standing.objects.filter(worker=theirs).order_by("pk").values()) == before
-    own = Standing.objects.get(worker=worker, kind=q.COREF_LINK)
-    assert own.items == 2 and own.entered_tasks is None
+    assert list(TrustState.objects.filter(worker=theirs).order_by("pk").values()) == before
+    ours = TrustState.objects.get(worker=worker, kind=q.COREF_LINK)
+    assert ours.items == 2 and ours.entered_tasks is None
 
 
 def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str):
@@ -227,9 +226,9 @@ def test_who_comes_first_with_the_ids_of_another_is_put_out_when_that_one_comes(
     assert visit(FIRST, ANN) if way == LINKS else Visit.objects.filter(verification="refused").count() == 2
     confirmed = Visit.objects.get(verification="confirmed")
     assert confirmed.identity.account == account_in(client) and confirmed.participant == ANN
-    for other in (thief, copy):
-        assert other.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
-        assert other.get("/api/tasks").status_code == 401
+    for item in (thief, copy):
+        assert item.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
+        assert item.get("/api/tasks").status_code == 401
     assert Client().get(platform.address(BOB, FIRST)).status_code == 403
 
 
@@ -250,9 +249,9 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
 
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
-    other = World(name="other")
+    campaign = World(name="other")
     platform_visits.save_study(
-        campaign=other.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+        campaign=campaign.campaign, provider="prolific", external_id=BOB, answers_wanted=1
     )
     arrive(BOB, SECOND)
     tell("ACTIVE", SECOND, BOB)
@@ -317,8 +316,8 @@ def forged(case: str) -> str:
 
 def by_secret(claims: dict[str, Any], secret: bytes) -> str:
     signing = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256)
-    plain = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": "theirs"}).rsplit(".", 1)[0]
-    return f"{plain}.{jwt.utils.base64url_encode(signing.sign(plain.encode(), secret)).decode()}"
+    reference = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": "theirs"}).rsplit(".", 1)[0]
+    return f"{reference}.{jwt.utils.base64url_encode(signing.sign(reference.encode(), secret)).decode()}"
 
 
 CASES = (
@@ -406,10 +405,10 @@ def test_who_the_api_says_nothing_of_waits_and_is_asked_about_later(
     assert visit().verification == "waiting"
     assert client.get(reverse("visit"), {"part": "state"}).json() == {"verification": "waiting"}
     itself.status = 200
-    asked = len(itself.asked)
+    request = len(itself.asked)
     client.get(reverse("visit"))
     confirmation.ask_waiting()
-    assert len(itself.asked) == asked, "it was asked a moment ago"
+    assert len(itself.asked) == request, "it was asked a moment ago"
     later(120)
     confirmation.ask_waiting()
     assert visit().verification == "confirmed"
@@ -445,19 +444,23 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     Study.objects.update(wanted=2)
     assert visit(SECOND).identity.worker != theirs
     tell("ACTIVE", SECOND, ANN)
-    found = visit(SECOND)
-    assert (found.identity.worker, found.verification, found.verified_by) == (theirs, "confirmed", "webhook")
-    assert found.came_as and not Worker.objects.filter(pseudonym=found.came_as).exists()
+    result = visit(SECOND)
+    assert (result.identity.worker, result.verification, result.verified_by) == (
+        theirs,
+        "confirmed",
+        "webhook",
+    )
+    assert result.came_as and not Worker.objects.filter(pseudonym=result.came_as).exists()
     assert account_in(client) == account_in(first)
     assert "C0MPLETE" in words(client.get(reverse("visit")))
     assert Judgment.objects.filter(worker=theirs).count() == 4
     # What they had in hand is answered by the page that shows it.
-    sent = client.post(
+    response = client.post(
         reverse("api_answer", args=[held.id]),
         {"answer": world.right(held).answer, "token": "t", "next": False},
         content_type="application/json",
     )
-    assert sent.status_code == 200, sent.content
+    assert response.status_code == 200, response.content
     assert Judgment.objects.filter(worker=theirs).count() == 5
 
 
@@ -512,15 +515,15 @@ def test_a_researcher_confirms_by_hand(work: World):
 
 def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
-    other = World(some_images(1), name="other")
+    campaign = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=other.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
+        campaign=campaign.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
     arrive(client=client)
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
-    here, there = (Visit.objects.get(study__campaign=each.campaign) for each in (work, other))
+    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, campaign))
     assert (here.verification, there.verification) == ("confirmed", "refused")
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
@@ -533,8 +536,8 @@ def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way
     assert "confirmed: 1" in page
     assert ("Prolific: unverified. Only the address says who a participant is" in page) == (way == NOTHING)
     assert ("waiting: 1" in page) == (way in (WEBHOOK, API))
-    shown = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
-    assert all((f"confirmed by: {word}" in page) == (way == each) for each, word in shown.items())
+    by_name = {WEBHOOK: "webhooks", API: "the API", LINKS: "signed links"}
+    assert all((f"confirmed by: {word}" in page) == (way == entry) for entry, word in by_name.items())
 
 
 # Sessions opened by an address may only work
@@ -574,9 +577,9 @@ def turk() -> World:
     return world
 
 
-def begin(**other: str) -> Client:
+def begin(**another: str) -> Client:
     client = Client()
-    page = client.get(platform.turk_address(**other)).content.decode()
+    page = client.get(platform.turk_address(**another)).content.decode()
     way = page.split('href="/mturk/quay/begin/')[1].split('"')[0]
     assert client.get(f"/mturk/quay/begin/{way}").status_code == 302
     return client

@@ -38,8 +38,8 @@ def work() -> World:
 
 
 def link(work: World, **about: Any) -> str:
-    made = invitations.make_invitation(campaign=work.campaign, **about)
-    return reverse("invite", args=[invitations.invitation_token(made)])
+    invitation = invitations.make_invitation(campaign=work.campaign, **about)
+    return reverse("invite", args=[invitations.invitation_token(invitation)])
 
 
 def begin_at_once(address: str) -> Client:
@@ -255,7 +255,7 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
 
 
 @pytest.mark.parametrize(
-    ("field", "given", "told", "status"),
+    ("field", "value", "message", "status"),
     [
         ("uses", "many", "Expected a whole number", 400),
         ("uses", "0", "Expected 1 or more", 400),
@@ -265,47 +265,49 @@ def test_a_link_holds_until_the_end_of_its_day(work: World, ada: Client):
     ],
 )
 def test_what_makes_no_sense_is_said(
-    work: World, ada: Client, field: str, given: str, told: str, status: int
+    work: World, ada: Client, field: str, value: str, message: str, status: int
 ):
-    sent = {"campaign": "quay", "label": "course <7>", field: given}
-    page = ada.post(reverse("operation", args=["make_invitation"]), sent)
-    assert page.status_code == status and told in words(page)
-    (form,) = (one for one in forms(page) if "label" in one.fields)
+    form_data = {"campaign": "quay", "label": "course <7>", field: value}
+    page = ada.post(reverse("operation", args=["make_invitation"]), form_data)
+    assert page.status_code == status and message in words(page)
+    (form,) = (item for item in forms(page) if "label" in item.fields)
     assert form.fields["label"] == ["course <7>"]
     assert not Invitation.objects.exists()
 
 
 def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
     entry = reverse("entry", args=["quay"])
-    given = {"platform": "mturk", "study": "5f", "answers": "30"}
-    given |= {"completion_code": "XY", "screen_out_code": "Z"}
-    page = press(ada, entry, "Save the study", **given)
+    form_data = {"platform": "mturk", "study": "5f", "answers": "30"}
+    form_data |= {"completion_code": "XY", "screen_out_code": "Z"}
+    page = press(ada, entry, "Save the study", **form_data)
     assert page.status_code == 409 and "has no id" in words(page)
-    (study,) = (one for one in forms(page) if "study" in one.fields)
-    assert {name: study.fields[name] for name in given} == {name: [typed] for name, typed in given.items()}
+    (study,) = (form for form in forms(page) if "study" in form.fields)
+    assert {name: study.fields[name] for name in form_data} == {
+        name: [typed] for name, typed in form_data.items()
+    }
 
 
 def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):
-    other = World(name="other")
-    row = invitations.make_invitation(campaign=other.campaign)
-    sent = {"campaign": "quay", "invitation": row.pk}
-    assert ada.post(reverse("operation", args=["revoke_invitation"]), sent).status_code == 400
+    campaign = World(name="other")
+    row = invitations.make_invitation(campaign=campaign.campaign)
+    form_data = {"campaign": "quay", "invitation": row.pk}
+    assert ada.post(reverse("operation", args=["revoke_invitation"]), form_data).status_code == 400
 
 
 def command(name: str, *arguments: str) -> dict[str, Any]:
     out = StringIO()
     call_command(name, *arguments, "--json", stdout=out)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
+    document: dict[str, Any] = json.loads(out.getvalue())
+    return document
 
 
 def test_commands_make_list_and_revoke_links(work: World):
-    made = command("make_invitation", "quay", "--uses", "2", "--until", "2999-12-31")
-    assert made["address"].startswith("http://testserver/invite/") and made["uses"] == 2
-    begin_at_once(made["address"].removeprefix("http://testserver"))
+    created = command("make_invitation", "quay", "--uses", "2", "--until", "2999-12-31")
+    assert created["address"].startswith("http://testserver/invite/") and created["uses"] == 2
+    begin_at_once(created["address"].removeprefix("http://testserver"))
     (listed,) = command("list_invitations", "quay")["results"]
     assert (listed["used"], listed["over"]) == (1, "")
-    command("revoke_invitation", "quay", str(made["number"]))
+    command("revoke_invitation", "quay", str(created["number"]))
     (revoked,) = command("list_invitations", "quay")["results"]
     assert "revoked" in revoked["over"]
     with pytest.raises(CommandError, match="no invitation “99”"):

@@ -19,8 +19,8 @@ from annotation.models import (
     Instructions,
     Judgment,
     Payout,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding, trust_replay
@@ -36,10 +36,9 @@ from tests.factories import some_images
 from tests.queue.test_leases import known_link
 from tests.queue.test_same_question import met
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.trust.test_qualification import examining, take_test
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 KNOWN, PROVISIONAL = 0, 1
 #: Every question is asked of several, so that both often answer the same.
 SEVERAL: dict[str, Any] = {
@@ -49,24 +48,24 @@ SEVERAL: dict[str, Any] = {
         "qualification": False,
         "control_share": 0.0,
         "double_check_share": 0.3,
-        "probation_known": 1,
-        "probation_items": 1000,
+        "warm_up_known": 1,
+        "warm_up_items": 1000,
     },
 }
 
 
 def identified(world: World) -> tuple[Identity, Identity]:
     """The two workers with their accounts: the known one, and the provisional one."""
-    made = []
+    values = []
     for number, external_id in ((KNOWN, "60a1"), (PROVISIONAL, "")):
         worker = Worker.objects.get(pk=world.workers[number])
         account = Account.objects.create_user(worker.pseudonym)
-        made.append(
+        values.append(
             Identity.objects.create(
                 worker=worker, account=account, provider="prolific", external_id=external_id
             )
         )
-    return made[0], made[1]
+    return values[0], values[1]
 
 
 def join(known: Identity, provisional: Identity) -> None:
@@ -74,38 +73,38 @@ def join(known: Identity, provisional: Identity) -> None:
         joining.merge_workers(provisional=provisional, known=known)
 
 
-def anything(world: World, dice: Random, worker: int) -> None:
+def anything(world: World, rng: Random, worker: int) -> None:
     """A worker takes something and answers it, rightly or not, reports it, gives it back or keeps it."""
-    found = world.take(worker, dice.choice(q.QUESTIONS))
-    if not isinstance(found, Lease):
+    result = world.take(worker, rng.choice(q.QUESTIONS))
+    if not isinstance(result, Lease):
         return
-    act = dice.random()
+    act = rng.random()
     if act < 0.1:
-        leases.return_lease(worker=world.workers[worker], assignment=found.id)
+        leases.return_lease(worker=world.workers[worker], assignment=result.id)
     elif act < 0.15:
-        Assignment.objects.filter(pk=found.id).update(expires_at=database.now())
+        Assignment.objects.filter(pk=result.id).update(expires_at=database.now())
         leases.end_expired_leases()
     elif act < 0.2:
-        world.submit(worker, found, Answer(flag="offensive"), then=False)
-    elif act < 0.35 and found.kind != q.BOX_DRAWING:
-        other = dice.choice(q.ANSWERS[found.kind])
-        world.submit(worker, found, Answer(other), then=False)
+        world.submit(worker, result, Answer(flag="offensive"), then=False)
+    elif act < 0.35 and result.kind != q.BOX_DRAWING:
+        another = rng.choice(q.ANSWERS[result.kind])
+        world.submit(worker, result, Answer(another), then=False)
     elif act < 0.92:
-        world.submit(worker, found, then=False)
+        world.submit(worker, result, then=False)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     """By brute force: many random histories, compared with what one worker's answers fold to."""
-    dice = Random(seed)
+    rng = Random(seed)
     world = World(some_images(2), settings=SEVERAL, workers=3)
     known, provisional = identified(world)
     for _ in range(120):
-        anything(world, dice, dice.choice((KNOWN, PROVISIONAL, PROVISIONAL, 2)))
+        anything(world, rng, rng.choice((KNOWN, PROVISIONAL, PROVISIONAL, 2)))
     if seed % 3 == 2:
         discarding.discard_worker(
             campaign=world.campaign,
-            worker=world.workers[dice.choice((KNOWN, PROVISIONAL))],
+            worker=world.workers[rng.choice((KNOWN, PROVISIONAL))],
             kind=q.COREF_LINK,
         )
     Assignment.objects.filter(state=Assignment.SUBMITTED).update(pay=1000)
@@ -130,12 +129,12 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     twice = 0
     for image in world.images():
         drawn = {row.name: row.worker_id for row in after.values() if row.image_id == image.pk}
-        given = set()
+        values = set()
         for row in after.values():
             if row.image_id != image.pk or row.void:
                 continue
-            assert (row.worker_id, row.key) not in given, "a key is judged twice"
-            given.add((row.worker_id, row.key))
+            assert (row.worker_id, row.key) not in values, "a key is judged twice"
+            values.add((row.worker_id, row.key))
             if row.kind == q.BOX_QUALITY:
                 assert drawn[row.key.split("|")[1]] != row.worker_id, "a box is judged by who drew it"
         twice += sum(
@@ -147,8 +146,8 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         image.refresh_from_db()
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
-    for standing in Standing.objects.filter(campaign=world.campaign):
-        assert worker_trust.trust_from_row(standing) == trust_replay.replay_row(standing)
+    for item in TrustState.objects.filter(campaign=world.campaign):
+        assert worker_trust.trust_from_row(item) == trust_replay.replay_row(item)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],
@@ -259,7 +258,7 @@ def test_tests_of_both_count():
     for number in (KNOWN, PROVISIONAL):
         take_test(world, right=0, worker=number)
     join(known, provisional)
-    row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
+    row = TrustState.objects.get(worker=known.worker, kind=q.COREF_LINK)
     assert row.attempt == 2 and qualification.count_tests_taken(row) == 2
 
 
@@ -269,29 +268,29 @@ def test_a_test_passed_before_one_was_known_admits():
     take_test(world, right=0, worker=KNOWN)
     take_test(world, right=12, worker=PROVISIONAL)
     join(known, provisional)
-    row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
-    assert row.state == "probation" and row.attempt == 2
+    row = TrustState.objects.get(worker=known.worker, kind=q.COREF_LINK)
+    assert row.state == "warm_up" and row.attempt == 2
 
 
 @pytest.mark.parametrize("number", [KNOWN, PROVISIONAL])
 def test_a_suspension_of_either_is_one_of_the_person(number: int):
     world = World(workers=2)
     known, provisional = identified(world)
-    for each in (KNOWN, PROVISIONAL):
-        world.submit(each, world.held(each), then=False)
+    for item in (KNOWN, PROVISIONAL):
+        world.submit(item, world.held(item), then=False)
     discarding.suspend_worker(
         campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots"
     )
     join(known, provisional)
-    row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
+    row = TrustState.objects.get(worker=known.worker, kind=q.COREF_LINK)
     assert row.blocked and row.reason == "bots"
 
 
 def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
     world = World(workers=2)
     known, provisional = identified(world)
-    for each in (KNOWN, PROVISIONAL):
-        world.submit(each, world.held(each), then=False)
+    for item in (KNOWN, PROVISIONAL):
+        world.submit(item, world.held(item), then=False)
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
     join(known, provisional)
     assert set(Judgment.objects.values_list("void", flat=True)) == {True}
@@ -300,12 +299,12 @@ def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
 def test_what_begins_meanwhile_makes_it_be_tried_again(monkeypatch: pytest.MonkeyPatch):
     world = World(some_images(2), settings=SEVERAL, workers=2)
     known, provisional = identified(world)
-    plain = joining._lock
+    reference = joining._lock
 
     def overtaken(was: int, stays: int, images: list[int]) -> Any:
-        found = plain(was, stays, images)
+        result = reference(was, stays, images)
         world.held(PROVISIONAL)
-        return found
+        return result
 
     monkeypatch.setattr(joining, "_lock", overtaken)
     with pytest.raises(joining.ProvisionalWorkerMoved):

@@ -37,9 +37,9 @@ def work() -> World:
 
 
 def way_of(page: Any) -> str:
-    found = re.search(r'href="(/mturk/quay/begin/[^"]+)"', page.content.decode())
-    assert found
-    return found[1]
+    match = re.search(r'href="(/mturk/quay/begin/[^"]+)"', page.content.decode())
+    assert match
+    return match[1]
 
 
 def window(page: Any) -> Client:

@@ -9,7 +9,17 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import instructions
-from annotation.models import Account, Assignment, Campaign, Consent, Identity, Standing, Study, Visit, Worker
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    Consent,
+    Identity,
+    Study,
+    TrustState,
+    Visit,
+    Worker,
+)
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -79,7 +89,7 @@ def test_consent_comes_before_the_first_task(work: World):
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("", "incomplete"),
         ("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=x&SESSION_ID=y", "incomplete"),
@@ -88,9 +98,9 @@ def test_consent_comes_before_the_first_task(work: World):
         (f"?PROLIFIC_PID={ANN}&STUDY_ID={BOB}&SESSION_ID={FIRST}", "not been added here yet"),
     ],
 )
-def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, told: str):
+def test_an_address_that_is_none_is_refused_with_the_next_step(work: World, query: str, message: str):
     answer = Client().get(reverse("prolific", args=["quay"]) + query)
-    assert answer.status_code == 403 and told in words(answer)
+    assert answer.status_code == 403 and message in words(answer)
     assert not Identity.objects.exists() and not Account.objects.exists()
 
 
@@ -232,7 +242,7 @@ def suspend(kinds: Any = q.QUESTIONS) -> None:
         worker_trust.join_campaign(
             worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust
         )
-    Standing.objects.filter(kind__in=kinds).update(state="suspended")
+    TrustState.objects.filter(kind__in=kinds).update(state="suspended")
 
 
 def test_who_is_suspended_goes_back_screened_out(work: World):
@@ -285,7 +295,7 @@ def test_the_way_back_stands_at_the_end_of_a_task_and_where_there_is_nothing_to_
     client.post(reverse("task_instructions", args=["quay", q.COREF_LINK]))
     page = client.get(task)
     assert "data-answer" in page.content.decode() and way in words(page)
-    assert way not in words(client.get(f"{task}?part=desk&holding=0"))
+    assert way not in words(client.get(f"{task}?part=task&holding=0"))
     nothing = words(client.get(reverse("task", args=["quay", q.BOX_QUALITY])))
     assert "You have answered 0 of 2 questions." in nothing and way in nothing
     nobody = people.signed_in("olga", "annotator")

@@ -145,7 +145,7 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
 
 
 @pytest.mark.parametrize(
-    ("about", "told"),
+    ("about", "message"),
     [
         ({"provider": "prolific", "wanted": 5}, "needs its id"),
         ({"provider": "mturk", "wanted": 5, "external_id": "x"}, "has no id"),
@@ -153,22 +153,22 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
         ({"provider": "nothing", "wanted": 5}, "no platform"),
     ],
 )
-def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], told: str):
-    with pytest.raises(VisitError, match=told):
+def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], message: str):
+    with pytest.raises(VisitError, match=message):
         platform_visits.save_study(campaign=work.campaign, **about)
 
 
 def test_a_study_belongs_to_one_campaign(work: World):
-    other = World(name="other")
+    campaign = World(name="other")
     with pytest.raises(VisitError, match="already belongs to another campaign"):
-        platform.prolific_study(other)
+        platform.prolific_study(campaign)
 
 
 def command(*arguments: str) -> dict[str, Any]:
     out = StringIO()
     call_command(*arguments, "--json", stdout=out)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
+    document: dict[str, Any] = json.loads(out.getvalue())
+    return document
 
 
 def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
@@ -178,8 +178,8 @@ def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     (row,) = command("list_visits", "quay")["results"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
     command("save_study", "quay", "mturk", "--answers", "3", "--completion-code", "thanks")
-    found = command("list_studies", "quay")["results"]
-    assert [one["platform"] for one in found] == ["prolific", "mturk"]
+    result = command("list_studies", "quay")["results"]
+    assert [item["platform"] for item in result] == ["prolific", "mturk"]
     with pytest.raises(CommandError, match="needs its id"):
         command("save_study", "quay", "prolific")
 

@@ -52,8 +52,12 @@ def drawn(tmp_path: Path) -> World:
 )
 def test_a_line_of_a_log_is_cut_where_an_address_lets_somebody_in(text: str, left: str) -> None:
     assert without_secrets(text) == left
-    made = logging.LogRecord("x", logging.INFO, "file", 1, "%s", (text,), None)
-    assert json.loads(JsonFormatter().format(made))["message"] == left == Discreet("%(message)s").format(made)
+    created = logging.LogRecord("x", logging.INFO, "file", 1, "%s", (text,), None)
+    assert (
+        json.loads(JsonFormatter().format(created))["message"]
+        == left
+        == Discreet("%(message)s").format(created)
+    )
 
 
 def test_nothing_that_is_logged_of_a_visit_lets_anybody_in(work: World, caplog: Any) -> None:
@@ -97,14 +101,14 @@ def test_the_code_with_which_one_comes_back_is_shown_and_is_readable_in_no_table
 
 
 def test_ending_access_ends_sessions_tokens_and_addresses_of_pictures_at_once(drawn: World) -> None:
-    ann, other = desk.at_work(drawn), people.signed_in("bob", "annotator")
+    ann, another = desk.at_work(drawn), people.signed_in("bob", "annotator")
     again = Client()
     again.force_login(Account.objects.get(username="ann"))
     account = Account.objects.get(username="ann")
     token = Token.objects.create(user=account)
     program = Client(headers={"Authorization": f"Token {token.key}"})
-    asked = {"campaign": "quay", "kind": "coref_link"}
-    held = program.post("/api/tasks/next", asked, content_type="application/json").json()
+    form_data = {"campaign": "quay", "kind": "coref_link"}
+    held = program.post("/api/tasks/next", form_data, content_type="application/json").json()
     picture = held["image"]["picture"]
     assert program.get(picture).status_code == 200
     assert sessions.end_access(account) == (2, 1)
@@ -112,7 +116,7 @@ def test_ending_access_ends_sessions_tokens_and_addresses_of_pictures_at_once(dr
     assert program.get("/api/tasks").status_code == again.get("/api/tasks").status_code == 401
     for client in (ann, again):
         assert client.get("/tasks/").status_code == 302
-    assert other.get("/tasks/").status_code == 200
+    assert another.get("/tasks/").status_code == 200
 
 
 @pytest.mark.parametrize("lost", ["role", "account", "session"])
@@ -157,15 +161,15 @@ def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:
 
 def ways_in() -> list[str]:
     """Every address of ours that holds what lets its reader in, made with the secret SESAME."""
-    found, left = [], [("/", pattern) for pattern in get_resolver().url_patterns]
+    names, left = [], [("/", pattern) for pattern in get_resolver().url_patterns]
     while left:
         before, pattern = left.pop()
         route = before + re.sub(r"<(?:str:)?(?:token|way)>", "SESAME", str(pattern.pattern))
         if hasattr(pattern, "url_patterns"):
-            left += [(route, each) for each in pattern.url_patterns]
+            left += [(route, item) for item in pattern.url_patterns]
         elif "SESAME" in route:
-            found.append(re.sub(r"<[^>]*>", "x", route))
-    return sorted(found)
+            names.append(re.sub(r"<[^>]*>", "x", route))
+    return sorted(names)
 
 
 def test_no_address_that_lets_its_reader_in_is_logged() -> None:

@@ -99,19 +99,19 @@ def test_the_command_grants_a_role_for_one_corpus_and_takes_it_away(quay: Corpus
     assert granted("bob") == {(RESEARCHER, "quay", None)}
     call_command("revoke_role", "bob", RESEARCHER, "--corpus", "quay")
     assert granted("bob") == set()
-    told = re.findall(r"changed: (\w+)", capsys.readouterr().out)
-    assert told == ["True", "False", "False", "True"]
+    lines = re.findall(r"changed: (\w+)", capsys.readouterr().out)
+    assert lines == ["True", "False", "False", "True"]
     assert list(AuditEntry.objects.order_by("pk").values_list("act", flat=True)) == [
         "grant_role",
         "revoke_role",
     ]
 
 
-@pytest.mark.parametrize("wrong", [("nobody", RESEARCHER), ("bob", RESEARCHER, "--corpus", "nowhere")])
-def test_the_command_names_what_is_not_there(wrong: tuple[str, ...]):
+@pytest.mark.parametrize("error", [("nobody", RESEARCHER), ("bob", RESEARCHER, "--corpus", "nowhere")])
+def test_the_command_names_what_is_not_there(error: tuple[str, ...]):
     people.account("bob")
-    with pytest.raises(CommandError, match=wrong[-1] if len(wrong) > 2 else wrong[0]):
-        call_command("grant_role", *wrong)
+    with pytest.raises(CommandError, match=error[-1] if len(error) > 2 else error[0]):
+        call_command("grant_role", *error)
 
 
 def test_the_last_admin_of_the_server_stays(quay: Corpus):
@@ -173,8 +173,8 @@ def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
     assert "There is no account “eve”" in words(page)
     page = press(admin, reverse("roles"), "Grant", account="ada", role=ADMIN)
     assert "grant a role to yourself" in words(page)
-    own = {"account": "ada", "role": ADMIN, "next": reverse("roles")}
-    page = admin.post(reverse("operation", args=["revoke_role"]), own)
+    by_name = {"account": "ada", "role": ADMIN, "next": reverse("roles")}
+    page = admin.post(reverse("operation", args=["revoke_role"]), by_name)
     assert page.status_code == 409 and "the last admin" in words(page)
     page = press(admin, f"{reverse('roles')}?find=bob", "Revoke")
     assert (
@@ -202,15 +202,15 @@ def test_the_page_of_roles_shows_all_of_them_page_by_page_and_finds_one(
         inviting.invite_staff(email=f"{name}@example.org", role=REVIEWER)
 
     def every(list_of: str, query: str) -> list[str]:
-        found: list[str] = []
+        values: list[str] = []
         while True:
             page = admin.get(reverse("roles") + query)
             about = page.context[list_of]
-            found += [
+            values += [
                 getattr(row, "account", None) and row.account.username or row.email for row in about.rows
             ]
             if not about.later:
-                return found
+                return values
             assert f'href="{about.later.replace("&", "&amp;")}"' in page.content.decode()
             query = about.later
 
@@ -234,10 +234,10 @@ def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, setti
     assert "Invitation created" in said(page)[0] and mail.outbox == []
     job = Job.objects.get()
     assert "bob" not in str(job.arguments) and jobs.run_queued_job(job.pk) == Job.DONE
-    (sent,) = mail.outbox
-    (address,) = re.findall(r"testserver(/\S+)", str(sent.body))
+    (email,) = mail.outbox
+    (address,) = re.findall(r"testserver(/\S+)", str(email.body))
     page = admin.get(reverse("roles"))
-    assert sent.to == ["bob@example.org"] and address in words(page) and "E-mail sent" in words(page)
+    assert email.to == ["bob@example.org"] and address in words(page) and "E-mail sent" in words(page)
     assert "You are signed in as ada" in words(admin.get(address))
     client = Client()
     assert "researcher for the corpus quay" in words(client.get(address))

@@ -50,11 +50,11 @@ def test_one_visitor_does_not_use_up_anothers_attempts(later):
 
 
 def test_what_one_limit_refuses_is_counted_under_none(later):
-    other = Try(Limit("other", 10, 600), "here")
+    another = Try(Limit("other", 10, 600), "here")
     for _ in range(3):
         rate_limit.attempt(ANN)
-    rate_limit.attempt(ANN, other)
-    assert not Attempts.objects.filter(key=other.key, count__gt=0).exists()
+    rate_limit.attempt(ANN, another)
+    assert not Attempts.objects.filter(key=another.key, count__gt=0).exists()
 
 
 def test_what_succeeded_is_taken_back(later):

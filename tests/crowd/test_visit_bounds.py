@@ -26,9 +26,9 @@ def call(client: Client, address: str, **data: Any) -> tuple[int, dict[str, Any]
 
 
 def take(client: Client, kind: str = q.COREF_LINK, holding: tuple[int, ...] = ()) -> dict[str, Any]:
-    status, said = call(client, "/api/tasks/next", campaign="quay", kind=kind, holding=holding)
-    assert status == 200, said
-    return said
+    status, text = call(client, "/api/tasks/next", campaign="quay", kind=kind, holding=holding)
+    assert status == 200, text
+    return text
 
 
 def answered(client: Client, assignment: int, token: str = "a", **also: Any) -> tuple[int, dict[str, Any]]:
@@ -68,8 +68,8 @@ OVER = pytest.mark.parametrize("over", [fill, end, is_returned, is_rejected])
 def test_neither_page_nor_program_gets_a_task_once_a_visit_is_full_or_over(work: World, over: Any):
     client = come()
     over(client, work)
-    said = take(client)
-    assert said["nothing"] == "done" and "Go back to your platform" in said["text"]
+    response = take(client)
+    assert response["nothing"] == "done" and "Go back to your platform" in response["text"]
     page = client.get(reverse("task", args=TASK))
     assert page.status_code == 303 and page["Location"] == reverse("visit")
     assert not Assignment.objects.filter(state=Assignment.LEASED).exists()
@@ -78,8 +78,8 @@ def test_neither_page_nor_program_gets_a_task_once_a_visit_is_full_or_over(work:
 def test_the_last_answer_that_was_asked_for_brings_no_task_along(work: World):
     client = come()
     work_as(work, answers=1)
-    status, said = answered(client, take(client)["id"])
-    assert status == 200 and said["next"]["nothing"] == "done"
+    status, text = answered(client, take(client)["id"])
+    assert status == 200 and text["next"]["nothing"] == "done"
     assert Judgment.objects.count() == 2
 
 
@@ -106,8 +106,8 @@ def test_an_answer_that_was_under_way_when_the_visit_ended_is_stored_and_brings_
     else:
         tell("RETURNED" if over is is_returned else "REJECTED")
     assert Assignment.objects.get(pk=mine.id).state == Assignment.RETURNED
-    status, said = answered(client, mine.id)
-    assert status == 200 and said["next"]["nothing"] == "done"
+    status, text = answered(client, mine.id)
+    assert status == 200 and text["next"]["nothing"] == "done"
     assert Judgment.objects.count() == 1
 
 
@@ -117,9 +117,9 @@ def test_tasks_taken_and_returned_are_not_answered_beyond_what_was_asked(work: W
     for _ in range(4):
         taken.append(take(client)["id"])
         assert call(client, f"/api/assignments/{taken[-1]}/return")[1] == {"returned": True}
-    given = [answered(client, one, f"t{one}", next=False) for one in taken]
-    assert [status for status, _said in given] == [200, 200, 410, 410]
-    assert given[-1][1]["code"] == "not_yours" and "Go back to your platform" in given[-1][1]["detail"]
+    values = [answered(client, item, f"t{item}", next=False) for item in taken]
+    assert [status for status, _said in values] == [200, 200, 410, 410]
+    assert values[-1][1]["code"] == "not_yours" and "Go back to your platform" in values[-1][1]["detail"]
     assert Judgment.objects.count() == 2
 
 

@@ -53,6 +53,7 @@ def paint(folder: Path, images: int) -> None:
     import_records(name=NAMES.corpus, records=records, format="jsonl", source="painted")
 
 
+@pytest.mark.slow  # by default batches and jobs go on, in `evaluation/database` and `jobs`
 def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, folder: Path) -> None:
     paint(folder, 3 * LEAST_IMAGES)
     with pytest.raises(Stopped):

@@ -24,7 +24,7 @@ from annotation.models import (
     Judgment,
     PageControl,
     Payout,
-    Standing,
+    TrustState,
 )
 from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, ROLE_WANTED
 from annotation.protocol.paging import ROLE_CONTROL as KNOWN
@@ -130,7 +130,7 @@ class Rows:
         of = {"campaign": self.campaign}
         self.judgments = list(Judgment.objects.filter(**of).select_related("worker").order_by("id"))
         self.leases = list(Assignment.objects.filter(**of))
-        self.standings = list(Standing.objects.filter(**of).select_related("worker"))
+        self.trust_states = list(TrustState.objects.filter(**of).select_related("worker"))
         self.payouts = sum(Payout.objects.filter(**of).values_list("amount", flat=True))
         self.known = {one.pk: one for one in Control.objects.filter(**of)}
         shown = PageControl.objects.filter(assignment__campaign=self.campaign)
@@ -142,7 +142,7 @@ class Rows:
 
     def people(self, by_name: Collection[str]) -> dict[str, Person]:
         found = {}
-        for row in self.standings:
+        for row in self.trust_states:
             rights = self._rights(row)
             suspended = _suspended(rights)
             unused = "suspended" if suspended else ""
@@ -163,8 +163,8 @@ class Rows:
             )
         return found
 
-    def _rights(self, row: Standing) -> list[bool]:
-        """Whether each known image was answered rightly since the standing was given, as they were shown."""
+    def _rights(self, row: TrustState) -> list[bool]:
+        """Whether each known image was answered rightly since the trust state was given, in order."""
         found = []
         for judgment in self.judgments:
             if judgment.worker_id != row.worker_id or judgment.pk <= row.since:
@@ -191,7 +191,7 @@ class Rows:
             tuple(
                 sorted(
                     (s.worker_id, s.state == "suspended", s.blocked, s.withdrawn_at is None, s.since)
-                    for s in self.standings
+                    for s in self.trust_states
                 )
             ),
             sum(j.void for j in self.judgments),
@@ -348,7 +348,7 @@ class Recount:
         return sum(len(self.mine[name].stand) for name in self.unused())
 
     def withdrawn(self) -> list[str]:
-        return sorted(s.reason for s in self.own.standings if s.withdrawn_at is not None)
+        return sorted(s.reason for s in self.own.trust_states if s.withdrawn_at is not None)
 
     def in_a_report(self) -> tuple[Any, ...]:
         """All that a report tells of the batch and that may change."""

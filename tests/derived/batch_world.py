@@ -27,8 +27,8 @@ DEPTHS = {"first": 2, "second": 4}
 SETTINGS: dict[str, Any] = {
     "trust": {
         "qualification": False,
-        "probation_items": 3,
-        "probation_known": 1,
+        "warm_up_items": 3,
+        "warm_up_known": 1,
         "verdict_known": 2,
         "window": 3,
         "relevance_bar": 0.6,

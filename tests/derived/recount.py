@@ -175,7 +175,7 @@ class Recount:
         for (_, kind, role), (answers, _) in self.earned().items():
             if role == "qualification":
                 continue
-            names = {q.VOTE: "judgments", q.SURPLUS: "judgments", q.DOUBLE_CHECK: "double_checks"}
+            names = {q.VOTE: "judgments", q.EXTRA: "judgments", q.DOUBLE_CHECK: "double_checks"}
             found[names.get(role, "controls")][kind] += answers
         return {name: dict(counts) for name, counts in found.items()}
 
@@ -210,7 +210,7 @@ class Recount:
             votes = [
                 j for j in self.judgments if j.image_id == image.row.pk and j.key == item.key and not j.void
             ]
-            used = [j for j in votes if j.role == q.VOTE and j.name not in image.state.moot]
+            used = [j for j in votes if j.role == q.VOTE and j.name not in image.state.superseded]
             if not used or {j.answer for j in votes} != {item.known}:
                 found.append(f"{item}: {[j.answer for j in votes]}, {len(used)} used")
         return found

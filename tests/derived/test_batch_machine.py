@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from annotation import campaigns
 from annotation.common.operations import OperationContext
-from annotation.models import Control, PageControl, Standing
+from annotation.models import Control, PageControl, TrustState
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
@@ -38,10 +38,10 @@ from evaluation.selectors import CorpusNames, names_of, qrels_of, snapshot_named
 from evaluation.services.batches import closing, collecting, launching, reassignment
 from evaluation.services.batches import state as batch_state
 from evaluation.services.batches.state import BatchState
-from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments import freezing, importing
 from evaluation.services.reports import building, request
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from phrasebox.formats.trec import read_qrels, write_qrels
 from tests import worlds
 from tests.derived import batch_world as world
@@ -52,7 +52,7 @@ from tests.transactions import may_write
 pytestmark = pytest.mark.django_db
 
 #: A run is 30 steps; the recount after each is slow.
-STEPS, RUNS = 30, sized(5, 300)
+STEPS, RUNS = 30, sized(2, 300)
 PEOPLE = world.PEOPLE
 #: Who is mostly wrong, by their number.
 CARELESS = 3
@@ -158,7 +158,7 @@ class Managed:
     def restore(self, number: int, turn: int) -> None:
         """Whose answers were withdrawn comes first."""
         campaign = self.batch(turn).campaign
-        gone = Standing.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
+        gone = TrustState.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
         done = discarding.restore_worker(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
@@ -170,7 +170,7 @@ class Managed:
     def reinstate(self, number: int, turn: int) -> None:
         """Whom the rules suspended comes first."""
         campaign = self.batch(turn).campaign
-        out = Standing.objects.filter(campaign=campaign, state="suspended").order_by("worker")
+        out = TrustState.objects.filter(campaign=campaign, state="suspended").order_by("worker")
         people = list(out.values_list("worker", flat=True))
         by_rules = bool(people)
         people = people or self.judges
@@ -185,7 +185,7 @@ class Managed:
         batch = self.batch(turn)
         try:
             done = reassignment.reassign_answers(batch.name)
-        except BatchRefused:
+        except BatchError:
             assert batch.campaign.state == "closed"
             return
         self.met["topped up"] += done.done
@@ -210,7 +210,7 @@ class Managed:
         if met := list(shown.order_by("right", "pk").values_list("control", flat=True)):
             changed = discarding.disown_control_item(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
-            self.met["standings told again"] += bool(changed)
+            self.met["trust states told again"] += bool(changed)
 
     def pay(self, number: int, turn: int) -> None:
         paid = payments.pay_all_due(
@@ -239,7 +239,7 @@ class Managed:
         now = (self.now if names is None else self.recounts({batch.name: names}))[batch.name]
         try:
             done = collecting.collect(batch.name, count=names)
-        except BatchRefused:
+        except BatchError:
             assert not now.given
             self.met["nothing to collect"] += 1
             return
@@ -255,7 +255,7 @@ class Managed:
             try:
                 wanted = closing.SettleRequest(batch=batch.name, qrels=name)
                 done = closing.settle_batch(wanted, OperationContext()).frozen
-            except BatchRefused:
+            except BatchError:
                 assert not self.now[batch.name].given
                 return
         elif batch.judgments is None:
@@ -282,7 +282,7 @@ class Managed:
             done = building.build_report(
                 replace(self.wanted(batch), replace=bool(turn % 2)), OperationContext()
             )
-        except ReportRefused:
+        except ReportError:
             assert stood and not up_to_date and not turn % 2
             self.met["report refused"] += 1
             return
@@ -444,7 +444,7 @@ class Managed:
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
             wanted = self.wanted(Batch.objects.get(reports=row))
             if building.outdated(row):
-                with pytest.raises(ReportRefused):
+                with pytest.raises(ReportError):
                     building.build_report(wanted, OperationContext())
             else:
                 assert building.build_report(wanted, OperationContext()).unchanged
@@ -583,7 +583,7 @@ def test_runs_meet_all_that_can_happen() -> None:
         "topped up",
         "control items added",
         "disowned",
-        "standings told again",
+        "trust states told again",
         "paid",
     }
     expected |= {"closed", "complete", "lacking", "collected", "collected and behind", "kept for a while"}

@@ -24,12 +24,11 @@ from annotation.queue import leases
 from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, held, the_world
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, scenes
 from tests.web import world as people
 from tests.web.staff import said
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_named():

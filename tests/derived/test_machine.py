@@ -26,7 +26,7 @@ from annotation.models import (
     Layer,
     OpenImage,
     Ruling,
-    Standing,
+    TrustState,
 )
 from annotation.moderation import control_items, discarding, rulings, trust_replay
 from annotation.protocol import questions as q
@@ -56,7 +56,7 @@ pytestmark = pytest.mark.django_db
 
 PEOPLE = 6
 #: A run is 30 steps; the recount after each is slow.
-STEPS, RUNS = 30, sized(5, 300)
+STEPS, RUNS = 30, sized(2, 300)
 SETTINGS = {
     "trust": {**TRUSTING["trust"], "double_check_share": 0.5},
     "pay": {"basis": "item", "per_item": dict.fromkeys(q.QUESTIONS, 0.02)},
@@ -293,8 +293,8 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
             act(number, turn)
             play.check()
         check_database()
-    for standing in Standing.objects.filter(campaign=play.campaign):
-        assert trust_replay.replay_row(standing) == worker_trust.trust_from_row(standing)
+    for trust_state in TrustState.objects.filter(campaign=play.campaign):
+        assert trust_replay.replay_row(trust_state) == worker_trust.trust_from_row(trust_state)
     return play
 
 

@@ -28,8 +28,7 @@ from tests import prepare, services
 from tests.faults.draw import AREAS, Fault, draw, faults
 from tests.faults.harmless import HARMLESS
 from tests.faults.nearest import Reach, nearest, read_reach
-from tests.lanes import POSTGRESQL
-from tests.run import THREADS
+from tests.run import POSTGRESQL, THREADS
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PASSED, NO_TESTS = 0, 5  # pytest's exit statuses

@@ -91,6 +91,7 @@ def test_moving_a_file_changes_no_fault(tmp_path: Path, monkeypatch: pytest.Monk
     assert known[0] == known[1] and len(known[0]) == 5
 
 
+@pytest.mark.slow  # `make test-faults` draws them each time
 def test_every_area_has_files_and_sixty_faults_are_drawn_alike_each_time(monkeypatch: pytest.MonkeyPatch):
     # To find all that can be wrong takes seconds; which are drawn of them is what is asked here.
     every = {area: list(faults(REPOSITORY, area)) for area in AREAS}

@@ -34,7 +34,7 @@ from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
 from annotation.task_types.shown import shown_image
-from config.plain import in_utf_8
+from config.readable_requests import in_utf_8
 from tests.hostile import calls, declared  # noqa: F401 (enters its operations)
 from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
@@ -54,9 +54,9 @@ class Door(ClientHandler):
     def __call__(self, environ: dict[str, Any]) -> Any:
         if in_utf_8(environ.get("CONTENT_TYPE", "")):
             return super().__call__(environ)
-        refused: Any = HttpResponse(status=400)
-        refused.wsgi_request = WSGIRequest({**environ, "CONTENT_TYPE": ""})
-        return refused
+        http_response: Any = HttpResponse(status=400)
+        http_response.wsgi_request = WSGIRequest({**environ, "CONTENT_TYPE": ""})
+        return http_response
 
 
 class Visitor(Client):
@@ -87,23 +87,23 @@ class Outcome:
 
     def never(self) -> set[str]:
         """Operations of the role that did not succeed once."""
-        return {each.name for each in own(self.role)} - self.done.keys()
+        return {item.name for item in own(self.role)} - self.done.keys()
 
     def __str__(self) -> str:
         by_hundred = Counter(status // 100 for status in self.statuses.elements())
-        told = ", ".join(f"{number} {hundred}xx" for hundred, number in sorted(by_hundred.items()))
-        mine = {each.name for each in own(self.role)}
+        text = ", ".join(f"{number} {hundred}xx" for hundred, number in sorted(by_hundred.items()))
+        mine = {item.name for item in own(self.role)}
         done = sorted((number, name) for name, number in self.done.items() if name in mine)
         rarest = ", ".join(f"{name} {number}" for number, name in done[:3])
         return (
-            f"{self.role}: {self.calls} calls, {self.succeeded / self.calls:.0%} succeeded ({told}); "
+            f"{self.role}: {self.calls} calls, {self.succeeded / self.calls:.0%} succeeded ({text}); "
             f"{len(done)} of {len(mine)} operations did, most seldom {rarest}"
         )
 
 
 def own(role: str) -> list[Operation]:
     """What a role may do."""
-    return [each for each in OPERATIONS if role in each.roles]
+    return [operations for operations in OPERATIONS if role in operations.roles]
 
 
 def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = True) -> Outcome:
@@ -111,77 +111,77 @@ def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = Tru
 
     First each of the role's operations once, well made, unless not `in_order`.
     """
-    dice, found = Random(f"{role} {seed}"), Outcome(role)
-    _attack(found, islice(_turns(role, dice, in_order), calls), dice, data)
-    return found
+    rng, outcome = Random(f"{role} {seed}"), Outcome(role)
+    _attack(outcome, islice(_turns(role, rng, in_order), calls), rng, data)
+    return outcome
 
 
 def sweep(role: str, *, data: Path) -> Outcome:
     """Put everything that nobody means into every place of the operations whose first role it is,
     one at a time."""
-    dice, found = Random(role), Outcome(role)
-    _attack(found, _sweeping(role, dice), dice, data)
-    return found
+    rng, outcome = Random(role), Outcome(role)
+    _attack(outcome, _sweeping(role, rng), rng, data)
+    return outcome
 
 
-def _attack(found: Outcome, turns: Iterator[Turn], dice: Random, data: Path) -> None:
-    kept = data.with_name(f"{data.name}-kept")
-    shutil.copytree(data, kept, dirs_exist_ok=True)
+def _attack(outcome: Outcome, turns: Iterator[Turn], rng: Random, data: Path) -> None:
+    stored = data.with_name(f"{data.name}-kept")
+    shutil.copytree(data, stored, dirs_exist_ok=True)
     more = True
     while more:
         _forget()
         with _undone():
-            more = _episode(found, turns, dice)
+            more = _episode(outcome, turns, rng)
         shutil.rmtree(data)
-        shutil.copytree(kept, data)
+        shutil.copytree(stored, data)
 
 
-def _turns(role: str, dice: Random, in_order: bool) -> Iterator[Turn]:
+def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Turn]:
     """Operations without end, and what is done to their calls."""
-    mine, others = own(role), [each for each in OPERATIONS if role not in each.roles]
-    for each in dice.sample(mine, len(mine)) if in_order else ():
-        yield each, None
+    mine, others = own(role), [item for item in OPERATIONS if role not in item.roles]
+    for item in rng.sample(mine, len(mine)) if in_order else ():
+        yield item, None
     while True:
-        theirs = others if others and dice.random() < OTHERS else mine
-        yield dice.choice(theirs), spoilt if dice.random() < SPOILT else None
+        theirs = others if others and rng.random() < OTHERS else mine
+        yield rng.choice(theirs), spoilt if rng.random() < SPOILT else None
 
 
-def _sweeping(role: str, dice: Random) -> Iterator[Turn]:
-    for each in OPERATIONS:
-        if tuple(each.roles[:1]) != (role,):
+def _sweeping(role: str, rng: Random) -> Iterator[Turn]:
+    for operations in OPERATIONS:
+        if tuple(operations.roles[:1]) != (role,):
             continue
         with _undone():
-            places = calls.slots(each.make(At(role, Visitor(), dice)))
-        for place in places:
-            for other in calls.others(place):
-                yield each, partial(_with, place, other)
+            places = calls.slots(operations.make(At(role, Visitor(), rng)))
+        for location in places:
+            for item in calls.others(location):
+                yield operations, partial(_with, location, item)
 
 
-def _with(place: calls.Slot, other: Any, call: Call, dice: Random) -> Call:
-    calls.put(call, place, other)
+def _with(index: calls.Slot, another: Any, call: Call, rng: Random) -> Call:
+    calls.put(call, index, another)
     return call
 
 
-def _episode(found: Outcome, turns: Iterator[Turn], dice: Random) -> bool:
+def _episode(outcome: Outcome, turns: Iterator[Turn], rng: Random) -> bool:
     """So many calls by one session, or as many as it lives; whether there are more."""
     client = Visitor()
-    if found.role != STRANGER:
-        client.force_login(Account.objects.get(username=found.role))
+    if outcome.role != STRANGER:
+        client.force_login(Account.objects.get(username=outcome.role))
         confirm(client)
-    session = client.cookies["session"].value if found.role != STRANGER else ""
-    at = At(found.role, client, dice)
-    made = 0
+    session = client.cookies["session"].value if outcome.role != STRANGER else ""
+    at = At(outcome.role, client, rng)
+    created = 0
     for operation, change in islice(turns, EPISODE):
-        made += 1
+        created += 1
         call = operation.make(at)
-        _sent(found, client, operation, change(call, dice) if change else call, bad=change is not None)
+        _sent(outcome, client, operation, change(call, rng) if change else call, bad=change is not None)
         held = client.cookies["session"].value if "session" in client.cookies else ""
         if held != session or (session and not Session.objects.filter(pk=session).exists()):
             return True
-    return made == EPISODE
+    return created == EPISODE
 
 
-def _sent(found: Outcome, client: Client, operation: Operation, call: Call, *, bad: bool = False) -> None:
+def _sent(outcome: Outcome, client: Client, operation: Operation, call: Call, *, bad: bool = False) -> None:
     raised: list[str] = []
 
     def note(**_about: Any) -> None:
@@ -200,20 +200,20 @@ def _sent(found: Outcome, client: Client, operation: Operation, call: Call, *, b
         status = 500
     finally:
         got_request_exception.disconnect(note)
-    found.statuses[status] += 1
+    outcome.statuses[status] += 1
     if status >= 500:
-        sent = f"{call.method} {call.address()[:300]!a} {kind[:80]!a} {body[:400]!r} {call.headers!r:.300}"
-        found.broken.append(f"{operation.name}: {sent}\n{raised[-1] if raised else status}")
+        text = f"{call.method} {call.address()[:300]!a} {kind[:80]!a} {body[:400]!r} {call.headers!r:.300}"
+        outcome.broken.append(f"{operation.name}: {text}\n{raised[-1] if raised else status}")
     elif 200 <= status < 400 and not bad and not _refused(answer):
-        found.done[operation.name] += 1
+        outcome.done[operation.name] += 1
 
 
 def _refused(answer: Any) -> bool:
     """Whether an answer leads to the sign-in page, or to one that says why nothing was done."""
     if answer.status_code == 302 and answer["Location"].startswith("/sign-in/?"):
         return True
-    told = getattr(answer.wsgi_request, "_messages", None)
-    return any(one.level >= constants.WARNING for one in getattr(told, "_queued_messages", ()))
+    message = getattr(answer.wsgi_request, "_messages", None)
+    return any(item.level >= constants.WARNING for item in getattr(message, "_queued_messages", ()))
 
 
 @contextmanager

@@ -262,10 +262,10 @@ class Slot(NamedTuple):
 
 def slots(call: Call) -> list[Slot]:
     """All that a call holds, one by one."""
-    held = [Slot("query", place) for place in range(len(call.query))]
-    held += [Slot("fields", place) for place in range(len(call.fields))]
+    held = [Slot("query", index) for index in range(len(call.query))]
+    held += [Slot("fields", index) for index in range(len(call.fields))]
     held += [Slot("json", name) for name in call.json] if isinstance(call.json, dict) else []
-    return held + [Slot("path", place) for place in range(1, len(call.path.split("/")))]
+    return held + [Slot("path", index) for index in range(1, len(call.path.split("/")))]
 
 
 def others(slot: Slot) -> Sequence[Any]:
@@ -288,65 +288,65 @@ def put(call: Call, slot: Slot, value: Any) -> None:
         held[slot.place] = (held[slot.place][0], value)
 
 
-def spoilt(call: Call, dice: Random) -> Call:
+def spoilt(call: Call, rng: Random) -> Call:
     """`call` with one to three things about it wrong."""
-    made = copy.deepcopy(call)
-    for _ in range(dice.choice((1, 1, 1, 2, 3))):
-        dice.choice(_WAYS)(made, dice)
-    return made
+    created = copy.deepcopy(call)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        rng.choice(_WAYS)(created, rng)
+    return created
 
 
-def _field(call: Call, dice: Random) -> None:
+def _field(call: Call, rng: Random) -> None:
     """A field, a value of the JSON, or what the address asks for is another, is missing, or comes twice."""
     if call.json is not None:
-        call.json = _other(call.json, dice)
+        call.json = _other(call.json, rng)
         return
-    held = call.query if call.query and (not call.fields or dice.random() < 0.3) else call.fields
+    held = call.query if call.query and (not call.fields or rng.random() < 0.3) else call.fields
     if not held:
         call.query.append(
-            (dice.choice(("kind", "next", "after", "n", "part", "before", "x")), dice.choice(TEXTS))
+            (rng.choice(("kind", "next", "after", "n", "part", "before", "x")), rng.choice(TEXTS))
         )
         return
-    place = dice.randrange(len(held))
-    name, value = held[place]
-    match dice.randrange(8):
+    index = rng.randrange(len(held))
+    name, value = held[index]
+    match rng.randrange(8):
         case 0:
-            del held[place]
+            del held[index]
         case 1:
-            held.append((name, dice.choice(TEXTS)))
+            held.append((name, rng.choice(TEXTS)))
         case 2:
-            held[place] = (dice.choice(TEXTS), value)
+            held[index] = (rng.choice(TEXTS), value)
         case 3:
-            held[place] = (name, value + dice.choice(TEXTS))
+            held[index] = (name, value + rng.choice(TEXTS))
         case _:
-            held[place] = (name, dice.choice(TEXTS))
+            held[index] = (name, rng.choice(TEXTS))
 
 
-def _other(value: Any, dice: Random) -> Any:
+def _other(value: Any, rng: Random) -> Any:
     """`value` with something in it replaced."""
-    if isinstance(value, dict) and value and dice.random() < 0.85:
-        name = dice.choice(sorted(value))
-        if dice.random() < 0.15:
+    if isinstance(value, dict) and value and rng.random() < 0.85:
+        name = rng.choice(sorted(value))
+        if rng.random() < 0.15:
             return {key: held for key, held in value.items() if key != name}
-        return {**value, name: _other(value[name], dice)}
-    if isinstance(value, list) and value and dice.random() < 0.7:
-        place = dice.randrange(len(value))
-        return [_other(held, dice) if number == place else held for number, held in enumerate(value)]
-    return dice.choice(VALUES) if dice.random() < 0.6 else dice.choice(TEXTS)
+        return {**value, name: _other(value[name], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.7:
+        index = rng.randrange(len(value))
+        return [_other(held, rng) if number == index else held for number, held in enumerate(value)]
+    return rng.choice(VALUES) if rng.random() < 0.6 else rng.choice(TEXTS)
 
 
-def _file(call: Call, dice: Random) -> None:
+def _file(call: Call, rng: Random) -> None:
     """A file is cut, another, of an odd name, or comes where none is asked for."""
     if not call.files:
         call.files.append(
-            (dice.choice(("file", "text", "name", "act")), 'filename="x.csv"', dice.choice(BODIES)[:5000])
+            (rng.choice(("file", "text", "name", "act")), 'filename="x.csv"', rng.choice(BODIES)[:5000])
         )
         return
-    place = dice.randrange(len(call.files))
-    name, called, held = call.files[place]
-    match dice.randrange(3):
+    index = rng.randrange(len(call.files))
+    name, called, held = call.files[index]
+    match rng.randrange(3):
         case 0:
-            called = dice.choice(
+            called = rng.choice(
                 (
                     *(
                         'filename=""',
@@ -370,45 +370,45 @@ def _file(call: Call, dice: Random) -> None:
                 )
             )
         case 1:
-            held = held[: dice.randrange(len(held) + 1)]
+            held = held[: rng.randrange(len(held) + 1)]
         case _:
-            held = dice.choice(BODIES)[:200_000]
-    call.files[place] = (name, called, held)
+            held = rng.choice(BODIES)[:200_000]
+    call.files[index] = (name, called, held)
 
 
-def _body(call: Call, dice: Random) -> None:
+def _body(call: Call, rng: Random) -> None:
     body, kind = call.content()
     call.kind = kind
-    if body and dice.random() < 0.5:
-        cut = dice.randrange(len(body))
+    if body and rng.random() < 0.5:
+        cut = rng.randrange(len(body))
         call.body = (
-            body[:cut] + dice.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + dice.randrange(3) :]
+            body[:cut] + rng.choice((b"", b"\0", b"\xff", b'"', b"%")) + body[cut + rng.randrange(3) :]
         )
     else:
-        call.body = dice.choice(BODIES)
+        call.body = rng.choice(BODIES)
 
 
-def _kind(call: Call, dice: Random) -> None:
-    call.kind = dice.choice(KINDS)
+def _kind(call: Call, rng: Random) -> None:
+    call.kind = rng.choice(KINDS)
 
 
-def _header(call: Call, dice: Random) -> None:
-    name, value = dice.choice(HEADERS)
+def _header(call: Call, rng: Random) -> None:
+    name, value = rng.choice(HEADERS)
     call.headers[name] = value
 
 
-def _method(call: Call, dice: Random) -> None:
-    call.method = dice.choice(METHODS)
+def _method(call: Call, rng: Random) -> None:
+    call.method = rng.choice(METHODS)
 
 
-def _place(call: Call, dice: Random) -> None:
+def _place(call: Call, rng: Random) -> None:
     """One part of the address is another."""
     parts = call.path.split("/")
-    parts[dice.randrange(1, len(parts))] = dice.choice((*PLACES, quote(_bytes(dice.choice(TEXTS))[:400])))
+    parts[rng.randrange(1, len(parts))] = rng.choice((*PLACES, quote(_bytes(rng.choice(TEXTS))[:400])))
     call.path = "/".join(parts)
 
 
-def _multipart(call: Call, dice: Random) -> None:
+def _multipart(call: Call, rng: Random) -> None:
     """What should be JSON or a plain form comes as parts."""
     if call.json is not None:
         call.fields = (

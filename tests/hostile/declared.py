@@ -58,8 +58,8 @@ def _invitation(at: At) -> int:
 
 def _token(at: At) -> int:
     """A token of whoever calls."""
-    made = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
-    return made.token.pk
+    token = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
+    return token.token.pk
 
 
 for _name in ("send_password_link", "make_password_link", "reset_second_factor"):
@@ -87,38 +87,38 @@ post(
 )
 
 
-def _roles(one: Declared) -> tuple[str, ...]:
+def _roles(declared: Declared) -> tuple[str, ...]:
     """Who may have it done, as calls name them."""
-    if not one.permission.roles:
+    if not declared.permission.roles:
         return SIGNED_IN
-    if REVIEWER in one.permission.roles:
+    if REVIEWER in declared.permission.roles:
         return READERS
-    return RUNNERS if RESEARCHER in one.permission.roles else (ADMIN,)
+    return RUNNERS if RESEARCHER in declared.permission.roles else (ADMIN,)
 
 
-def _sent(one: Declared, name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _sent(declared: Declared, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """A field as its form sends it."""
     if isinstance(value, bool):
         yield name, "true" if value else "false"
-    elif isinstance(value, list) and request_fields(one.request)[name].lines > 1:
+    elif isinstance(value, list) and request_fields(declared.request)[name].lines > 1:
         yield name, "\n".join(map(str, value))
     else:
-        for each in value if isinstance(value, list) else [value]:
-            yield name, str(each)
+        for item in value if isinstance(value, list) else [value]:
+            yield name, str(item)
 
 
-def _call(one: Declared) -> Callable[[At], Call]:
+def _call(declared: Declared) -> Callable[[At], Call]:
     """What makes its valid call; the form without fields where an earlier call took what that needs."""
 
     def make(at: At) -> Call:
-        call = Call("POST", reverse("operation", args=[one.name]))
+        call = Call("POST", reverse("operation", args=[declared.name]))
         try:
             with transaction.atomic():
-                valid = VALID[one.name]()
+                valid = VALID[declared.name]()
         except Exception:
             return call
         for name, value in {**valid.place, **valid.query, **(valid.body or {})}.items():
-            call.fields.extend(_sent(one, name, value))
+            call.fields.extend(_sent(declared, name, value))
         for name, (called, content) in valid.files.items():
             call.files.append((name, f'filename="{called}"', content))
         return call
@@ -127,13 +127,13 @@ def _call(one: Declared) -> Callable[[At], Call]:
 
 
 def _enter() -> None:
-    attacked = {each.name for each in OPERATIONS}
-    for one in all_operations():
-        if one.page is None or one.page.route:
+    attacked = {operations.name for operations in OPERATIONS}
+    for operation in all_operations():
+        if operation.page is None or operation.page.route:
             continue
-        get("operation", _roles(one), one.name, called=f"{one.name} seen")
-        if f"operation {one.name}" not in attacked and one.name in VALID:
-            by("operation", one.name, _roles(one))(_call(one))
+        get("operation", _roles(operation), operation.name, called=f"{operation.name} seen")
+        if f"operation {operation.name}" not in attacked and operation.name in VALID:
+            by("operation", operation.name, _roles(operation))(_call(operation))
 
 
 _enter()

@@ -31,7 +31,7 @@ from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
 from annotation.campaigns.machines import machine_add
 from annotation.common import database
-from annotation.common.operations import OperationContext, plain_result
+from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
@@ -153,7 +153,7 @@ OPERATIONS: list[Operation] = []
 
 def _keep(route: str, called: str, roles: Iterable[str], make: Make) -> None:
     name = f"{route} {called}"
-    assert name not in {each.name for each in OPERATIONS}, f"there are two operations {name!r}"
+    assert name not in {operations.name for operations in OPERATIONS}, f"there are two operations {name!r}"
     OPERATIONS.append(Operation(name, route, tuple(roles), make))
 
 
@@ -166,8 +166,8 @@ def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query:
     """A page; values may be functions of `At`."""
 
     def make(at: At) -> Call:
-        asked = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
-        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), asked)
+        questions = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
+        return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), questions)
 
     _keep(route, called or _plain(args) or "seen", roles, make)
 
@@ -179,11 +179,11 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
         call = Call("POST", reverse(route, args=[_of(arg, at) for arg in args]))
         for name, value in fields.items():
             value = _of(value, at)
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, bytes):
-                    call.files.append((name.rstrip("_"), 'filename="sent.npy"', each))
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, bytes):
+                    call.files.append((name.rstrip("_"), 'filename="sent.npy"', item))
                 else:
-                    call.fields.append((name.rstrip("_"), str(each)))
+                    call.fields.append((name.rstrip("_"), str(item)))
         return call
 
     usual = str(args[0]) if route == "operation" else "sent"
@@ -193,7 +193,7 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
     """A call of the API, by the session or by the account's token."""
 
-    def made(at: At) -> Call:
+    def created(at: At) -> Call:
         args, data = make(at)
         call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
         if at.role != STRANGER and at.dice.random() < 0.4:
@@ -201,28 +201,28 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
             call.headers["Authorization"] = f"Token {token.key}"
         return call
 
-    _keep(route, called, SIGNED_IN, made)
+    _keep(route, called, SIGNED_IN, created)
 
 
 def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
     """An operation whose call a function makes."""
 
-    def keep(make: Make) -> Make:
+    def store(make: Make) -> Make:
         _keep(route, called, roles, make)
         return make
 
-    return keep
+    return store
 
 
 def unattacked() -> set[str]:
     """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
     (`tests/api/v1/test_schemathesis.py`)."""
-    found = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
-    return found - {each.route for each in OPERATIONS}
+    names = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
+    return names - {operations.route for operations in OPERATIONS}
 
 
-def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
-    for entry in found:
+def _routes(result: Iterable[Any], space: str = "") -> Iterator[str]:
+    for entry in result:
         if isinstance(entry, URLResolver):
             yield from _routes(entry.url_patterns, f"{entry.namespace}:" if entry.namespace else space)
         elif isinstance(entry, URLPattern):
@@ -257,8 +257,10 @@ def _asked_for_a_code(at: At) -> str:
     account = web.account(at.new("factor"), ANNOTATOR)
     app = _give_factor(account)
     if at.role == STRANGER:
-        given = {"username": account.username, "password": web.PASSWORD}
-        at.client.post(reverse("sign_in"), given, headers={"X-CSRFToken": at.client.cookies["csrf"].value})
+        form_data = {"username": account.username, "password": web.PASSWORD}
+        at.client.post(
+            reverse("sign_in"), form_data, headers={"X-CSRFToken": at.client.cookies["csrf"].value}
+        )
     return app.at(database.now() + timedelta(seconds=app.interval))
 
 
@@ -388,12 +390,12 @@ def _answer(lease: Lease) -> dict[str, Any]:
 
 def _form(lease: Lease) -> dict[str, str]:
     """The same as a page's form sends it."""
-    given = _answer(lease)
-    form = {"answer": given["answer"], **({"text": given["text"]} if "text" in given else {})}
-    if "ticked" in given:
-        form["sizes"] = ",".join(str(len(row)) for row in given["ticked"])
+    value = _answer(lease)
+    form = {"answer": value["answer"], **({"text": value["text"]} if "text" in value else {})}
+    if "ticked" in value:
+        form["sizes"] = ",".join(str(len(row)) for row in value["ticked"])
         form["tick-0-1"] = "on"
-    for number, region in enumerate(given.get("regions", ())):
+    for number, region in enumerate(value.get("regions", ())):
         edges = zip(("xmin", "ymin", "xmax", "ymax"), map(str, region["box"]), strict=True)
         form |= {f"region-{number}-{k}": v for k, v in (*edges, ("text", region["text"]), ("way", "drag"))}
     return form
@@ -402,8 +404,8 @@ def _form(lease: Lease) -> dict[str, str]:
 def _held(at: At, name: str) -> Lease | None:
     """A task in the caller's hands, None where nothing is left."""
     campaign = Campaign.objects.get(name=name)
-    found = leases.take_lease(worker=at.worker, campaign=campaign, kind=ASKED[name])
-    return found if isinstance(found, Lease) else None
+    lease = leases.take_lease(worker=at.worker, campaign=campaign, kind=ASKED[name])
+    return lease if isinstance(lease, Lease) else None
 
 
 def _number(lease: Lease | None) -> int:
@@ -428,16 +430,16 @@ for _name, _asked in ASKED.items():
 def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]]:
     def make(at: At) -> tuple[list[Any], Any]:
         lease = _held(at, name)
-        said: dict[str, Any] = {"answer": "no"}
+        by_name: dict[str, Any] = {"answer": "no"}
         if lease is not None:
-            said = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
+            by_name = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
         more = {
             "token": at.new("t"),
             "seconds": at.one(None, 2.5, 3),
             "holding": [],
             "next": at.one(True, False),
         }
-        return [_number(lease)], {**said, **more}
+        return [_number(lease)], {**by_name, **more}
 
     return make
 
@@ -452,9 +454,9 @@ def _given(at: At) -> int:
     lease = _held(at, "quay")
     if lease is not None:
         assignment = Assignment.objects.get(pk=lease.id)
-        given = Answer("yes")
+        answer = Answer("yes")
         submission.submit(
-            worker=assignment.worker_id, assignment=lease.id, answer=given, token=at.new("t"), then=False
+            worker=assignment.worker_id, assignment=lease.id, answer=answer, token=at.new("t"), then=False
         )
     return _number(lease)
 
@@ -580,10 +582,10 @@ def _worker(at: At) -> str:
 
 def _job(state: str, kind: str = "export_dataset") -> Callable[[At], int]:
     def find(at: At) -> int:
-        found = Job.objects.filter(
+        jobs = Job.objects.filter(
             state=state, kind=kind, **({"campaign__name": "quay"} if kind[:6] == "export" else {})
         )
-        return found.order_by("pk").values_list("pk", flat=True).first() or 1
+        return jobs.order_by("pk").values_list("pk", flat=True).first() or 1
 
     return find
 
@@ -688,9 +690,9 @@ post(
 
 def _own_draft(at: At) -> int:
     """A draft of whoever asks."""
-    found = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
+    draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
-    return (found or keeping.begin_draft(owner=at.account, corpus=quay)).pk
+    return (draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
 
 
 get("campaign_drafts", RUNNERS, corpus="quay")
@@ -747,7 +749,7 @@ get("mark_items", RUNNERS, _own_draft, q.COREF_LINK, purpose="control", turn=0)
 def words_marked(at: At) -> Call:
     draft = CampaignDraft.objects.get(pk=_own_draft(at))
     posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
-    stamps = [(f"mark-{number}-of", each.stamp) for number, each in enumerate(posed)]
+    stamps = [(f"mark-{number}-of", item.stamp) for number, item in enumerate(posed)]
     address = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
     answers = [("mark-0", "yes"), ("mark-1", "no")]
     return Call("POST", address, fields=[("go", "done"), *stamps, *answers])
@@ -818,7 +820,7 @@ post(
     completion_code="C0DE",
     screen_out_code="0UT",
 )
-get("known_items", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
+get("control_item_list", RUNNERS, "review", kind=q.COREF_LINK, purpose="control", before=10**6)
 post("operation", RUNNERS, "import_controls", campaign="review", file=KNOWN.encode())
 post("operation", RUNNERS, "promote_answers", campaign="review", kind=q.COREF_LINK, at_least="3")
 post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="import")
@@ -837,9 +839,9 @@ def _split_not_asked_about(at: At) -> str:
 
 
 post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
-get("new_known_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
+get("new_control_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
 post(
-    "new_known_item",
+    "new_control_item",
     RUNNERS,
     "review",
     image="man",
@@ -881,8 +883,8 @@ post("operation", RUNNERS, "refresh_layer", campaign="quay")
 def _draft_campaign(at: At) -> str:
     """A campaign that is a draft, though its images were asked for: that job was cancelled."""
     campaign = campaigns.create_campaign(name=at.new("waits"), corpus="quay", tasks="entities")
-    asked: dict[str, Any] = {"split": None, "images": 1, "tags": []}
-    Job.objects.create(kind="open_images", campaign=campaign, arguments=asked, state=Job.CANCELLED)
+    form_data: dict[str, Any] = {"split": None, "images": 1, "tags": []}
+    Job.objects.create(kind="open_images", campaign=campaign, arguments=form_data, state=Job.CANCELLED)
     return campaign.name
 
 
@@ -917,7 +919,7 @@ def _system_for(predicts: str) -> Callable[[At], str]:
 
     def find(at: At) -> str:
         row = System.objects.get(name=SYSTEM)
-        method = next(name for name, each in METHODS.items() if each.predicts == predicts)
+        method = next(name for name, entry in METHODS.items() if entry.predicts == predicts)
         row.pk, row.name, row.settings = None, at.new("system"), {"recipe": {"method": method}}
         row.save()
         return row.name
@@ -960,7 +962,7 @@ def scores(at: At) -> Call:
     fields = [("act", "add_system"), ("name", at.new("s")), ("corpus", "quay"), ("format", "scores")]
     ids = [f"scene-{n}.png" for n in range(IMAGES)]
     files = [("file", 'filename="x.npy"', numbers(IMAGES, IMAGES))]
-    for side, held in (("images", ids), ("captions", [f"{each}#0" for each in ids])):
+    for side, held in (("images", ids), ("captions", [f"{item}#0" for item in ids])):
         files.append(("ids", f'filename="x.{side}.txt"', "\n".join(held).encode()))
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
@@ -1063,10 +1065,16 @@ def query(at: At) -> Call:
 
 @by("evaluation:compare", "seen", RUNNERS)
 def compared(at: At) -> Call:
-    asked = [("run", RUN), ("run", OTHER), ("baseline", OTHER), ("qrels", "own"), ("measures", "R@1, MRR")]
-    asked += [("rounds", "10000"), ("direction", "annotation")]
-    asked += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
-    return Call("GET", reverse("evaluation:compare"), asked)
+    questions = [
+        ("run", RUN),
+        ("run", OTHER),
+        ("baseline", OTHER),
+        ("qrels", "own"),
+        ("measures", "R@1, MRR"),
+    ]
+    questions += [("rounds", "10000"), ("direction", "annotation")]
+    questions += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
+    return Call("GET", reverse("evaluation:compare"), questions)
 
 
 get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
@@ -1162,8 +1170,8 @@ def _checked(at: At) -> uploads.Upload:
         arguments={"upload": upload.key},
     )
     request = corpus_uploads.CheckUploadRequest(upload=upload.key)
-    found = plain_result(corpus_uploads.check(request, OperationContext(at.account)))
-    Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=found)
+    result = result_to_dict(corpus_uploads.check(request, OperationContext(at.account)))
+    Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=result)
     return upload
 
 
@@ -1204,8 +1212,8 @@ def phrases_marked(at: At) -> Call:
     name = _spare_corpus(at)
     image = Image.objects.get(corpus__name=name)
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
-    sent = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
-    fields = [("corpus", name), ("image", "a"), ("phrases", sent)]
+    payload = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
+    fields = [("corpus", name), ("image", "a"), ("phrases", payload)]
     return Call("POST", reverse("operation", args=["mark_phrases"]), fields=fields)
 
 

@@ -20,17 +20,17 @@ def _worker_id() -> int:
 def _payout(at: At) -> int:
     """A payment that can be voided."""
     quay = Campaign.objects.get(name="quay")
-    made = Payout.objects.create(
+    payout = Payout.objects.create(
         campaign=quay, worker_id=_worker_id(), amount=10_000, reference=at.new("paid")
     )
-    return made.pk
+    return payout.pk
 
 
 def _bonus(at: At) -> int:
     """A bonus that nobody has been paid."""
     quay = Campaign.objects.get(name="quay")
-    made = Bonus.objects.create(campaign=quay, worker_id=_worker_id(), amount=10_000, reason="=1+1")
-    return made.pk
+    bonus = Bonus.objects.create(campaign=quay, worker_id=_worker_id(), amount=10_000, reason="=1+1")
+    return bonus.pk
 
 
 def _amount(at: At) -> str:

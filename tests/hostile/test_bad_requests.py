@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.common.files import LARGEST_SENT
+from annotation.common.files import LARGEST_FORM
 from annotation.datasets.uploads import PART_BYTES
 from annotation.images.pictures import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
-from config.plain import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
+from config.readable_requests import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
@@ -67,25 +67,25 @@ def told(client: Client, address: str, body: bytes | str, kind: str = "applicati
     ],
 )
 def test_json_that_nothing_can_store_is_refused(ann: Client, body: bytes, says: str) -> None:
-    status, said = told(ann, NEXT, body)
-    assert (status, said["code"]) == (400, "bad_request")
-    assert says in said["detail"]
+    status, text = told(ann, NEXT, body)
+    assert (status, text["code"]) == (400, "bad_request")
+    assert says in text["detail"]
 
 
 def test_an_emoji_written_as_two_halves_is_one_character(ann: Client) -> None:
-    status, said = told(ann, "/api/spelling", b'{"text": "A \\ud83d\\udc36 runs \\\\ud800 ."}')
-    assert status == 200, said
+    status, text = told(ann, "/api/spelling", b'{"text": "A \\ud83d\\udc36 runs \\\\ud800 ."}')
+    assert status == 200, text
 
 
 def test_brackets_within_a_text_do_not_make_it_deep(ann: Client) -> None:
-    status, said = told(ann, "/api/spelling", json.dumps({"text": "[" * 390 + '"]'}).encode())
-    assert status == 200, said
+    status, text = told(ann, "/api/spelling", json.dumps({"text": "[" * 390 + '"]'}).encode())
+    assert status == 200, text
 
 
 def test_parts_of_a_form_are_no_call_of_the_api(ann: Client) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="campaign"\r\n\r\nquay\r\n--x--\r\n'
-    status, said = told(ann, NEXT, body, "multipart/form-data; boundary=x")
-    assert (status, said["code"]) == (400, "bad_request")
+    status, text = told(ann, NEXT, body, "multipart/form-data; boundary=x")
+    assert (status, text["code"]) == (400, "bad_request")
     assert told(ann, reverse("prolific_webhook"), body, "multipart/form-data; boundary=x")[0] == 400
 
 
@@ -103,19 +103,19 @@ def test_parts_of_a_form_are_no_call_of_the_api(ann: Client) -> None:
 def test_a_form_that_cannot_be_read_is_refused_with_a_page(
     ann: Client, body: bytes, kind: str, address: str
 ) -> None:
-    status, said = told(ann, address, body, kind)
+    status, text = told(ann, address, body, kind)
     assert status == (404 if address == "/nothing/here/" and "charset" not in kind else 400)
-    assert "went wrong on our side" not in said
+    assert "went wrong on our side" not in text
 
 
 def test_null_characters_are_left_out_of_forms_and_addresses(rf: Any) -> None:
     seen: list[Any] = []
 
-    def keep(request: HttpRequest) -> HttpResponse:
+    def store(request: HttpRequest) -> HttpResponse:
         seen.append(request)
         return HttpResponse()
 
-    layer = ReadableForms(keep)
+    layer = ReadableForms(store)
     layer(rf.post("/?a=%00x&a=y&%00b=1", {"reason": "\0over", "na\0me": ["1", "\0"], "plain": "z"}))
     assert dict(seen[0].POST.lists()) == {"reason": ["over"], "name": ["1", ""], "plain": ["z"]}
     assert dict(seen[0].GET.lists()) == {"a": ["x", "y"], "b": ["1"]}
@@ -134,7 +134,7 @@ def test_a_null_character_where_a_row_is_written_or_looked_for_breaks_nothing(wo
 
 @pytest.mark.parametrize("charset", ["undefined", "hex", "rot13", "utf-16", "idna"])
 def test_an_address_is_read_as_utf_8_whatever_a_body_calls_its_charset(charset: str) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     environ = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": "/healthz",
@@ -145,8 +145,8 @@ def test_an_address_is_read_as_utf_8_whatever_a_body_calls_its_charset(charset: 
         "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(),
     }
-    answer = application(environ, lambda status, headers, *rest: said.append(status))
-    assert said == ["400 Bad Request"] and b"UTF-8" in b"".join(answer)
+    answer = application(environ, lambda status, headers, *rest: lines.append(status))
+    assert lines == ["400 Bad Request"] and b"UTF-8" in b"".join(answer)
 
 
 def test_what_prolific_would_never_write_is_no_event(work: World, settings: Any) -> None:
@@ -158,12 +158,12 @@ def test_what_prolific_would_never_write_is_no_event(work: World, settings: Any)
         assert platform.tell("", body=body).status_code == 400
 
 
-@pytest.mark.parametrize("sent", ["https://evil.example/", "//evil.example", "x", ""])
-def test_an_operation_leads_on_to_pages_of_this_server_alone(sent: str) -> None:
+@pytest.mark.parametrize("payload", ["https://evil.example/", "//evil.example", "x", ""])
+def test_an_operation_leads_on_to_pages_of_this_server_alone(payload: str) -> None:
     report(the_world(), q.COREF_LINK)
     client = people.signed_in("rea", "reviewer")
     address = reverse("operation", args=["resolve_flag"])
-    about = {"campaign": "review", "flag": Flag.objects.get().pk, "next": sent}
+    about = {"campaign": "review", "flag": Flag.objects.get().pk, "next": payload}
     assert client.post(address, about)["Location"] == address
 
 
@@ -177,8 +177,8 @@ def test_an_operation_leads_on_to_pages_of_this_server_alone(sent: str) -> None:
 )
 def test_what_no_campaign_can_be_opened_with_is_said_on_the_form(work: World, fields: dict[str, str]) -> None:
     client = people.signed_in("ada", "researcher")
-    sent = {"campaign": "new", "corpus": "quay", "tasks": "captions", **fields}
-    assert client.post(reverse("operation", args=["open_campaign"]), sent).status_code == 400
+    form_data = {"campaign": "new", "corpus": "quay", "tasks": "captions", **fields}
+    assert client.post(reverse("operation", args=["open_campaign"]), form_data).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ class Endless(io.RawIOBase):
 def sent(path: str, length: int | None, **headers: str) -> tuple[str, dict[str, str], bytes, int]:
     """What becomes of a form with a file that says that it is `length` bytes long: status, headers, body, and
     how many bytes of it were read."""
-    told: list[tuple[str, dict[str, str]]] = []
+    lines: list[tuple[str, dict[str, str]]] = []
     body = Endless()
     environ = {
         "REQUEST_METHOD": "POST",
@@ -227,10 +227,10 @@ def sent(path: str, length: int | None, **headers: str) -> tuple[str, dict[str, 
         **({"CONTENT_LENGTH": str(length)} if length is not None else {"HTTP_TRANSFER_ENCODING": "chunked"}),
         **headers,
     }
-    answer: Any = application(environ, lambda status, given, *rest: told.append((status, dict(given))))
-    said = b"".join(answer)
+    answer: Any = application(environ, lambda status, value, *rest: lines.append((status, dict(value))))
+    text = b"".join(answer)
     answer.close()
-    return told[0][0][:3], told[0][1], said, body.taken
+    return lines[0][0][:3], lines[0][1], text, body.taken
 
 
 SESSION = {"HTTP_COOKIE": "session=anybodycanwritethis"}
@@ -239,24 +239,24 @@ TOKEN = {"HTTP_AUTHORIZATION": "Bearer any"}
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/", "/prolific/webhook/", "/"])
 def test_nothing_is_read_of_a_form_that_is_larger_than_anybody_may_send(path: str) -> None:
-    status, headers, said, taken = sent(path, LARGEST_FROM_ANYBODY + 1)
+    status, headers, text, taken = sent(path, LARGEST_FROM_ANYBODY + 1)
     assert (status, taken) == ("413", 0)
-    assert "Sign in, then send it again" in said.decode() and headers["Content-Type"].startswith("text/html")
+    assert "Sign in, then send it again" in text.decode() and headers["Content-Type"].startswith("text/html")
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/"])
 def test_nothing_is_read_of_a_form_that_is_larger_than_any_page_takes(path: str) -> None:
-    status, _headers, said, taken = sent(path, LARGEST_BODY + 1, **SESSION)
-    assert (status, taken) == ("413", 0) and "imported by command" in said.decode()
+    status, _headers, text, taken = sent(path, LARGEST_BODY + 1, **SESSION)
+    assert (status, taken) == ("413", 0) and "imported by command" in text.decode()
     assert sent(path, 2**20, **SESSION)[0] != "413"
 
 
 @pytest.mark.parametrize("path", [NEXT, "/api/v1/corpora", "/api/v1/systems"])
 def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
     for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, TOKEN)]:
-        status, about, said, taken = sent(path, length, **headers)
+        status, about, text, taken = sent(path, length, **headers)
         assert (status, taken) == ("413", 0) and about["Content-Type"] == "application/problem+json"
-        assert json.loads(said)["code"] == "too_large"
+        assert json.loads(text)["code"] == "too_large"
 
 
 def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
@@ -265,4 +265,4 @@ def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
 
 
 def test_whatever_a_page_or_a_call_takes_may_be_sent(settings: Any) -> None:
-    assert max(LARGEST_SENT, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY
+    assert max(LARGEST_FORM, PART_BYTES, MAX_BYTES) + settings.DATA_UPLOAD_MAX_MEMORY_SIZE < LARGEST_BODY

@@ -60,17 +60,17 @@ MEASURES = ["R@1", "MRR"]
 
 def again(folder: Path) -> None:
     """What `build` makes, built once: the rows are put back, and the files copied into DATA_DIR."""
-    kept = worlds.again("every operation can succeed", lambda: _kept(folder))
+    stored = worlds.again("every operation can succeed", lambda: _kept(folder))
     # Putting rows back may have made the folder, and files in it.
-    shutil.copytree(kept, settings.DATA_DIR, dirs_exist_ok=True)
+    shutil.copytree(stored, settings.DATA_DIR, dirs_exist_ok=True)
 
 
 def _kept(folder: Path) -> Path:
     """Build, and keep a copy of the files that the rows name."""
     build(folder)
-    kept = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"
-    shutil.copytree(settings.DATA_DIR, kept)
-    return kept
+    path = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"
+    shutil.copytree(settings.DATA_DIR, path)
+    return path
 
 
 def build(folder: Path) -> None:
@@ -114,29 +114,29 @@ def _agreed(campaign: Campaign) -> None:
 
 
 def _counted(tasks: str) -> None:
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True
     )
     if campaigns.asks_pairs(tasks):
         # Those of `train` are left for known items.
-        asked = [n for n in range(IMAGES) if n % 3]
-        pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in asked for m in asked for k in range(2)]
-        campaigns.open_pairs(campaign=made, pairs=pairs)
+        questions = [n for n in range(IMAGES) if n % 3]
+        pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in questions for m in questions for k in range(2)]
+        campaigns.open_pairs(campaign=campaign, pairs=pairs)
     else:
-        campaigns.open_campaign_images(campaign=made)
-    campaigns.begin_campaign(campaign=made)
-    _agreed(made)
+        campaigns.open_campaign_images(campaign=campaign)
+    campaigns.begin_campaign(campaign=campaign)
+    _agreed(campaign)
 
 
 def _tested() -> None:
     """A campaign whose workers agree and pass a test before they begin, and one that is paused."""
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True
     )
-    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
-    campaigns.open_campaign_images(campaign=made, images=2)
-    control_items.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
-    campaigns.begin_campaign(campaign=made)
+    instructions.publish_text(campaign=campaign, kind=instructions.CONSENT, text="You agree to be kind.")
+    campaigns.open_campaign_images(campaign=campaign, images=2)
+    control_items.from_gold(campaign=campaign, layer=campaign.corpus.layers.get(name="import"))
+    campaigns.begin_campaign(campaign=campaign)
     paused = campaigns.open_campaign(
         campaigns.CampaignPlan(
             name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True
@@ -147,9 +147,9 @@ def _tested() -> None:
 
 def _reviewed() -> None:
     """A campaign whose one image waits for a reviewer; something in it was reported."""
-    found = the_world([a_man(picture=None)])
-    report(found, q.COREF_LINK, worker=3, comment="=1+1", mention=THE_MAN)
-    refuse(found)
+    result = the_world([a_man(picture=None)])
+    report(result, q.COREF_LINK, worker=3, comment="=1+1", mention=THE_MAN)
+    refuse(result)
 
 
 def _come(work: World) -> None:
@@ -191,11 +191,11 @@ def _evaluated(folder: Path) -> None:
     )
     image = written.corpus.images.order_by("position")[0]
     WrittenCaption.objects.create(caption_set=written, position=0, image=image, text="a boat at a quay")
-    found = LocalizationSet.objects.create(
+    localization_set = LocalizationSet.objects.create(
         corpus=written.corpus, name="found", made_by=written.made_by, mention_count=1, published=True
     )
     PhraseLocalization.objects.create(
-        localization_set=found,
+        localization_set=localization_set,
         position=0,
         image=image,
         caption=0,

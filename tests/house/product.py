@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import fcntl
 import functools
+import hashlib
 import os
 import shutil
 import signal
@@ -22,11 +23,14 @@ from pathlib import Path
 from django.core.management import BaseCommand, get_commands, load_command_class
 
 from tests import launcher
+from tests.prepare import CACHE
 from tests.services import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: Seconds for a command, for a server's start and for its end, on a busy machine.
 PATIENCE = 120.0
+#: For how many seconds the migrated databases of other states of the code are kept.
+LIFETIME = 3600.0
 #: What production asks for, and gets.
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
@@ -62,12 +66,34 @@ def migrated(folder: Path) -> None:
 
 @functools.cache
 def migrated_database() -> Path:
-    """An empty database with all tables, as `manage.py migrate` left it in a folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="phrasebox-migrated-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    done = manage(folder, "migrate", "--verbosity", "0")
-    assert done.returncode == 0, done.stderr
-    return folder / "data" / "phrasebox.sqlite3"
+    """An empty database with all tables, as `manage.py migrate` leaves it: made once for the code as it
+    stands, by the first of all test processes that asks, since it takes as long as a hundred tests."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    file = CACHE / f"migrated-{_digest_of_code()}.sqlite3"
+    with (CACHE / "migrating").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            for other in CACHE.glob("migrated-*.sqlite3"):
+                if time.time() - other.stat().st_mtime > LIFETIME:
+                    other.unlink()
+            with tempfile.TemporaryDirectory(prefix="phrasebox-migrated-", dir=CACHE) as folder:
+                done = manage(Path(folder), "migrate", "--verbosity", "0", fresh=True)
+                assert done.returncode == 0, done.stderr
+                (Path(folder) / "data" / "phrasebox.sqlite3").rename(file)
+    return file
+
+
+def _digest_of_code() -> str:
+    """A digest of all that may decide what `manage.py migrate` makes."""
+    files = [
+        file
+        for package in ("annotation", "evaluation", "config")
+        for file in (REPOSITORY / package).rglob("*.py")
+    ]
+    found = hashlib.sha256()
+    for file in [*sorted(files), REPOSITORY / "constraints.txt"]:
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
 
 
 @dataclass

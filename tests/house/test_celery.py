@@ -51,6 +51,7 @@ def worker(tmp_path: Path, redis_url: str) -> Iterator[Running]:
     process.wait(timeout=PATIENCE)
 
 
+@pytest.mark.slow  # by default the worker of Compose does, in `jobs/test_compose`
 def test_a_worker_answers_a_ping(worker: Running, redis_url: str, tmp_path: Path) -> None:
     caller = Celery(broker=redis_url, set_as_current=False)
     deadline = time.monotonic() + PATIENCE

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import get_commands
 from django.urls import get_resolver
 
-from annotation.api.rest.operations import ROUTE_PREFIX, served
+from annotation.api.rest.endpoints import ROUTE_PREFIX, endpoints
 from annotation.common.operations import OperationContext, all_operations
 from annotation.operations.table import OperationsRequest, operation_table, table_text
 from tests.conftest import REPOSITORY
@@ -54,8 +54,8 @@ def test_the_table_of_operations_is_made_from_their_declarations() -> None:
 def test_every_page_and_call_of_the_table_exists() -> None:
     pages = set(routes(get_resolver()))
     calls = {
-        f"{'' if one.about.method == 'GET' else one.about.method + ' '}{ROUTE_PREFIX}{one.about.route}"
-        for one in served()
+        f"{'' if one.rest.method == 'GET' else one.rest.method + ' '}{ROUTE_PREFIX}{one.route}"
+        for one in endpoints()
     }
     for row in rows():
         assert not row.page or row.page in pages, row

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, environment, manage, migrated
 
@@ -33,6 +35,7 @@ with connection.cursor() as cursor:
     assert done.stdout == "['wal', 1, 20000, 1]\n", done.stderr
 
 
+@pytest.mark.slow  # by default eight processes do, in `rehearsal/test_chaos`
 def test_processes_that_read_and_then_write_wait_for_each_other(tmp_path: Path) -> None:
     migrated(tmp_path)
     command = [sys.executable, str(REPOSITORY / "manage.py"), "shell", "--no-imports", "-c", READ_THEN_WRITE]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.urls import get_resolver
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from tests.conftest import REPOSITORY
 
 PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "scenes", "studies")
@@ -111,7 +111,7 @@ def test_whatever_is_defined_is_named_somewhere_in_the_product():
     files = [*(REPOSITORY / "templates").rglob("*.*"), *(REPOSITORY / "annotation").rglob("*.html")]
     templates = "\n".join(path.read_text() for path in files)
     assert get_resolver().url_patterns, "reading the addresses enters the operations"
-    operations = {one.handler.__name__ for one in served()}  # the registry of operations calls them
+    operations = {one.name for one in endpoints()}  # the registry of operations calls them
     assert dead(modules, templates) - operations == set(NAMED_BY_NOBODY)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -81,22 +82,78 @@ def test_a_server_ends_with_a_killed_test_run(tmp_path: Path) -> None:
             time.sleep(0.05)
 
 
-@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
-def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(
+WAITS = """
+import time
+from pathlib import Path
+def test_waits(redis_url):
+    Path("{told}").write_text(redis_url)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.slow  # by default the whole run is interrupted, which asks each pytest to end in the same way
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_pytest_stops_its_servers_and_removes_their_folders(
     tmp_path: Path, how: signal.Signals
 ) -> None:
     need("redis")
-    (tmp_path / "test_waits.py").write_text(
-        "import time\ndef test_waits(redis_url):\n    print(redis_url, flush=True)\n    time.sleep(60)\n"
-    )
-    child = pytest_on(tmp_path, "-s", TMPDIR=str(tmp_path))
-    assert child.stdout
-    url = next(line for line in child.stdout if "redis://" in line)
+    url_file = tmp_path / "url"
+    (tmp_path / "test_waits.py").write_text(WAITS.format(told=url_file))
+    child = pytest_on(tmp_path, TMPDIR=str(tmp_path))
+    url = written_in(url_file)
     child.send_signal(how)
     child.communicate(timeout=PATIENCE)
     with pytest.raises(redis.ConnectionError):
-        redis.Redis.from_url(url[url.index("redis") :].strip()).ping()
+        redis.Redis.from_url(url).ping()
     assert list(tmp_path.glob("phrasebox-*")) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Only Linux lists processes in /proc")
+def test_ctrl_c_ends_all_that_a_run_has_started(tmp_path: Path) -> None:
+    need("redis")
+    need("postgresql")
+    url_file = tmp_path / "url"
+    (tmp_path / "test_waits.py").write_text(WAITS.format(told=url_file))
+    run = pytest_on(tmp_path, "-n", "1", module="tests.run", TMPDIR=str(tmp_path))
+    url = written_in(url_file)
+    started = below(run.pid)
+    assert {"postgres", "redis-server"} <= {*started.values()}
+    assert sum(name.startswith("python") for name in started.values()) >= 3, (
+        "pytest, its process, and pytest on PostgreSQL"
+    )
+    run.send_signal(signal.SIGINT)
+    said = run.communicate(timeout=PATIENCE)[0]
+    assert run.returncode == 130, said
+    assert {pid: name for pid, name in started.items() if Path(f"/proc/{pid}").exists()} == {}
+    with pytest.raises(redis.ConnectionError):
+        redis.Redis.from_url(url).ping()
+    assert list(tmp_path.glob("phrasebox-*")) == []
+
+
+def written_in(file: Path) -> str:
+    """What a test writes there, once it has."""
+    deadline = time.monotonic() + PATIENCE
+    while not (file.exists() and (text := file.read_text())):
+        assert time.monotonic() < deadline, f"nothing in {file}"
+        time.sleep(0.05)
+    return text
+
+
+def below(process: int) -> dict[int, str]:
+    """The processes that a process has started, those that these have started, and so on: names by id."""
+    parents: dict[int, tuple[int, str]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
+            parents[int(folder.name)] = int(rest.split()[1]), name
+    found: dict[int, str] = {}
+    while more := {
+        pid: name
+        for pid, (parent, name) in parents.items()
+        if parent in {process, *found} and pid not in found
+    }:
+        found |= more
+    return found
 
 
 @pytest.mark.parametrize(
@@ -178,19 +235,22 @@ def test_of_a_database_that_nobody_has(): pass
 
 
 @pytest.mark.slow
-def test_a_thorough_run_takes_what_uses_the_database_in_postgresqls_lane_too(tmp_path: Path) -> None:
+def test_a_thorough_run_takes_what_uses_no_database_on_sqlite_alone(tmp_path: Path) -> None:
     (tmp_path / "test_kinds.py").write_text(KINDS)
-    assert collected(tmp_path, "--thorough", "--lane", "PostgreSQL") == [
-        "test_fixture",
-        "test_marked",
-        "test_server",
-    ]
-    assert "test_pure" in collected(tmp_path, "--thorough", "--lane", "SQLite")
+    assert "test_pure" in collected(tmp_path, "--thorough", "--divided")
+    with services.postgres(need("postgresql")) as url:
+        assert collected(tmp_path, "--thorough", "--divided", DATABASE_URL=url) == [
+            "test_fixture",
+            "test_marked",
+            "test_server",
+        ]
 
 
-def collected(folder: Path, *arguments: str) -> list[str]:
+def collected(folder: Path, *arguments: str, **environment: str) -> list[str]:
     """The names of the tests in `folder` that a run would take, sorted."""
-    said = pytest_on(folder, *arguments, "--collect-only", "-q").communicate(timeout=PATIENCE)[0]
+    said = pytest_on(folder, *arguments, "--collect-only", "-q", **environment).communicate(timeout=PATIENCE)[
+        0
+    ]
     return sorted(line.split("::")[1] for line in said.splitlines() if "::" in line)
 
 
@@ -221,9 +281,11 @@ def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_ma
     assert told.read_text() == ""
 
 
-def pytest_on(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """pytest with our conftest, on the tests in `folder`."""
-    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+def pytest_on(
+    folder: Path, *arguments: str, module: str = "pytest", **environment: str
+) -> subprocess.Popen[str]:
+    """pytest, or our runs of it, with our conftest, on the tests in `folder`."""
+    command = [sys.executable, "-m", module, "-p", "tests.conftest", "-p", "no:cacheprovider"]
     return subprocess.Popen(
         [
             *command,

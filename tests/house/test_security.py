@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
-from config.api_addresses import urlpatterns as operation_urls
+from config.urls import V1_PATTERNS as operation_urls
 from tests.house.product import PRODUCTION, REPOSITORY, manage, migrated, serving
 
 OPEN = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.management import get_commands
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.common.operations import request_fields
 from tests.house.product import command_named
 
@@ -34,8 +34,8 @@ def commands_with_files() -> dict[str, bool]:
 
 def calls_with_files() -> dict[str, bool]:
     """Calls of evaluation that take a file, by their route, and whether it can be declared."""
-    ours = (one.about for one in served() if one.handler.__module__.startswith("evaluation."))
-    return {one.route: "trained_on" in request_fields(one.declared.request) for one in ours if one.uploads}
+    ours = (one for one in endpoints() if one.operation.app == "evaluation")
+    return {one.route: "trained_on" in request_fields(one.operation.request) for one in ours if one.uploads}
 
 
 def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -> None:

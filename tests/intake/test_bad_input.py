@@ -17,9 +17,7 @@ from tests.factories import a_corpus, some_images
 from tests.house.product import manage, migrated
 from tests.intake.conftest import everything
 from tests.intake.test_pictures import a_bomb
-from tests.sizes import usually_on
 
-pytestmark = usually_on("sqlite")
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 GOOD = "1.jpg#0\tA dog runs .\n2.jpg#0\tA cat sits .\n"

@@ -21,7 +21,7 @@ from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import AuditEntry, Campaign, Caption, Corpus, Image, Job, Layer, Mention
 from annotation.web.common.thumbnails import thumbnail
 from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
-from evaluation.services.common import exclusive_work
+from evaluation.services.common import work_lock
 from evaluation.services.features.store import NewSet, write_set
 from tests.factories import a_corpus, some_images
 from tests.intake.conftest import a_picture, everything, take
@@ -112,7 +112,7 @@ def test_what_was_left_half_written_keeps_no_corpus(
     getattr(half, rows).create(image=image, **caption, **fields)
     assert why_corpus_kept(corpus) == ""
     with (
-        exclusive_work(work, "set", "half"),
+        work_lock(work, "set", "half"),
         pytest.raises(CorpusInUse, match="'half': another process is writing"),
     ):
         delete_corpus(corpus=corpus)

@@ -26,9 +26,8 @@ from annotation.selectors.statistics import layer_statistics
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def tree(folder: Path) -> dict[str, bytes]:

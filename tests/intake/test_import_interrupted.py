@@ -79,7 +79,7 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
     assert len(everything(data_dir)["files"]) == 1
 
 
-@pytest.mark.only_on("sqlite")  # its process has a database of its own there, whatever the lane
+@pytest.mark.only_on("sqlite")  # its process has a database of its own there, whatever the run has
 def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path):
     script = textwrap.dedent(
         """

@@ -20,9 +20,8 @@ from annotation.images.pictures import PictureError
 from annotation.models import Caption, Corpus, Image
 from phrasebox.text_files import FormatError
 from tests.intake.conftest import everything
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def draw(path: Path, colour: int = 0) -> None:

@@ -17,9 +17,9 @@ from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import layer_named
 from annotation.selectors.records import stream_records
 from tests.formats.vd_ref import VdRef
-from tests.sizes import THOROUGH, sized, usually_on
+from tests.sizes import THOROUGH, sized
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def records(name: str) -> list[ImageRecord]:

@@ -80,12 +80,12 @@ def fails(progress: JobProgress) -> None:
     raise RuntimeError("the roof fell in\nand the second line says more")
 
 
-@job_kind("refused", title="Refusing", refusals=(Refused,))
+@job_kind("refused", title="Refusing", expected_errors=(Refused,))
 def refused(progress: JobProgress) -> None:
     raise Refused("there is no such thing; name another")
 
 
-@job_kind("busy", title="Meeting somebody who writes", refusals=(ValueError,))
+@job_kind("busy", title="Meeting somebody who writes", expected_errors=(ValueError,))
 def busy(progress: JobProgress) -> None:
     raise Busy("run 'one': another process is writing under this name; wait until it is finished")
 

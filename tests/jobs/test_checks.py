@@ -37,13 +37,13 @@ def test_a_kind_without_a_title_is_named() -> None:
     assert __file__ in str(error.hint)
 
 
-@pytest.mark.parametrize("wrong", ["LookupError", LookupError(), int], ids=repr)
-def test_what_is_no_exception_is_no_refusal(wrong: object) -> None:
-    @job_kind("refusing", title="Refusing", refusals=(ValueError, wrong))  # type: ignore[arg-type]
+@pytest.mark.parametrize("error", ["LookupError", LookupError(), int], ids=repr)
+def test_what_is_no_exception_is_no_refusal(error: object) -> None:
+    @job_kind("refusing", title="Refusing", expected_errors=(ValueError, error))  # type: ignore[arg-type]
     def refusing(progress: JobProgress) -> None: ...
 
-    ((id, said),) = found()
-    assert id == "annotation.E020" and repr(wrong) in said and "ValueError" not in said
+    ((id, text),) = found()
+    assert id == "annotation.E020" and repr(error) in text and "ValueError" not in text
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_work_that_cannot_be_called_is_named() -> None:
     @job_kind("wordy", title="Wordy", request=str)
     def wordy(progress: JobProgress, request: str) -> None: ...
 
-    assert [(id, said.removeprefix("the job kind ")) for id, said in found()] == [
+    assert [(id, text.removeprefix("the job kind ")) for id, text in found()] == [
         ("annotation.E021", "'idle' takes no progress"),
         ("annotation.E021", "'in_order' takes first by position"),
         ("annotation.E021", "'unasked' does not take its request"),

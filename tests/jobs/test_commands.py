@@ -41,9 +41,13 @@ def test_jobs_can_be_had_as_json(capsys):
     job = jobs.enqueue(kind="count", arguments={"upto": 3}, actor=account)
     jobs.run_queued_job(job.pk)
     call_command("list_jobs", "--json", "--state", "done")
-    (told,) = json.loads(capsys.readouterr().out)["results"]
-    assert (told["number"], told["asked_by"], told["result"]) == (job.pk, "researcher", {"counted": 3})
-    assert told["finished_at"] and told["seconds_left"] is None
+    (document,) = json.loads(capsys.readouterr().out)["results"]
+    assert (document["number"], document["asked_by"], document["result"]) == (
+        job.pk,
+        "researcher",
+        {"counted": 3},
+    )
+    assert document["finished_at"] and document["seconds_left"] is None
     call_command("list_jobs", "--state", "failed")
     assert capsys.readouterr().out == "none\n"
 

@@ -29,9 +29,9 @@ def service(name: str) -> tuple[list[str], str]:
     section = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M)
     assert section
     command = re.search(r"command: (\[.*\])", section[1])
-    asked = re.search(r"inspect ping --destination (\S+)\"", section[1])
-    assert command and asked
-    return json.loads(command[1]), asked[1].replace("$$HOSTNAME", socket.gethostname())
+    match = re.search(r"inspect ping --destination (\S+)\"", section[1])
+    assert command and match
+    return json.loads(command[1]), match[1].replace("$$HOSTNAME", socket.gethostname())
 
 
 def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
@@ -40,16 +40,16 @@ def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
     queues = {}
     with contextlib.ExitStack() as stack:
         for name in ("worker", "beat"):
-            command, asked = service(name)
+            command, request = service(name)
             assert command.pop(0) == "celery"
             command = [part.replace("/data", str(tmp_path)) for part in command]
             stack.enter_context(
                 started([sys.executable, "-m", "celery", *command], tmp_path / name, REDIS_URL=redis_url)
             )
-            queues[asked] = "jobs" if name == "worker" else "periodic"
+            queues[request] = "jobs" if name == "worker" else "periodic"
         wait_until(lambda: len(app.control.ping(timeout=5, limit=2)) == 2, "both to answer")
-        found = app.control.inspect(timeout=60, limit=2).active_queues()
-        assert {name: [queue["name"] for queue in of] for name, of in found.items()} == {
+        result = app.control.inspect(timeout=60, limit=2).active_queues()
+        assert {name: [queue["name"] for queue in of] for name, of in result.items()} == {
             name: [queue] for name, queue in queues.items()
         }
         job = jobs.enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"})
@@ -58,11 +58,11 @@ def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
 
 def open_files(process: int) -> set[str]:
     """What a process has open."""
-    found = set()
+    names = set()
     for link in Path(f"/proc/{process}/fd").iterdir():
         with contextlib.suppress(OSError):
-            found.add(os.readlink(link))
-    return found
+            names.add(os.readlink(link))
+    return names
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")

@@ -206,21 +206,21 @@ def test_a_job_that_gets_nowhere_in_celerys_time_limit_says_so(
 
 
 def broker_url(broker: redis.Redis) -> str:
-    told = broker.connection_pool.connection_kwargs
-    return f"redis://{told['host']}:{told['port']}/{told['db']}"
+    message = broker.connection_pool.connection_kwargs
+    return f"redis://{message['host']}:{message['port']}/{message['db']}"
 
 
 def test_a_job_that_waits_long_is_sent_again_ever_more_seldom(broker: redis.Redis, monkeypatch):
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    at, sent = database.now(), []
+    at, messages = database.now(), []
     for minute in range(1, 121):
         monkeypatch.setattr(database, "now", lambda minute=minute: at + timedelta(minutes=minute, seconds=1))
         if jobs.sweep_jobs().sent:
-            sent.append(minute)
-    assert sent[0] == 1
-    gaps = [after - before for before, after in zip(sent, sent[1:], strict=False)]
+            messages.append(minute)
+    assert messages[0] == 1
+    gaps = [after - before for before, after in zip(messages, messages[1:], strict=False)]
     assert gaps == sorted(gaps) and gaps[-1] <= 11
-    assert broker.llen("jobs") == 1 + len(sent) < 20
+    assert broker.llen("jobs") == 1 + len(messages) < 20
     jobs.cancel_job(job_id=job.pk)
 
 

@@ -140,8 +140,8 @@ def test_a_running_job_is_cancelled_at_its_next_step_and_goes_on_from_its_checkp
 
 def test_a_step_is_undone_where_its_transaction_meets_the_end(monkeypatch):
     job = jobs.enqueue(kind="count", arguments={"upto": 5})
-    told = iter([False, False, True])
-    assert jobs.run_queued_job(job.pk, stopping=lambda: next(told)) == Job.QUEUED
+    message = iter([False, False, True])
+    assert jobs.run_queued_job(job.pk, stopping=lambda: next(message)) == Job.QUEUED
     job.refresh_from_db()
     assert steps() == [0, 1] and job.checkpoint == {"next": 2}
     assert jobs.run_queued_job(job.pk) == Job.DONE

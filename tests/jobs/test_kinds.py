@@ -65,13 +65,13 @@ def test_an_export_is_an_archive_of_what_the_command_writes(tmp_path):
     assert job.result["counts"]["images"] == 5
     assert job.result["left_out"] == {"order": 2}
     export_dataset(corpus="small", format="entities", out=tmp_path / "plain")
-    wanted = {
+    expected = {
         path.relative_to(tmp_path / "plain").as_posix(): path.read_bytes()
         for path in (tmp_path / "plain").rglob("*")
         if path.is_file()
     }
     with zipfile.ZipFile(file) as archive:
-        assert {name: archive.read(name) for name in archive.namelist()} == wanted
+        assert {name: archive.read(name) for name in archive.namelist()} == expected
     assert not (tmp_path / "work").exists()
 
 
@@ -182,8 +182,8 @@ def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
     arguments = {"campaign": "quay", "workers": ["quay-w0"]}
     job = jobs.enqueue(kind="withdraw_answers", arguments=arguments, campaign=world.campaign)
     monkeypatch.setattr(jobs.progress, "_PAUSE", 0)
-    told = iter([False, False])
-    assert jobs.run_queued_job(job.pk, stopping=lambda: next(told, True)) == Job.QUEUED
+    message = iter([False, False])
+    assert jobs.run_queued_job(job.pk, stopping=lambda: next(message, True)) == Job.QUEUED
     part = mine.filter(void=True).count()
     assert 0 < part < mine.count()
     assert jobs.run_queued_job(job.pk) == Job.DONE

@@ -34,9 +34,9 @@ print(json.dumps({
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins from nothing")
 
 
-def told(folder: Path, *command: str, fresh: object = False, **given: str) -> dict:
+def told(folder: Path, *command: str, fresh: object = False, **value: str) -> dict:
     done = launcher.run(
-        [sys.executable, *command], env=environment(folder, given), timeout=PATIENCE, fresh=bool(fresh)
+        [sys.executable, *command], env=environment(folder, value), timeout=PATIENCE, fresh=bool(fresh)
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -44,13 +44,13 @@ def told(folder: Path, *command: str, fresh: object = False, **given: str) -> di
 
 def test_a_process_has_what_it_is_given_and_nothing_of_ours(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "of the tests")
-    given = {"DATA_DIR": str(tmp_path / "other"), "REDIS_URL": "redis://nowhere"}
+    form_data = {"DATA_DIR": str(tmp_path / "other"), "REDIS_URL": "redis://nowhere"}
     file = tmp_path / "tell.py"
     file.write_text(TELL)
     for command in (["-c", TELL, "one", "two"], [str(file), "--three"]):
-        forked = told(tmp_path, *command, **given)
-        assert forked == told(tmp_path, *command, fresh=True, **given)
-        assert forked["environment"]["DATA_DIR"] == given["DATA_DIR"]
+        forked = told(tmp_path, *command, **form_data)
+        assert forked == told(tmp_path, *command, fresh=True, **form_data)
+        assert forked["environment"]["DATA_DIR"] == form_data["DATA_DIR"]
         assert forked["leader"] and "SECRET_KEY" not in forked["environment"]
 
 
@@ -61,8 +61,8 @@ def test_settings_are_read_from_the_environment_of_each_process(tmp_path: Path) 
         folder.mkdir()
         url = f"redis://{name}"
         command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ask]
-        said = launcher.run(command, env=environment(folder, {"REDIS_URL": url}), timeout=PATIENCE).stdout
-        assert said.startswith(f"{folder / 'data'} {url} ") and str(folder / "data" / "phrasebox") in said
+        text = launcher.run(command, env=environment(folder, {"REDIS_URL": url}), timeout=PATIENCE).stdout
+        assert text.startswith(f"{folder / 'data'} {url} ") and str(folder / "data" / "phrasebox") in text
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors.records import stream_records
 from evaluation.services.machines import stored_proposers
-from evaluation.services.machines.examples import taught_pictures
+from evaluation.services.machines.examples import training_pictures
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.browser.at_work import answered, at, eventually, shown
@@ -37,19 +37,21 @@ __all__ = ["broker", "installation", "open_page", "profiles"]
 def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
     machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
-    found = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
+    campaign = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
     people.account("ada", "researcher")
     # One that has hardly learned: whatever it draws, people decide.
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
-    records = stream_records(corpus=found.corpus, layer=found.corpus.layers.get(name="import"))
-    BoxProposer(small).fit(list(taught_pictures(records, small.side))).save(
+    records = stream_records(corpus=campaign.corpus, layer=campaign.corpus.layers.get(name="import"))
+    BoxProposer(small).fit(list(training_pictures(records, small.side))).save(
         stored_proposers.proposer_folder("scenes")
     )
-    changed = {**found.campaign.settings, "machine": {**found.campaign.settings["machine"], **machine}}
-    campaigns.change_campaign_settings(campaign=found.campaign, settings=changed)
-    return found
+    changed = {**campaign.campaign.settings, "machine": {**campaign.campaign.settings["machine"], **machine}}
+    campaigns.change_campaign_settings(campaign=campaign.campaign, settings=changed)
+    return campaign
 
 
+# By default the same by requests, in `queue/test_machine_turns` and `systems/test_teaching_machines`.
+@pytest.mark.slow
 @pytest.mark.only_on("postgresql")
 def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
     work: World, open_page: Open, installation: Delivery
@@ -79,8 +81,8 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     # ann is asked about a box that nobody can tell from one of a person, and refuses it.
     at(page, q.BOX_QUALITY)
     shown(page)
-    refused = Judgment.objects.get(name=_asked(work))
-    assert refused.worker == machine.worker
+    response = Judgment.objects.get(name=_asked(work))
+    assert response.worker == machine.worker
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
 
@@ -94,15 +96,15 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     drag(page, (59, 79), (130, 330))
     page.get_by_role("button", name="Send this box").click()
     answered(page, q.BOX_DRAWING, 1)
-    own = Judgment.objects.get(worker__pseudonym="w-ann", kind=q.BOX_DRAWING)
-    assert own.key == refused.key and own.image == refused.image
+    judgment = Judgment.objects.get(worker__pseudonym="w-ann", kind=q.BOX_DRAWING)
+    assert judgment.key == response.key and judgment.image == response.image
 
     # Another box of the machine is accepted by somebody else.
     accepted = _accept(work, machine.worker)
-    assert refused.image is not None and accepted.image is not None
+    assert response.image is not None and accepted.image is not None
     page = open_page()
-    sign_in(page, "ada", then=reverse("review_image", args=["quay", refused.image.image.key]))
-    _open_chain_of(page, refused)
+    sign_in(page, "ada", then=reverse("review_image", args=["quay", response.image.image.key]))
+    _open_chain_of(page, response)
     page.get_by_text("What workers said").click()
     row = page.get_by_role("row")
     expect(row.filter(has_text=machine.worker.pseudonym).filter(has_text="machine")).to_be_visible()
@@ -117,20 +119,20 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
 
 def _asked(work: World) -> str:
     """The name of the drawing that ann is asked about."""
-    found = leases.take_lease(worker=work.workers[0], campaign=work.campaign, kind=q.BOX_QUALITY)
-    assert isinstance(found, Lease)
-    return found.key.split("|")[1]
+    lease = leases.take_lease(worker=work.workers[0], campaign=work.campaign, kind=q.BOX_QUALITY)
+    assert isinstance(lease, Lease)
+    return lease.key.split("|")[1]
 
 
 def _accept(work: World, machine: Worker) -> Judgment:
     """Have somebody say that a box of the machine is good; its drawing."""
     while True:
-        found = work.held(1, q.BOX_QUALITY)
-        drawing = Judgment.objects.get(name=found.key.split("|")[1])
+        result = work.held(1, q.BOX_QUALITY)
+        drawing = Judgment.objects.get(name=result.key.split("|")[1])
         if drawing.worker_id == machine.pk:
-            work.submit(1, found, Answer("good"), then=False)
+            work.submit(1, result, Answer("good"), then=False)
             return drawing
-        leases.return_lease(worker=work.workers[1], assignment=found.id)
+        leases.return_lease(worker=work.workers[1], assignment=result.id)
 
 
 def _open_chain_of(page: Any, drawing: Judgment) -> None:

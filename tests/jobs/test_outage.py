@@ -78,26 +78,26 @@ def database(tables: Database) -> Iterator[Database]:
     binaries, ours = need("postgresql"), workers.database_url()
     with psycopg2.connect(tables.server.url) as link, link.cursor() as cursor:
         cursor.execute("SELECT to_regclass('annotation_job')")
-        (made,) = cursor.fetchone() or (None,)
+        (item,) = cursor.fetchone() or (None,)
     link.close()
-    if not made:
+    if not item:
         dump = subprocess.run(
             [str(binaries / "pg_dump"), "--schema-only", "--no-owner", ours], capture_output=True, check=True
         )
         load = [str(binaries / "psql"), "--quiet", "--set", "ON_ERROR_STOP=1", tables.server.url]
         subprocess.run(load, input=dump.stdout, check=True, stdout=subprocess.DEVNULL)
-    told = connection.settings_dict
-    before = {name: told[name] for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}
+    message = connection.settings_dict
+    before = {name: message[name] for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}
     parts = psycopg2.extensions.parse_dsn(tables.server.url)
     there = {"NAME": "dbname", "HOST": "host", "PORT": "port", "USER": "user", "PASSWORD": "password"}
     connections.close_all()
-    told.update({name: parts[key] for name, key in there.items()})
+    message.update({name: parts[key] for name, key in there.items()})
     try:
         yield tables
         emptying.empty()
     finally:
         connections.close_all()
-        told.update(before)
+        message.update(before)
 
 
 @pytest.fixture(params=["celery", "embedded"])

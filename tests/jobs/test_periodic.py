@@ -97,8 +97,8 @@ def test_a_turn_that_is_under_way_is_not_begun_again(monkeypatch):
 
 def test_the_operators_page_has_the_table():
     text = (REPOSITORY / "docs" / "operation.md").read_text()
-    told = re.findall(r"^\| `(\w+)` \| (\d+) s \|", text, re.M)
-    assert dict(told) == {name: str(entry.every) for name, entry in PERIODIC.items()}
+    lines = re.findall(r"^\| `(\w+)` \| (\d+) s \|", text, re.M)
+    assert dict(lines) == {name: str(entry.every) for name, entry in PERIODIC.items()}
 
 
 CLOCK = """

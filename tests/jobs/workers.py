@@ -34,11 +34,11 @@ CELERY = [
 
 def database_url() -> str:
     """The address of the database that this test uses."""
-    told = connection.settings_dict
+    message = connection.settings_dict
     if connection.vendor == "sqlite":
-        return f"sqlite:///{told['NAME']}"
-    secret = quote(told["PASSWORD"], safe="")
-    return f"postgresql://{told['USER']}:{secret}@{told['HOST']}:{told['PORT']}/{told['NAME']}"
+        return f"sqlite:///{message['NAME']}"
+    secret = quote(message["PASSWORD"], safe="")
+    return f"postgresql://{message['USER']}:{secret}@{message['HOST']}:{message['PORT']}/{message['NAME']}"
 
 
 @dataclass
@@ -60,14 +60,14 @@ class Worker:
 
 
 @contextlib.contextmanager
-def started(command: list[str], folder: Path, **given: str) -> Iterator[Worker]:
+def started(command: list[str], folder: Path, **value: str) -> Iterator[Worker]:
     """`command` at work; ended afterwards, where the test has not done so."""
     folder.mkdir(exist_ok=True)
     log = folder / "log"
     with log.open("ab") as out:
         process = launcher.start(
             command,
-            env=environment(folder, {"DATABASE_URL": database_url(), **KEPT, **given}),
+            env=environment(folder, {"DATABASE_URL": database_url(), **KEPT, **value}),
             stdout=out,
             stderr=out,
         )

@@ -53,8 +53,8 @@ class MadeHook(NamedTuple):
 
 
 def hook(account: Account, address: str, **about: str) -> MadeHook:
-    made = people.perform("make_webhook", account, name="tests", address=address, **about)
-    return MadeHook(Webhook.objects.get(pk=made.number), made.secret)
+    created = people.perform("make_webhook", account, name="tests", address=address, **about)
+    return MadeHook(Webhook.objects.get(pk=created.number), created.secret)
 
 
 def seconds(at: datetime) -> int:

@@ -49,7 +49,7 @@ def make_certificate(folder: Path) -> Path:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
     now = datetime.now(UTC)
-    made = (
+    created = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -62,10 +62,10 @@ def make_certificate(folder: Path) -> Path:
         .sign(key, hashes.SHA256())
     )
     file = folder / "receiver.pem"
-    plain = serialization.NoEncryption()
+    reference = serialization.NoEncryption()
     file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-        + made.public_bytes(serialization.Encoding.PEM)
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, reference)
+        + created.public_bytes(serialization.Encoding.PEM)
     )
     return file
 
@@ -78,11 +78,11 @@ def listening(certificate: Path, port: int = 0) -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            found.got.append(Got(self.path, headers, body))
-            time.sleep(found.waits)
-            self.send_response(found.status)
-            if found.location:
-                self.send_header("Location", found.location)
+            receiver.got.append(Got(self.path, headers, body))
+            time.sleep(receiver.waits)
+            self.send_response(receiver.status)
+            if receiver.location:
+                self.send_header("Location", receiver.location)
             self.end_headers()
 
         def log_message(self, *about: object) -> None:
@@ -92,11 +92,11 @@ def listening(certificate: Path, port: int = 0) -> Iterator[Receiver]:
     context.load_cert_chain(certificate)
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    found = Receiver(server.server_address[1])
+    receiver = Receiver(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield found
+        yield receiver
     finally:
         server.shutdown()
         server.server_close()

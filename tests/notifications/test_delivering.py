@@ -31,9 +31,9 @@ def check_signature(got: Got, secret: str) -> None:
     check = hmac.HMAC(base64.b64decode(secret.removeprefix("whsec_")), hashes.SHA256())
     check.update(headers["webhook-id"].encode() + b"." + headers["webhook-timestamp"].encode() + b".")
     check.update(got.body)
-    version, _comma, sent = headers["webhook-signature"].partition(",")
+    version, _comma, payload = headers["webhook-signature"].partition(",")
     assert version == "v1"
-    check.verify(base64.b64decode(sent))
+    check.verify(base64.b64decode(payload))
 
 
 def tell(about: str = "e") -> None:
@@ -75,7 +75,7 @@ def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
 ) -> None:
     with listening(certificate) as receiver:
         receiver.status = 500
-        made = hook(researcher, receiver.address).webhook
+        created = hook(researcher, receiver.address).webhook
         tell()
         row = WebhookDelivery.objects.get()
         for _hour in range(71):
@@ -87,14 +87,14 @@ def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
         deliver_webhooks()
         row.refresh_from_db()
         assert row.state == row.GIVEN_UP and row.attempts == 72
-        assert undelivered([made]) == {made.pk: 1}
+        assert undelivered([created]) == {created.pk: 1}
         turn(days=1)
         assert not deliver_webhooks()
         receiver.status = 200
         people.perform("send_delivery_again", researcher, webhook=row.webhook_id, delivery=row.pk)
         deliver_webhooks()
     row.refresh_from_db()
-    assert row.state == row.DELIVERED and not undelivered([made])
+    assert row.state == row.DELIVERED and not undelivered([created])
     assert {got.headers["webhook-id"] for got in receiver.got} == {row.message}
     assert len({got.headers["webhook-timestamp"] for got in receiver.got}) == 73
 
@@ -140,7 +140,7 @@ def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
     end: str, researcher: Account, to_loopback: None, certificate: Path
 ) -> None:
     with listening(certificate) as receiver:
-        made = hook(researcher, receiver.address).webhook
+        created = hook(researcher, receiver.address).webhook
         tell()
         if end == "role":
             RoleGrant.objects.all().delete()
@@ -152,15 +152,15 @@ def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
             Webhook.objects.update(active=False)
         deliver_webhooks()
         assert not receiver.got and not announce(hooks.JOB_ENDED, data={})
-    row = WebhookDelivery.objects.get(webhook=made)
+    row = WebhookDelivery.objects.get(webhook=created)
     assert (row.state, row.error) == (row.GIVEN_UP, delivering.OFF)
 
 
 def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch) -> None:
-    sent: list[str] = []
+    messages: list[str] = []
 
     def send(address: str, *rest: object) -> SendOutcome:
-        sent.append(address)
+        messages.append(address)
         return SendOutcome(204)
 
     monkeypatch.setattr(delivering, "send", send)
@@ -171,7 +171,9 @@ def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch)
     WebhookDelivery.objects.bulk_create(_again(row, f"again-{number}") for number in range(1_000))
     people.perform("test_webhook", webhook=hook(researcher, "https://other.example.org/").webhook.pk)
     deliver_webhooks()
-    assert sent.count("https://slow.example.org/") == 4 and sent.count("https://other.example.org/") == 1
+    assert (
+        messages.count("https://slow.example.org/") == 4 and messages.count("https://other.example.org/") == 1
+    )
 
 
 def _again(row: WebhookDelivery, message: str) -> WebhookDelivery:
@@ -203,6 +205,9 @@ def test_a_job_that_ended_is_told_with_its_number_and_an_email_is_not(researcher
     assert jobs.run_queued_job(mail.pk) == "done"
     failing = jobs.enqueue(kind="open_images")
     assert jobs.run_queued_job(failing.pk) == "failed"
-    told = [json.loads(row.body)["data"] for row in WebhookDelivery.objects.order_by("pk")]
-    assert [(each["job"], each["state"]) for each in told] == [(job.pk, "cancelled"), (failing.pk, "failed")]
-    assert set(told[0]) == {"corpus", "campaign", "job", "kind", "state"}
+    document = [json.loads(row.body)["data"] for row in WebhookDelivery.objects.order_by("pk")]
+    assert [(item["job"], item["state"]) for item in document] == [
+        (job.pk, "cancelled"),
+        (failing.pk, "failed"),
+    ]
+    assert set(document[0]) == {"corpus", "campaign", "job", "kind", "state"}

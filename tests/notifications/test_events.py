@@ -19,7 +19,7 @@ from annotation.common.operations import Forbidden
 from annotation.jobs import emails, schedule, upkeep
 from annotation.models import Account, AlarmSubscription, Job, LastTurn, RoleGrant, WebhookDelivery
 from annotation.notifications import alarms
-from annotation.notifications.alarms import FoundAlarm, note_alarms
+from annotation.notifications.alarms import DetectedAlarm, note_alarms
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
 from tests.factories import a_corpus, some_images
 from tests.notifications.conftest import hook
@@ -44,7 +44,7 @@ def told(event: str) -> list[dict]:
 
 def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Account) -> None:
     first, second = World(some_images(1), name="first"), World(some_images(1), name="second")
-    own = {
+    by_name = {
         "server": hook(researcher, ADDRESS),
         "corpus": hook(researcher, ADDRESS, corpus=first.corpus.name),
         "campaign": hook(researcher, ADDRESS, campaign=first.campaign.name),
@@ -52,7 +52,7 @@ def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Accoun
         "other campaign": hook(researcher, ADDRESS, campaign=second.campaign.name),
     }
     campaigns.close_campaign(campaign=first.campaign, reason="enough")
-    names = {made.webhook.pk: name for name, made in own.items()}
+    names = {created.webhook.pk: name for name, created in by_name.items()}
     rows = WebhookDelivery.objects.filter(event=CAMPAIGN_FINISHED)
     assert {names[row.webhook_id] for row in rows} == {"server", "corpus", "campaign"}
     assert told(CAMPAIGN_FINISHED)[0] == {
@@ -80,8 +80,8 @@ def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Accoun
     for _turn in range(2):
         cache.clear()
         assert schedule.do("look_after_campaigns")
-    assert [each["why"] for each in told(CAMPAIGN_FINISHED)] == ["complete"]
-    assert "complete" not in {each["code"] for each in told(ALARM_RAISED)}
+    assert [item["why"] for item in told(CAMPAIGN_FINISHED)] == ["complete"]
+    assert "complete" not in {item["code"] for item in told(ALARM_RAISED)}
 
 
 def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
@@ -89,12 +89,12 @@ def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
 ) -> None:
     campaign = World(some_images(1)).campaign
     hook(researcher, ADDRESS)
-    low = FoundAlarm("controls_low", "coref_link", "few are left")
+    low = DetectedAlarm("controls_low", "coref_link", "few are left")
     for minute in range(120):
         # It comes and goes, as alarms near their limit do.
         note_alarms([low] if minute % 2 else [], campaign=campaign)
         turn(minutes=1)
-    assert [each["code"] for each in told(ALARM_RAISED)] == ["controls_low"]
+    assert [item["code"] for item in told(ALARM_RAISED)] == ["controls_low"]
     assert told(ALARM_RAISED)[0]["text"] == "few are left"
     for _minute in range(70):
         note_alarms([], campaign=campaign)
@@ -108,17 +108,19 @@ def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> 
     hook(researcher, ADDRESS, corpus=world.corpus.name)
     world.work()
     assert schedule.do("look_after_campaigns")
-    assert "stopped" in {each["code"] for each in told(ALARM_RAISED)}
+    assert "stopped" in {item["code"] for item in told(ALARM_RAISED)}
 
 
 def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
-    other = World(some_images(1), name="other").campaign
+    other_campaign = World(some_images(1), name="other").campaign
     with translation.override("de"):
         people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
         people.perform("subscribe_to_alarms", researcher, corpus=campaign.corpus.name)
-    assert not emails.request_alarm_mails(note_alarms([FoundAlarm("x", "", "y")], campaign=other))
-    raised = note_alarms([FoundAlarm("x", "", "something"), FoundAlarm("z", "", "else")], campaign=campaign)
+    assert not emails.request_alarm_mails(note_alarms([DetectedAlarm("x", "", "y")], campaign=other_campaign))
+    raised = note_alarms(
+        [DetectedAlarm("x", "", "something"), DetectedAlarm("z", "", "else")], campaign=campaign
+    )
     assert emails.request_alarm_mails(raised) == 1
     _work()
     (sent,) = mail.outbox
@@ -133,22 +135,22 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
 def test_an_email_about_alarms_asks_for_the_roles_of_its_reader_alone(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
     for name in ("bob", "eve"):
-        other = Account.objects.create_user(name, email=f"{name}@example.org", password="p")
-        RoleGrant.objects.create(account=other, role="researcher")
-        people.perform("subscribe_to_alarms", other, campaign=campaign.name)
+        account = Account.objects.create_user(name, email=f"{name}@example.org", password="p")
+        RoleGrant.objects.create(account=account, role="researcher")
+        people.perform("subscribe_to_alarms", account, campaign=campaign.name)
     mine = people.perform("subscribe_to_alarms", researcher, campaign=campaign.name)
-    raised = note_alarms([FoundAlarm("x", "", "something")], campaign=campaign)
+    raised = note_alarms([DetectedAlarm("x", "", "something")], campaign=campaign)
     assert len(alarms.subscribers(raised[0])) == 3
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert emails.send_alarms(subscription=mine.number, alarms=[raised[0].pk], named=lambda campaign: [])
-    assert sum("annotation_rolegrant" in query["sql"] for query in asked) == 1
+    assert sum("annotation_rolegrant" in query["sql"] for query in queries) == 1
 
 
 def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) -> None:
     people.perform("subscribe_to_alarms", researcher)
     settings.DISK_RESERVE = 2**60
     assert schedule.do("look_after_server")
-    assert not emails.request_alarm_mails(note_alarms([FoundAlarm("a", "", "b")]))
+    assert not emails.request_alarm_mails(note_alarms([DetectedAlarm("a", "", "b")]))
     RoleGrant.objects.update(role="admin")
     settings.DISK_RESERVE = 0
     LastTurn.objects.create(
@@ -158,8 +160,8 @@ def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) 
     )
     assert schedule.do("look_after_server")
     _work()
-    (sent,) = mail.outbox
-    assert "nobody has made a backup for 9 days" in sent.body and "disk" not in sent.body
+    (email,) = mail.outbox
+    assert "nobody has made a backup for 9 days" in email.body and "disk" not in email.body
 
 
 def _work() -> None:
@@ -169,7 +171,7 @@ def _work() -> None:
 
 def test_whoever_has_no_address_is_told_to_add_one(researcher: Account) -> None:
     researcher.email = ""
-    with pytest.raises(alarms.SubscriptionRefused, match="add one first"):
+    with pytest.raises(alarms.SubscriptionError, match="add one first"):
         people.perform("subscribe_to_alarms", researcher)
     assert not AlarmSubscription.objects.exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.notifications.receivers import AddressRefused, is_public, public_numbers_of, receiver_of
+from annotation.notifications.receivers import AddressError, is_public, public_numbers_of, receiver_of
 from annotation.notifications.sending import (
     ADDRESS,
     CERTIFICATE,
@@ -26,7 +26,7 @@ PUBLIC = "93.184.215.14"
 def resolver(monkeypatch) -> Callable[..., list[str]]:
     """`resolver("a", "b")`: every name has these numbers, one answer a question, the last for good; what was
     asked. Numbers are read as ever."""
-    real, asked = socket.getaddrinfo, list[str]()
+    real, request = socket.getaddrinfo, list[str]()
     answers: list[list[str]] = []
 
     def ask(host, port, *rest, **about):
@@ -35,15 +35,15 @@ def resolver(monkeypatch) -> Callable[..., list[str]]:
         except OSError:
             if about.get("flags", 0) & socket.AI_NUMERICHOST:
                 raise
-        asked.append(host)
+        request.append(host)
         now = answers.pop(0) if len(answers) > 1 else answers[0]
-        return [found for number in now for found in real(number, port, type=socket.SOCK_STREAM)]
+        return [entry for number in now for entry in real(number, port, type=socket.SOCK_STREAM)]
 
     monkeypatch.setattr(socket, "getaddrinfo", ask)
 
     def says(*numbers: str | list[str]) -> list[str]:
-        answers[:] = [[each] if isinstance(each, str) else each for each in numbers]
-        return asked
+        answers[:] = [[item] if isinstance(item, str) else item for item in numbers]
+        return request
 
     return says
 
@@ -62,7 +62,7 @@ def resolver(monkeypatch) -> Callable[..., list[str]]:
     ],
 )
 def test_what_is_not_on_the_internet_is_refused_by_number_and_by_name(host: str) -> None:
-    with pytest.raises(AddressRefused, match="not on the internet|private network"):
+    with pytest.raises(AddressError, match="not on the internet|private network"):
         receiver_of(f"https://{host}/hook")
 
 
@@ -100,14 +100,14 @@ def test_what_is_not_on_the_internet_is_refused_by_number_and_by_name(host: str)
     ],
 )
 def test_an_address_that_is_not_plainly_https_is_refused(address: str) -> None:
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressError):
         receiver_of(address)
 
 
 def test_a_public_address_is_taken_apart() -> None:
-    found = receiver_of("https://hooks.example.org:8443/a/b?c=d")
-    assert (found.host, found.port, found.target) == ("hooks.example.org", 8443, "/a/b?c=d")
-    assert found.authority == "hooks.example.org:8443"
+    result = receiver_of("https://hooks.example.org:8443/a/b?c=d")
+    assert (result.host, result.port, result.target) == ("hooks.example.org", 8443, "/a/b?c=d")
+    assert result.authority == "hooks.example.org:8443"
     assert receiver_of(f"https://{PUBLIC}").target == "/"
     assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c") and is_public("64:ff9b::5db8:d70e")
 
@@ -115,13 +115,13 @@ def test_a_public_address_is_taken_apart() -> None:
 @pytest.mark.parametrize("number", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:10.0.0.1"])
 def test_a_name_is_refused_after_it_is_resolved(number: str, resolver) -> None:
     resolver(number)
-    with pytest.raises(AddressRefused, match="not on the internet"):
+    with pytest.raises(AddressError, match="not on the internet"):
         public_numbers_of(receiver_of("https://hooks.example.org/"))
 
 
 def test_a_name_with_one_private_number_among_public_ones_is_refused(resolver) -> None:
     resolver([PUBLIC, "10.0.0.7"])
-    with pytest.raises(AddressRefused, match=r"10\.0\.0\.7"):
+    with pytest.raises(AddressError, match=r"10\.0\.0\.7"):
         public_numbers_of(receiver_of("https://hooks.example.org/"))
 
 
@@ -129,17 +129,17 @@ def test_a_name_that_changes_its_number_leads_nowhere_else_than_where_it_was_che
     resolver, monkeypatch, certificate: Path
 ) -> None:
     with listening(certificate) as receiver:
-        asked = resolver(PUBLIC, "127.0.0.1")
+        request = resolver(PUBLIC, "127.0.0.1")
         tried = []
 
-        def connect(place, timeout):
-            tried.append(place)
+        def connect(index, timeout):
+            tried.append(index)
             raise ConnectionRefusedError
 
         monkeypatch.setattr(socket, "create_connection", connect)
         address = f"https://hooks.example.org:{receiver.port}/"
         assert send(address, {}, b"{}") == (None, NO_ANSWER, "ConnectionRefusedError")
-        assert tried == [(PUBLIC, receiver.port)] and asked == ["hooks.example.org"]
+        assert tried == [(PUBLIC, receiver.port)] and request == ["hooks.example.org"]
         # The next attempt asks anew, hears this machine's number, and connects to nothing.
         outcome = send(address, {}, b"{}")
         assert outcome.why == ADDRESS and "127.0.0.1" in outcome.detail
@@ -157,15 +157,15 @@ def test_loopback_is_allowed_by_a_setting_alone(settings, to_loopback, certifica
 
 def test_the_setting_opens_no_other_private_address(to_loopback) -> None:
     for host in ("10.0.0.1", "169.254.169.254", "[fe80::1]", "0.0.0.0"):
-        with pytest.raises(AddressRefused):
+        with pytest.raises(AddressError):
             receiver_of(f"https://{host}/")
 
 
 def test_redirects_are_not_followed(to_loopback, certificate: Path) -> None:
-    with listening(certificate) as receiver, listening(certificate) as other:
-        receiver.status, receiver.location = 302, other.address
+    with listening(certificate) as receiver, listening(certificate) as context:
+        receiver.status, receiver.location = 302, context.address
         assert send(receiver.address, {}, b"{}") == (302, REDIRECT, "")
-    assert len(receiver.got) == 1 and not other.got
+    assert len(receiver.got) == 1 and not context.got
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(

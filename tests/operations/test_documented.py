@@ -23,8 +23,8 @@ FORMATS = jsonschema.Draft202012Validator.FORMAT_CHECKER
 def every_request() -> Iterator[Any]:
     for operation in all_operations():
         yield pytest.param(operation.request, id=operation.name)
-    for place in urlpatterns:
-        calls: dict[str, WorkerCall] = place.callback.calls  # type: ignore[attr-defined]
+    for urlpattern in urlpatterns:
+        calls: dict[str, WorkerCall] = urlpattern.callback.calls  # type: ignore[attr-defined]
         for call in calls.values():
             yield pytest.param(call.asks(), id=call.name)
 
@@ -34,7 +34,7 @@ def refused(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
     try:
         requests._model(kind).model_validate_json(json.dumps(data))
     except ValidationError as error:
-        return {(one["loc"][0], one["type"]) for one in error.errors()}
+        return {(item["loc"][0], item["type"]) for item in error.errors()}
     return set()
 
 

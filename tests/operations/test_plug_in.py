@@ -15,9 +15,7 @@ from django.urls import clear_url_caches, include, path
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation import jobs
-from annotation.api.rest import operations as rest_operations
-from annotation.api.rest.declared import serve_operations
-from annotation.api.rest.operations import operation_patterns
+from annotation.api.rest.endpoints import endpoints, operation_patterns
 from annotation.api.rest.views import operation_view
 from annotation.common.operations import OPERATION_FOLDERS, operation
 from annotation.common.roles import RESEARCHER
@@ -35,18 +33,17 @@ NAME = "count_long_captions"
 @pytest.fixture
 def site(db: None) -> Iterator[None]:
     """A server whose settings name the package of plug-ins."""
-    before = {one.name: one for one in operation.all_operations()}
+    before = {item.name: item for item in operation.all_operations()}
     with plugged(OPERATION_FOLDERS):
         from config import urls
 
         module: Any = types.ModuleType("urls_with_operation")
-        added = operation_patterns(operation_view, serve_operations())
+        added = operation_patterns(operation_view, [one for one in endpoints() if one.name not in before])
         module.urlpatterns = [path("api/v1/", include(added)), *urls.urlpatterns]
         with override_settings(ROOT_URLCONF=module, OPERATION_PACKAGES=[HERE]):
             clear_url_caches()
             yield
     clear_url_caches()
-    rest_operations._SERVED.pop(NAME)
     JOB_KINDS._entries.pop(NAME, None)
     operation._OPERATIONS._entries = before
 
@@ -88,10 +85,14 @@ def test_it_is_a_call_with_a_schema_whose_job_ends(researcher: Client) -> None:
     assert jobs.run_queued_job(job.pk) == Job.DONE
     job.refresh_from_db()
     assert job.result["longer"] <= job.result["captions"] and job.phase == "counting"
-    wrong = researcher.post("/api/v1/caption-lengths", {"corpus": "lake", "size": 1}, "application/json")
-    assert {(one["field"], one["code"]) for one in wrong.json()["errors"]} == {("size", "extra_forbidden")}
-    other = researcher.post("/api/v1/caption-lengths", {"corpus": "lake"}, "application/json")
-    assert [one["field"] for one in other.json()["errors"]] == ["corpus"], "another's corpus is not there"
+    reply = researcher.post("/api/v1/caption-lengths", {"corpus": "lake", "size": 1}, "application/json")
+    assert {(error["field"], error["code"]) for error in reply.json()["errors"]} == {
+        ("size", "extra_forbidden")
+    }
+    response = researcher.post("/api/v1/caption-lengths", {"corpus": "lake"}, "application/json")
+    assert [error["field"] for error in response.json()["errors"]] == ["corpus"], (
+        "another's corpus is not there"
+    )
     document: Any = SchemaGenerator().get_schema(request=None, public=True)
     call = document["paths"]["/api/v1/caption-lengths"]["post"]
     schema = call["requestBody"]["content"]["application/json"]["schema"]
@@ -105,11 +106,11 @@ def test_it_is_a_page_with_a_form(researcher: Client) -> None:
     assert "<h1>Count long captions</h1>" in page and '<option value="sea">sea</option>' in page
     assert "lake" not in page, "only what the account may use is offered"
     assert address in researcher.get("/operations/").content.decode()
-    wrong = researcher.post(address, {"corpus": "sea", "longest": "0", "unit": "words"})
-    assert wrong.status_code == 400 and "Expected 1 or more." in wrong.content.decode()
+    reply = researcher.post(address, {"corpus": "sea", "longest": "0", "unit": "words"})
+    assert reply.status_code == 400 and "Expected 1 or more." in reply.content.decode()
     assert not Job.objects.exists()
-    sent = researcher.post(address, {"corpus": "sea", "longest": "3", "unit": "words"}, follow=True)
-    assert "The job is queued." in sent.content.decode() and Job.objects.get().arguments == {
+    response = researcher.post(address, {"corpus": "sea", "longest": "3", "unit": "words"}, follow=True)
+    assert "The job is queued." in response.content.decode() and Job.objects.get().arguments == {
         "corpus": "sea",
         "longest": 3,
     }

@@ -8,9 +8,9 @@ import pytest
 
 from annotation.protocol import kinds
 from annotation.protocol.trust import (
-    PROBATION,
     QUALIFICATION,
     TRUSTED,
+    WARM_UP,
     ControlGraded,
     Entered,
     Event,
@@ -21,16 +21,16 @@ from annotation.protocol.trust import (
     why_not,
 )
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
-from tests.protocol.standings import ADMITTED, SETTINGS, answered, on_probation
+from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 
 
 def test_who_entered_and_passed_the_test_is_on_probation():
-    assert on_probation().state == PROBATION
+    assert in_warm_up().state == WARM_UP
 
 
 @pytest.mark.parametrize("order", list(permutations([Entered(500, 0.95), Examined(8, 10)])))
 def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order):
-    assert replay("coref_link", order, SETTINGS).state == PROBATION
+    assert replay("coref_link", order, SETTINGS).state == WARM_UP
 
 
 @pytest.mark.parametrize(
@@ -111,28 +111,28 @@ def test_a_test_failed_can_be_retaken_and_a_test_passed_is_never_lost():
         "coref_link", [Entered(10, 0.99), Examined(2, 10), Examined(9, 10), Examined(2, 10)], SETTINGS
     )
     assert waiting.state == QUALIFICATION
-    assert trust_after(waiting, Entered(600, 0.99), SETTINGS).state == PROBATION
+    assert trust_after(waiting, Entered(600, 0.99), SETTINGS).state == WARM_UP
 
 
 def test_a_better_reputation_admits_and_a_worse_one_later_changes_nothing():
     events: list[Event] = [Entered(499, 0.99), Examined(9, 10), Entered(500, 0.99)]
-    assert replay("coref_link", events, SETTINGS).state == PROBATION
-    assert replay("coref_link", [*events, Entered(500, 0.5)], SETTINGS).state == PROBATION
+    assert replay("coref_link", events, SETTINGS).state == WARM_UP
+    assert replay("coref_link", [*events, Entered(500, 0.5)], SETTINGS).state == WARM_UP
 
 
 def test_without_a_qualification_entering_is_enough():
-    assert replay("coref_link", [Entered()], TrustSettings(qualification=False)).state == PROBATION
+    assert replay("coref_link", [Entered()], TrustSettings(qualification=False)).state == WARM_UP
 
 
 def test_settings_relaxed_later_admit_at_the_next_event():
     waiting = replay("coref_link", [Entered()], SETTINGS)
     relaxed = TrustSettings(qualification=False)
     assert why_not(waiting, relaxed) is None
-    assert trust_after(waiting, ItemDone(), relaxed).state == PROBATION
+    assert trust_after(waiting, ItemDone(), relaxed).state == WARM_UP
 
 
 def test_writers_have_no_known_answers_and_so_no_probation():
-    assert on_probation("caption_writing").state == TRUSTED
+    assert in_warm_up("caption_writing").state == TRUSTED
     assert replay("region_description", [Entered()], SETTINGS).state == TRUSTED
 
 

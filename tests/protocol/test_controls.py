@@ -17,7 +17,7 @@ from annotation.protocol.controls import (
     draw_sample,
     is_control_due,
 )
-from annotation.protocol.trust import PROBATION, QUALIFICATION, SUSPENDED, TRUSTED
+from annotation.protocol.trust import QUALIFICATION, SUSPENDED, TRUSTED, WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
 
 SETTINGS = TrustSettings()
@@ -25,7 +25,7 @@ NAMES = st.text(max_size=8)
 ANSWERS = st.sampled_from([("yes", "no"), ("box", "scene", "none"), ("1", "2", "3"), ("1", "4")])
 
 
-def due_at(numbers, *, seed="s", worker="w", kind="coref_link", state=PROBATION, settings=SETTINGS):
+def due_at(numbers, *, seed="s", worker="w", kind="coref_link", state=WARM_UP, settings=SETTINGS):
     return [
         n
         for n in numbers
@@ -59,7 +59,7 @@ def test_exactly_twelve_of_the_first_thirty_items_are_known(seed, worker):
 
 @given(NAMES, NAMES, st.integers(1, 4), st.integers(1, 40))
 def test_a_probation_that_lasts_catches_up_at_the_same_rate(seed, worker, block, of):
-    settings = TrustSettings(probation_items=of, probation_known=(of + 1) // 2)
+    settings = TrustSettings(warm_up_items=of, warm_up_known=(of + 1) // 2)
     numbers = range(1 + block * of, 1 + (block + 1) * of)
     assert len(due_at(numbers, seed=seed, worker=worker, settings=settings)) == (of + 1) // 2
 
@@ -98,7 +98,7 @@ def test_the_draw_for_a_number_does_not_depend_on_what_was_asked_before():
 
 
 @pytest.mark.parametrize("kind", ["box_drawing", "caption_writing", "region_description"])
-@pytest.mark.parametrize("state", [PROBATION, TRUSTED])
+@pytest.mark.parametrize("state", [WARM_UP, TRUSTED])
 def test_kinds_without_control_items_have_none(kind, state):
     assert due_at(range(1, 200), kind=kind, state=state) == []
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.counted import AnswerSettings, CountedFold, CountedQuestion
-from annotation.protocol.questions import DOUBLE_CHECK, SURPLUS, VOTE, Judgment, void_judgments
+from annotation.protocol.questions import DOUBLE_CHECK, EXTRA, VOTE, Judgment, void_judgments
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 KEYS = [f"{GRADED_RELEVANCE}|a|a#{n}" for n in range(3)]
@@ -30,7 +30,7 @@ votes = st.builds(
     st.sampled_from("uvwxyz"),
     st.sampled_from("1234"),
     st.booleans(),
-    st.sampled_from([VOTE, VOTE, VOTE, DOUBLE_CHECK, SURPLUS]),
+    st.sampled_from([VOTE, VOTE, VOTE, DOUBLE_CHECK, EXTRA]),
     st.booleans(),
 )
 histories = st.lists(votes, max_size=25, unique_by=lambda vote: (vote.worker, vote.key))
@@ -66,7 +66,7 @@ def test_answers_that_are_withdrawn_are_asked_for_again(history: list[Judgment],
 
 def test_answers_beyond_those_wanted_are_moot():
     given_twice = [Judgment("first", KEYS[0], "u", "4"), Judgment("second", KEYS[0], "v", "1")]
-    assert CountedFold(QUESTIONS)(given_twice).moot == ("second",)
+    assert CountedFold(QUESTIONS)(given_twice).superseded == ("second",)
 
 
 def test_two_questions_of_one_key_are_refused():

@@ -90,7 +90,7 @@ def test_a_drawer_never_judges_their_own_box():
     assert play.question("box_quality").wanted == 1  # what the drawer said is passed over
     play.say("bob", "good")
     assert play.question("box_coverage").barred == {"ann"}
-    assert "j1" in play.state.moot
+    assert "j1" in play.state.superseded
 
 
 def test_the_quality_of_a_redrawn_box_is_a_new_question():
@@ -271,11 +271,11 @@ def test_controls_double_checks_void_and_repeated_answers_never_enter():
         Judgment("c", key, "cyd", "yes", void=True),
     ]
     state = fold(image, beside)
-    assert state.chains == fold(image, []).chains and state.moot == ()
+    assert state.chains == fold(image, []).chains and state.superseded == ()
     # Who answered for a double check is not asked the same again; the others may be.
     assert state.questions[0].wanted == 1 and state.questions[0].barred == {"bob"}
     doubled = fold(image, [Judgment("d", key, "dan", "no"), Judgment("e", key, "dan", "yes")])
-    assert len(doubled.chains) == 2 and doubled.moot == ("e",)
+    assert len(doubled.chains) == 2 and doubled.superseded == ("e",)
 
 
 def test_discarding_a_worker_reopens_what_they_settled():

@@ -33,8 +33,8 @@ def the_order_in_which_different_keys_were_answered_does_not_matter(play, random
         if not queues[key]:
             del queues[key]
     state = Fold(mentions, settings, simulated.rulings)(shuffled)
-    assert replace(state, moot=()) == replace(simulated.state, moot=())
-    assert Counter(state.moot) == Counter(simulated.state.moot)
+    assert replace(state, superseded=()) == replace(simulated.state, superseded=())
+    assert Counter(state.superseded) == Counter(simulated.state.superseded)
 
 
 def no_worker_answers_a_key_twice_nor_judges_their_own_box(play):
@@ -71,12 +71,12 @@ def the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play):
 
 def votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play):
     mentions, settings, simulated, _ = play
-    moot = set(simulated.state.moot)
-    assert moot <= {j.id for j in simulated.judgments}
-    used = [j for j in simulated.judgments if j.id not in moot]
+    superseded = set(simulated.state.superseded)
+    assert superseded <= {j.id for j in simulated.judgments}
+    used = [j for j in simulated.judgments if j.id not in superseded]
     state = Fold(mentions, settings, simulated.rulings)(used)
-    strip = replace(simulated.state, moot=(), questions=())
-    assert replace(state, moot=(), questions=()) == strip
+    strip = replace(simulated.state, superseded=(), questions=())
+    assert replace(state, superseded=(), questions=()) == strip
 
 
 @given(played(), st.integers(0, 10**6).map(Random), st.data())

@@ -254,9 +254,9 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
             kept = [(one.judgment, one.worker) for one in chain.boxes]
             assert kept == [("m", "machine"), ("b", "bob") if RIGHT in boxes else ("", "")]
         assert [thing.machine for thing in play.state.layer.objects] == machines
-        # Its drawing counts, although no question consumed it: without the moot votes all is the same.
-        assert play.state.moot == (("a",) if RIGHT in boxes else ("a", "b"))
-        used = [one for one in play.judgments if one.id not in play.state.moot]
+        # Its drawing counts, although no question consumed it: without the superseded votes all is the same.
+        assert play.state.superseded == (("a",) if RIGHT in boxes else ("a", "b"))
+        used = [one for one in play.judgments if one.id not in play.state.superseded]
         assert play.fold(used).chains == play.state.chains
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, void=True) for judgment in play.judgments]
@@ -322,6 +322,6 @@ def test_a_machines_further_box_counts_once_its_first_is_refused() -> None:
         play.say("bob", answer)
         (chain,) = play.state.chains
         assert chain.pending is not None and chain.pending.judgment == pending
-    assert "twice" in play.state.moot
+    assert "twice" in play.state.superseded
     links = [Judgment(f"l{n}", "coref_link|0:0-2|1:0-2", "machine", "yes", machine=True) for n in (1, 2)]
-    assert Play(mentions("a man/people", "the man/people")).fold(links).moot == ("l2",)
+    assert Play(mentions("a man/people", "the man/people")).fold(links).superseded == ("l2",)

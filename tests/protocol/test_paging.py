@@ -27,7 +27,7 @@ from annotation.protocol.paging import (
     paginate,
     places_shown,
 )
-from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.trust import TRUSTED, WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
 
 TRUST = TrustSettings()
@@ -255,11 +255,11 @@ def test_a_control_image_that_cannot_grade_is_refused(true, wrong):
 def test_on_probation_two_pages_in_five_are_tests_and_fifteen_of_thirty_images_are_known(seed, worker, block):
     pages = range(1 + 5 * block, 6 + 5 * block)
     counts = [
-        controls_on_page(TRUST, seed=seed, worker=worker, state=PROBATION, page=page, kind="relevance")
+        controls_on_page(TRUST, seed=seed, worker=worker, state=WARM_UP, page=page, kind="relevance")
         for page in pages
     ]
     assert sorted(counts) == [1, 1, 1, 6, 6]
-    assert sum(counts) >= TRUST.probation_known
+    assert sum(counts) >= TRUST.warm_up_known
 
 
 @given(SEEDS, st.integers(1, 500))
@@ -277,21 +277,21 @@ def test_of_pages_with_one_image_as_many_are_controls_as_of_questions_asked_alon
             )
             for page in pages
         ]
-        for state, pages in ((PROBATION, range(1, 31)), (TRUSTED, range(31, 1031)))
+        for state, pages in ((WARM_UP, range(1, 31)), (TRUSTED, range(31, 1031)))
     }
-    assert sum(counts[PROBATION]) == TRUST.probation_known
+    assert sum(counts[WARM_UP]) == TRUST.warm_up_known
     assert sum(counts[TRUSTED]) == 1000 * TRUST.control_share == 20
-    assert {*counts[PROBATION], *counts[TRUSTED]} == {0, 1}
+    assert {*counts[WARM_UP], *counts[TRUSTED]} == {0, 1}
 
 
 @given(st.integers(1, 60), st.data(), SMALL)
 def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, settings):
     known = data.draw(st.integers(1, items))
-    trust = TrustSettings(probation_items=items, probation_known=known)
+    trust = TrustSettings(warm_up_items=items, warm_up_known=known)
     pages = range(1, ceil(items / settings.images) + 1)
     counts = [
         controls_on_page(
-            trust, seed="s", worker="w", state=PROBATION, page=page, kind="relevance", settings=settings
+            trust, seed="s", worker="w", state=WARM_UP, page=page, kind="relevance", settings=settings
         )
         for page in pages
     ]
@@ -301,4 +301,4 @@ def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, se
 
 def test_pages_are_counted_from_one():
     with pytest.raises(ValueError, match="page number 0"):
-        controls_on_page(TRUST, seed="s", worker="w", state=PROBATION, page=0, kind="relevance")
+        controls_on_page(TRUST, seed="s", worker="w", state=WARM_UP, page=0, kind="relevance")

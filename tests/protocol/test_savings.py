@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.coreference import candidates, fullest_caption_first
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, erring
 from annotation.protocol.image import Fold
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.likeness import Likeness
 from annotation.protocol.link_chances import MOST_HEAD_PAIRS, LinkChances, chances_from, learn_chances
 from annotation.protocol.questions import Judgment, judgment_name
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.terms import Box, Chain, LayerRecord
 from annotation.simulation.driver import Crowd, simulate_image
@@ -167,11 +167,11 @@ def answered(mentions, settings, truth, choose):
         for question in state.questions:
             names = sorted({f"w{i}" for i in range(12)} - question.barred)
             if names:
-                open_now.append((question, Dice(question.key, len(question.barred)).choice(names)))
+                open_now.append((question, SeededRng(question.key, len(question.barred)).choice(names)))
         if not open_now:
             return state, {(j.key, j.worker, j.answer, j.box) for j in judgments}
         question, worker = choose(open_now)
-        answer, box = erring(question, truth, Dice(worker, question.key), error=0.2, jitter=0.05)
+        answer, box = erring(question, truth, SeededRng(worker, question.key), error=0.2, jitter=0.05)
         name = judgment_name("x", worker, question.key)
         judgments.append(Judgment(name, question.key, worker, answer, box))
 

@@ -1,4 +1,4 @@
-"""Standings: who is admitted, who stays on probation, who is trusted, who is suspended."""
+"""TrustStates: who is admitted, who stays in warm-up, who is trusted, who is suspended."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from annotation.protocol.controls import PooledControl, choose_control, is_control_due
 from annotation.protocol.trust import (
-    PROBATION,
     SUSPENDED,
     TRUSTED,
+    WARM_UP,
     BoxJudged,
     ControlGraded,
     Event,
@@ -27,8 +27,8 @@ from annotation.protocol.trust import (
     trust_after,
 )
 from annotation.protocol.trust_settings import TrustSettings
-from studies.trust import drawers_markdown, fate, markdown, rows
-from tests.protocol.standings import ADMITTED, SETTINGS, answered, on_probation
+from benchmarks.trust import drawers_markdown, fate, markdown, rows
+from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 from tests.sizes import sized
 
 WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.booleans())), max_size=90)
@@ -38,40 +38,40 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
 
 
 @pytest.mark.parametrize(
-    ("standing", "event", "words"),
+    ("trust_state", "event", "words"),
     [
         (WorkerTrust("coref_link"), ItemDone(), "nobody works before they are admitted"),
         (WorkerTrust("coref_link"), ControlGraded(True), "nobody works before they are admitted"),
-        (on_probation(), Examined(5, 5), "the test is behind them"),
-        (on_probation(), BoxJudged(True), "measured on controls"),
-        (on_probation("box_drawing"), ControlGraded(True), "measured on box quality verdicts"),
-        (on_probation("caption_writing"), ControlGraded(True), "measured on nothing"),
+        (in_warm_up(), Examined(5, 5), "the test is behind them"),
+        (in_warm_up(), BoxJudged(True), "measured on controls"),
+        (in_warm_up("box_drawing"), ControlGraded(True), "measured on box quality verdicts"),
+        (in_warm_up("caption_writing"), ControlGraded(True), "measured on nothing"),
     ],
 )
-def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(standing, event, words):
+def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(trust_state, event, words):
     with pytest.raises(OutOfTurn, match=words) as raised:
-        trust_after(standing, event, SETTINGS)
-    for name in (standing.kind, standing.state, type(event).__name__):
+        trust_after(trust_state, event, SETTINGS)
+    for name in (trust_state.kind, trust_state.state, type(event).__name__):
         assert name in str(raised.value)
 
 
-# Probation and suspension
+# Warm-up and suspension
 
 
 @given(WORK)
 def test_suspended_exactly_when_of_the_last_twenty_known_answers_too_many_are_wrong_for_the_bar(work):
     known: list[bool] = []
     fell = False
-    standing = on_probation()
+    trust_state = in_warm_up()
     for event in work:
-        standing = trust_after(standing, event, SETTINGS)
+        trust_state = trust_after(trust_state, event, SETTINGS)
         if isinstance(event, ControlGraded):
             known.append(event.right)
             # Five wrong of twenty are below 0.8, and of fewer too many for it whatever comes.
             fell = fell or (len(known) >= 12 and known[-20:].count(False) > 4)
-        assert (standing.state == SUSPENDED) == fell
-        assert (standing.state == TRUSTED) <= (standing.items >= 30 and standing.known >= 12)
-    assert (standing.items, standing.known, standing.right) == (len(work), len(known), sum(known))
+        assert (trust_state.state == SUSPENDED) == fell
+        assert (trust_state.state == TRUSTED) <= (trust_state.items >= 30 and trust_state.known >= 12)
+    assert (trust_state.items, trust_state.known, trust_state.right) == (len(work), len(known), sum(known))
 
 
 @given(WORK, st.randoms(use_true_random=False))
@@ -87,13 +87,15 @@ def test_where_ordinary_items_fall_among_the_known_ones_suspends_nobody(work, ra
 
 
 def test_there_is_no_verdict_on_eleven_known_answers_however_wrong_and_however_many_items():
-    standing = replay("coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[ItemDone()] * 500], SETTINGS)
-    assert standing.state == PROBATION
+    trust_state = replay(
+        "coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[ItemDone()] * 500], SETTINGS
+    )
+    assert trust_state.state == WARM_UP
 
 
 @pytest.mark.parametrize(
     ("items", "known", "state"),
-    [(17, 12, PROBATION), (18, 12, TRUSTED), (100, 11, PROBATION), (0, 30, TRUSTED)],
+    [(17, 12, WARM_UP), (18, 12, TRUSTED), (100, 11, WARM_UP), (0, 30, TRUSTED)],
 )
 def test_trust_takes_thirty_items_and_twelve_known_answers(items, known, state):
     events: list[Event] = [*ADMITTED, *[ControlGraded(True)] * known, *[ItemDone()] * items]
@@ -105,9 +107,9 @@ def test_three_wrong_of_the_first_twelve_prolong_the_probation_until_it_is_clear
     unlucky = replay(
         "coref_link", [*ADMITTED, *map(ControlGraded, unlucky.last), *[ItemDone()] * 18], SETTINGS
     )
-    assert (unlucky.items, unlucky.state) == (30, PROBATION)
+    assert (unlucky.items, unlucky.state) == (30, WARM_UP)
     for _ in range(3):
-        assert unlucky.state == PROBATION
+        assert unlucky.state == WARM_UP
         unlucky = trust_after(unlucky, ControlGraded(True), SETTINGS)
     assert (unlucky.accuracy, unlucky.state) == (0.8, TRUSTED)
     assert answered("coref_link", [False] * 4 + [True] * 14 + [False]).state == SUSPENDED
@@ -116,14 +118,14 @@ def test_three_wrong_of_the_first_twelve_prolong_the_probation_until_it_is_clear
 def test_nobody_is_below_the_bar_without_verdict_once_the_window_is_full():
     for wrong in range(21):
         answers = [ControlGraded(answer) for answer in [True] * (20 - wrong) + [False] * wrong]
-        standing = replay("coref_link", [*ADMITTED, *answers, *[ItemDone()] * 10], SETTINGS)
-        assert standing.state == (TRUSTED if wrong <= 4 else SUSPENDED)
+        trust_state = replay("coref_link", [*ADMITTED, *answers, *[ItemDone()] * 10], SETTINGS)
+        assert trust_state.state == (TRUSTED if wrong <= 4 else SUSPENDED)
 
 
 def test_nothing_leads_out_of_suspension_though_late_answers_count():
-    standing = answered("coref_link", [False] * 12 + [True] * 40)
-    assert standing.state == SUSPENDED
-    assert (standing.known, standing.right, standing.accuracy) == (52, 40, 1.0)
+    trust_state = answered("coref_link", [False] * 12 + [True] * 40)
+    assert trust_state.state == SUSPENDED
+    assert (trust_state.known, trust_state.right, trust_state.accuracy) == (52, 40, 1.0)
 
 
 def test_only_the_last_twenty_known_answers_are_judged():
@@ -134,7 +136,7 @@ def test_only_the_last_twenty_known_answers_are_judged():
 
 def test_relevance_has_the_lower_bar():
     answers = [True] * 14 + [False] * 6
-    assert answered("relevance", answers).state == PROBATION
+    assert answered("relevance", answers).state == WARM_UP
     assert answered("coref_link", answers).state == SUSPENDED
 
 
@@ -150,7 +152,7 @@ def test_of_all_ways_to_click_through_twelve_known_answers_79_in_4096_are_truste
 
 def test_the_simulated_chances_equal_a_sum_over_every_course_of_answers():
     settings = TrustSettings(
-        probation_items=3, probation_known=3, verdict_known=3, window=4, bar=0.6, control_share=1.0
+        warm_up_items=3, warm_up_known=3, verdict_known=3, window=4, bar=0.6, control_share=1.0
     )
     rights = (0.9, 0.4)
     known = 6
@@ -162,13 +164,13 @@ def test_the_simulated_chances_equal_a_sum_over_every_course_of_answers():
             weight = 1 / len(rounds) ** len(orders)
             for chance, answer in zip(chances, answers, strict=True):
                 weight *= chance if answer else 1 - chance
-            standing = replay("coref_link", ADMITTED, settings)
+            trust_state = replay("coref_link", ADMITTED, settings)
             for number, answer in enumerate(answers, 1):
-                standing = trust_after(standing, ControlGraded(answer), settings)
+                trust_state = trust_after(trust_state, ControlGraded(answer), settings)
                 if number in suspended:
-                    suspended[number] += weight * (standing.state == SUSPENDED)
+                    suspended[number] += weight * (trust_state.state == SUSPENDED)
                 if number == 3:
-                    trusted += weight * (standing.state == TRUSTED)
+                    trusted += weight * (trust_state.state == TRUSTED)
     found = fate(rights, kind="coref_link", settings=settings, horizons=(3, 6), workers=100_000)
     assert found.trusted == pytest.approx(trusted, abs=0.006)
     assert found.suspended == pytest.approx(tuple(suspended.values()), abs=0.006)
@@ -182,28 +184,28 @@ def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
     coins = Random(4)
     for number in range(workers):
         for habit in out:
-            worker, standing = f"{habit} {number}", on_probation()
+            worker, trust_state = f"{habit} {number}", in_warm_up()
             seen: set[str] = set()
             for item in range(1, 61):
-                if standing.state == SUSPENDED:
+                if trust_state.state == SUSPENDED:
                     break
                 if not is_control_due(
-                    SETTINGS, seed="s", worker=worker, kind="coref_link", state=standing.state, number=item
+                    SETTINGS, seed="s", worker=worker, kind="coref_link", state=trust_state.state, number=item
                 ):
-                    standing = trust_after(standing, ItemDone(), SETTINGS)
+                    trust_state = trust_after(trust_state, ItemDone(), SETTINGS)
                     continue
                 control = choose_control(pool, seed="s", worker=worker, kind="coref_link", seen=seen).control
                 assert control is not None
                 seen.add(control.id)
                 answer = "yes" if habit == "always yes" else coins.choice(["yes", "no"])
-                standing = trust_after(standing, ControlGraded(answer == control.stratum), SETTINGS)
-            out[habit] += standing.state == SUSPENDED
+                trust_state = trust_after(trust_state, ControlGraded(answer == control.stratum), SETTINGS)
+            out[habit] += trust_state.state == SUSPENDED
     chance = fate((0.5, 0.5), kind="coref_link", settings=SETTINGS, horizons=(60,)).suspended[0]
     assert abs(out["random"] / workers - chance) < 4 * sqrt(chance * (1 - chance) / workers)
     assert out["always yes"] == workers
 
 
-PAGE = Path(__file__).parents[2] / "studies" / "RESULTS.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
 
 
 def test_the_table_of_drawers_of_the_results_is_what_the_benchmark_prints():

@@ -28,8 +28,8 @@ def test_every_setting_says_where_its_default_comes_from():
         ("drawing_wait_minutes", -1),
         ("verdict_known", 21),
         ("verdict_known", 0),
-        ("probation_known", 31),
-        ("probation_known", 0),
+        ("warm_up_known", 31),
+        ("warm_up_known", 0),
     ],
 )
 def test_a_setting_that_would_void_its_rule_is_refused_by_name(name, value):

@@ -7,11 +7,11 @@ import pytest
 from annotation.protocol import kinds
 from annotation.protocol.questions import BOX_DRAWING, COREF_LINK
 from annotation.protocol.trust import (
-    PROBATION,
     QUALIFICATION,
     SUSPENDED,
     TRUSTED,
     UNCHECKED,
+    WARM_UP,
     Entered,
     ItemDone,
     replay,
@@ -26,7 +26,7 @@ from annotation.protocol.trust_settings import (
 )
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from tests.protocol.standings import SETTINGS
+from tests.protocol.trust_states import SETTINGS
 
 NOTHING_KNOWN, ALL_KNOWN = GoldCoverage(False, False), GoldCoverage(True, True)
 
@@ -37,8 +37,8 @@ def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
 
 def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
     rules = in_force(SETTINGS, GoldCoverage(False, True))
-    standing = replay(COREF_LINK, [Entered()], rules)
-    assert standing.state == PROBATION and why_not(standing, rules) is None
+    trust_state = replay(COREF_LINK, [Entered()], rules)
+    assert trust_state.state == WARM_UP and why_not(trust_state, rules) is None
     assert practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(False, True))
     assert not practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(True, False))
     assert not practice_is_entry(COREF_LINK, TrustSettings(qualification=False), NOTHING_KNOWN)
@@ -53,10 +53,10 @@ def test_reputation_is_asked_for_all_the_same():
 @pytest.mark.parametrize("kind", [COREF_LINK, BOX_DRAWING])
 def test_a_probation_that_nothing_can_end_reads_unchecked_and_is_one_again_with_known_items(kind):
     rules = in_force(SETTINGS, NOTHING_KNOWN)
-    standing = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
-    assert standing.items == 500
-    assert trust_reading(kind, standing.state, NOTHING_KNOWN, examined=False) == UNCHECKED
-    assert trust_reading(kind, standing.state, ALL_KNOWN, examined=False) == PROBATION
+    trust_state = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
+    assert trust_state.items == 500
+    assert trust_reading(kind, trust_state.state, NOTHING_KNOWN, examined=False) == UNCHECKED
+    assert trust_reading(kind, trust_state.state, ALL_KNOWN, examined=False) == WARM_UP
 
 
 def test_what_was_earned_is_read_whatever_became_of_the_items():

@@ -38,7 +38,7 @@ def a_machine(
     world: World, *, wrong: bool = False, chance: float = 0.9, bad: int = 0, name: str = "drawer"
 ) -> Machine:
     machine = machines.machine_add(campaign=world.campaign, name=name)
-    machines.machine_learnt(machine, images=0, source="the truth")
+    machines.machine_trained(machine, images=0, source="the truth")
     found = [
         (truth.image, proposals_of(truth, wrong=wrong, chance=chance, bad=bad))
         for truth in world.truths.values()

@@ -1,4 +1,4 @@
-"""A drawer on probation waits for the judges of their boxes; and nobody ever waits in vain."""
+"""A drawer in warm-up waits for the judges of their boxes; and nobody ever waits in vain."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.common import database
-from annotation.models import Standing, Task
+from annotation.models import Task, TrustState
 from annotation.protocol import questions as q
 from annotation.queue import leases
 from annotation.queue.leases import Lease, NoTask
 from tests.factories import some_images
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 DRAWER, JUDGE = 0, 1
 
@@ -94,7 +93,7 @@ def test_the_wait_can_be_switched_off(trust: dict[str, Any]):
 def test_a_trusted_drawer_waits_for_nobody():
     world = drawable(watching(1))
     draw(world, 1)
-    Standing.objects.filter(kind=q.BOX_DRAWING).update(state="trusted")
+    TrustState.objects.filter(kind=q.BOX_DRAWING).update(state="trusted")
     assert draw(world, 3) is None
 
 
@@ -122,7 +121,7 @@ def test_their_own_admission_to_judging_makes_a_drawer_wait_for_nobody():
 def test_where_all_judges_are_kept_out_a_drawer_goes_on(out: dict[str, Any]):
     world = drawable(watching(1))
     assert draw(world, 2) is not None
-    Standing.objects.filter(worker=world.workers[JUDGE], kind=q.BOX_QUALITY).update(**out)
+    TrustState.objects.filter(worker=world.workers[JUDGE], kind=q.BOX_QUALITY).update(**out)
     assert draw(world, 3) is None
 
 
@@ -157,13 +156,13 @@ def test_a_crowd_that_waits_for_every_single_verdict_finishes():
     assert all(image.complete for image in world.images())
 
 
-@pytest.mark.parametrize(("kind", "state"), [(q.BOX_REQUIREMENT, "probation"), (q.BOX_DRAWING, "trusted")])
+@pytest.mark.parametrize(("kind", "state"), [(q.BOX_REQUIREMENT, "warm_up"), (q.BOX_DRAWING, "trusted")])
 def test_nobody_else_pays_for_it(kind: str, state: str):
     world = World(some_images(2), settings=watching())
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION] + [q.BOX_REQUIREMENT] * (kind == q.BOX_DRAWING))
     world.take(DRAWER, kind)
     leases.return_lease(worker=world.workers[DRAWER], assignment=world.held(DRAWER, kind).id)
-    Standing.objects.filter(kind=kind).update(state=state)
+    TrustState.objects.filter(kind=kind).update(state=state)
     with CaptureQueriesContext(
         connection,
     ) as asked:

@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 
 from annotation.campaigns import machines
-from annotation.models import Machine, Standing, Task
+from annotation.models import Machine, Task, TrustState
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.queue.leases import Lease, NoTask
 from tests.queue.machines_at_work import to_draw, turns
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 DRAWER, JUDGE = 1, 2
 
@@ -71,8 +70,8 @@ def test_who_may_not_judge_a_box_draws():
 @pytest.mark.parametrize("tested", [False, True])
 def test_who_has_never_judged_boxes_draws_where_that_begins_with_a_test(tested: bool):
     world, _machine = begun()
-    Standing.objects.filter(worker=world.workers[DRAWER], kind=q.BOX_QUALITY).delete()
-    Standing.objects.filter(worker=world.workers[DRAWER], kind=q.BOX_DRAWING).update(state="trusted")
+    TrustState.objects.filter(worker=world.workers[DRAWER], kind=q.BOX_QUALITY).delete()
+    TrustState.objects.filter(worker=world.workers[DRAWER], kind=q.BOX_DRAWING).update(state="trusted")
     trust = {**world.campaign.settings["trust"], "qualification": tested}
     world.campaign.settings = {**world.campaign.settings, "trust": trust}
     world.campaign.save()
@@ -103,7 +102,7 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("state", ["trusted", "suspended"])
 def test_once_it_is_known_how_good_a_machine_is_nobody_waits(state: str):
     world, machine = begun()
-    Standing.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).update(state=state)
+    TrustState.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).update(state=state)
     assert not waits(world)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from annotation.common import database
-from annotation.models import Assignment, Campaign, Control, Image, Standing, Task
+from annotation.models import Assignment, Campaign, Control, Image, Task, TrustState
 from annotation.protocol import questions as q
 from annotation.protocol.state import ImageSettings
 from annotation.queue import dispatch, image_rows, leases
@@ -116,7 +116,7 @@ def test_what_is_in_hand_while_a_campaign_is_paused_is_still_taken():
 def test_a_suspended_worker_is_told_so():
     world = World()
     world.submit(0, world.held(0), then=False)
-    Standing.objects.update(state="suspended")
+    TrustState.objects.update(state="suspended")
     found = world.take(0)
     assert isinstance(found, NoTask) and found.code == "suspended"
 
@@ -124,7 +124,7 @@ def test_a_suspended_worker_is_told_so():
 def test_a_researchers_word_is_above_the_rules():
     world = World()
     world.submit(0, world.held(0), then=False)
-    Standing.objects.update(blocked=True, reason="answers too fast")
+    TrustState.objects.update(blocked=True, reason="answers too fast")
     found = world.take(0)
     assert isinstance(found, NoTask) and found.code == "blocked" and "answers too fast" in found.text
 
@@ -165,14 +165,14 @@ def known_link(world, image, **values):
 
 
 def test_a_known_item_comes_when_it_is_due_and_looks_like_any_other():
-    settings = {"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}}
+    settings = {"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}}
     world = World(some_images(2), settings=settings)
     control = known_link(world, world.images()[0].image_id)
     lease = world.held(0)
     assert lease.control == control.pk and lease.content == control.content
     assert world.submit(0, lease, world.wrong(lease)).counted
-    standing = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
-    assert (standing.items, standing.known, standing.right) == (1, 1, 0)
+    trust_state = TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
+    assert (trust_state.items, trust_state.known, trust_state.right) == (1, 1, 0)
     assert not world.images()[0].judgments.exists()
     assert world.held(0).control is None
 

@@ -66,7 +66,7 @@ def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> N
 def machine_of(world: World, dice: Random) -> Worker:
     """A machine that is right about some phrases, wrong about others, and knows nothing of the rest."""
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_learnt(machine, images=0, source="dice")
+    machines.machine_trained(machine, images=0, source="dice")
     found = []
     for truth in world.truths.values():
         boxes = {}

@@ -22,9 +22,8 @@ from annotation.selectors.machines.reports import machine_reports
 from annotation.simulation_driver.soundness import violations
 from tests.queue.machines_at_work import WITH_MACHINE, a_machine, to_draw, turns, work
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 #: Boxes that show nothing, none like another.
 NOTHING = ((1, 1, 4, 4), (6, 1, 9, 4), (1, 6, 4, 9), (6, 6, 9, 9))

@@ -19,8 +19,8 @@ from annotation.models import (
     Judgment,
     MachineProposals,
     OpenImage,
-    Standing,
     Task,
+    TrustState,
     Worker,
 )
 from annotation.moderation import discarding
@@ -47,11 +47,10 @@ from tests.queue.machines_at_work import (
     work,
 )
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def test_a_machine_draws_and_people_judge() -> None:
@@ -81,7 +80,7 @@ def test_a_machine_draws_and_people_judge() -> None:
         }
         assert {thing.machine for thing in state.layer.objects if thing.box} >= {True}
     assert not Assignment.objects.filter(worker=machine.worker).exclude(pay=0, seconds=0.0).exists()
-    assert set(Standing.objects.filter(worker=machine.worker).values_list("kind", flat=True)) == {
+    assert set(TrustState.objects.filter(worker=machine.worker).values_list("kind", flat=True)) == {
         q.COREF_LINK,
         q.BOX_DRAWING,
     }
@@ -116,16 +115,16 @@ def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
     world, machine = to_draw(2)
     before = dict(stored_proposals(machine))
     one, other = before
-    with pytest.raises(KeyboardInterrupt), machines.lesson(machine) as (version, _folder):
+    with pytest.raises(KeyboardInterrupt), machines.training_run(machine) as (version, _folder):
         machines.store_proposals(machine, [(one, {})], version=version)
         raise KeyboardInterrupt  # As when it is killed.
     assert version == 2 and dict(stored_proposals(machine)) == before
     assert turns(world) == 4  # A person and a hat in both images.
-    with machines.lesson(machine) as (version, _folder):
+    with machines.training_run(machine) as (version, _folder):
         machines.store_proposals(machine, [(other, {})], version=version)
-        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.lesson(machine):
+        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.training_run(machine):
             pass
-        machines.machine_learnt(machine, images=2, source="2 finished images")
+        machines.machine_trained(machine, images=2, source="2 finished images")
     # Of what was before nothing is left, nor of the lesson that was killed.
     assert dict(stored_proposals(machine)) == {other: {}}
     assert MachineProposals.objects.count() == 1
@@ -135,9 +134,9 @@ def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     world = World(settings=WITH_MACHINE)
     machine = a_machine(world)
     one, other = before = dict(stored_proposals(machine))
-    with machines.lesson(machine) as (version, _folder):
+    with machines.training_run(machine) as (version, _folder):
         machines.store_proposals(machine, [(other, {})], version=version)
-        machines.machine_learnt(machine, images=None, source="file more.jsonl", from_file=True)
+        machines.machine_trained(machine, images=None, source="file more.jsonl", from_file=True)
     assert dict(stored_proposals(machine)) == {one: before[one], other: {}}
     assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 
@@ -262,7 +261,7 @@ def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> N
     )
     assert isinstance(lease, leases.Lease)
     # As when the answer is on its way while somebody discards the machine.
-    Standing.objects.filter(worker=machine.worker).update(blocked=True, withdrawn_at=timezone.now())
+    TrustState.objects.filter(worker=machine.worker).update(blocked=True, withdrawn_at=timezone.now())
     submission.submit(
         worker=machine.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
     )

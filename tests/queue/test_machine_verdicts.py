@@ -13,8 +13,8 @@ from annotation.models import (
     Judgment,
     Machine,
     MachineProposals,
-    Standing,
     Task,
+    TrustState,
 )
 from annotation.moderation import discarding
 from annotation.moderation.trust_replay import replay_rows
@@ -45,32 +45,32 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     world = World(some_images(8), settings=strict)
     machine = a_machine(world, wrong=True)
     work(world)
-    standing = Standing.objects.get(worker=machine.worker, kind=q.BOX_DRAWING)
+    trust_state = TrustState.objects.get(worker=machine.worker, kind=q.BOX_DRAWING)
     own = Judgment.objects.filter(worker=machine.worker).count()
     assert own <= 60
-    assert standing.state == "suspended"
+    assert trust_state.state == "suspended"
     assert turns(world) == 0 and not machine_reports(world.campaign)[0].works
     # What it has learned again is tried again.
-    machines.machine_learnt(machine, images=20, source="more")
+    machines.machine_trained(machine, images=20, source="more")
     assert machine_reports(world.campaign)[0].works
-    standing.refresh_from_db()
-    assert (standing.state, standing.known) == ("probation", 0)
+    trust_state.refresh_from_db()
+    assert (trust_state.state, trust_state.known) == ("warm_up", 0)
 
 
 def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -> None:
     world, machine = to_draw(4)
     drawn = turns(world)
-    standing = Standing.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
-    standing.update(state="suspended")
-    machines.machine_learnt(machine, images=20, source="more")
+    trust_state = TrustState.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    trust_state.update(state="suspended")
+    machines.machine_trained(machine, images=20, source="more")
     world.work([q.BOX_QUALITY])
     assert (
         drawn
         == Task.objects.filter(kind=q.BOX_QUALITY, barred=machine.worker, state=Task.SETTLED).count()
         > 0
     )
-    (row,) = standing
-    assert (row.state, row.known, row.right) == ("probation", 0, 0)
+    (row,) = trust_state
+    assert (row.state, row.known, row.right) == ("warm_up", 0, 0)
     assert replay_rows([row.pk]) == []
 
 
@@ -107,7 +107,7 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     ]
     assert report.works
     # When it has learned again, it may try again.
-    machines.machine_learnt(machine, images=20, source="more")
+    machines.machine_trained(machine, images=20, source="more")
     assert machine.campaign == world.campaign
     with CaptureQueriesContext(connection) as seen:
         assert list(judged_boxes(machine, since=machine.version)) == []
@@ -133,10 +133,10 @@ def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
     """As the page of machines does: people's verdicts measure it, whether or not answers are known."""
     world, machine = to_draw(1)
     turns(world)
-    (row,) = (one for one in workers(world.campaign, state="probation") if one.machine)
-    assert row.id == machine.worker_id and machine_reports(world.campaign)[0].state == "probation"
-    assert {one.kind: one.state for one in row.kinds}[q.BOX_DRAWING] == "probation"
-    found = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="probation"))
+    (row,) = (one for one in workers(world.campaign, state="warm_up") if one.machine)
+    assert row.id == machine.worker_id and machine_reports(world.campaign)[0].state == "warm_up"
+    assert {one.kind: one.state for one in row.kinds}[q.BOX_DRAWING] == "warm_up"
+    found = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="warm_up"))
     assert list(found.values()) == [machine.worker_id]
 
 
@@ -156,7 +156,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
     world = World(some_images(10), settings=WITH_MACHINE)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    assert not Standing.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
+    assert not TrustState.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
     a_machine(world)
     assert turns(world) == settings_of(world.campaign.settings).trust.drawing_unjudged
 
@@ -189,7 +189,7 @@ def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
 
 def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
     world, machine = to_draw(2)
-    Standing.objects.filter(worker=machine.worker).update(state="suspended")
+    TrustState.objects.filter(worker=machine.worker).update(state="suspended")
     assert turns(world) == 0 and tries == []
 
 

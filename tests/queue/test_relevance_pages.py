@@ -8,12 +8,12 @@ import pytest
 
 from annotation import campaigns
 from annotation.campaigns import CampaignError
-from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
+from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Task, TrustState
 from annotation.moderation.trust_replay import replay_row
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, Pair
 from annotation.protocol.paging import ROLE_CONTROL as KNOWN
-from annotation.protocol.trust import PROBATION, SUSPENDED, TRUSTED
+from annotation.protocol.trust import SUSPENDED, TRUSTED, WARM_UP
 from annotation.quality import controls, qualification
 from annotation.queue import leases, relevance_pages
 from annotation.queue.leases import NoTask
@@ -101,7 +101,7 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
 
 
 def test_every_page_has_one_known_image_and_nobody_is_told_which():
-    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
     lease = held(made, worker)
     known = PageControl.objects.get(assignment=lease.id).control
@@ -139,15 +139,15 @@ def test_in_probation_some_pages_hold_known_images_only_and_careful_people_becom
     for _ in range(5):
         lease = held(made, worker)
         submit(worker, lease, ticks(lease), then=False)
-    standing = Standing.objects.get()
-    assert (standing.items, standing.known, standing.right) == (30, 15, 15)
-    assert standing.state == TRUSTED
+    trust_state = TrustState.objects.get()
+    assert (trust_state.items, trust_state.known, trust_state.right) == (30, 15, 15)
+    assert trust_state.state == TRUSTED
     only_known = Assignment.objects.filter(task=None)
     assert only_known.count() == 2
     assert PageControl.objects.filter(assignment__in=only_known).count() == 12
     controls_met = list(PageControl.objects.values_list("control", flat=True))
     assert len(set(controls_met)) == len(controls_met) == 15
-    assert replay_row(standing).known == 15
+    assert replay_row(trust_state).known == 15
 
 
 @pytest.mark.parametrize("all_of_them", [True, False])
@@ -155,16 +155,16 @@ def test_who_ticks_everything_or_nothing_is_suspended(all_of_them: bool):
     made = campaign()
     (worker,) = workers(1)
     for _ in range(5):
-        if Standing.objects.filter(state=SUSPENDED).exists():
+        if TrustState.objects.filter(state=SUSPENDED).exists():
             break
         lease = held(made, worker)
         given = [[all_of_them] * len(block["captions"]) for block in lease.content["blocks"]]
         submit(worker, lease, Answer("judged", content={"ticked": given}), then=False)
-    standing = Standing.objects.get()
-    assert standing.state == SUSPENDED and standing.right == 0
+    trust_state = TrustState.objects.get()
+    assert trust_state.state == SUSPENDED and trust_state.right == 0
     graded = PageControl.objects.filter(assignment__state="submitted")
     assert set(graded.values_list("right", flat=True)) == {False}
-    assert replay_row(standing).state == SUSPENDED
+    assert replay_row(trust_state).state == SUSPENDED
 
 
 def test_when_all_known_images_are_used_up_work_goes_on_without():
@@ -176,7 +176,7 @@ def test_when_all_known_images_are_used_up_work_goes_on_without():
         submit(worker, lease, ticks(lease), then=False)
         given += 1
     assert PageControl.objects.count() == 3
-    assert Standing.objects.get().state == PROBATION
+    assert TrustState.objects.get().state == WARM_UP
 
 
 def test_ticks_that_do_not_fit_the_page_store_nothing():
@@ -189,16 +189,16 @@ def test_ticks_that_do_not_fit_the_page_store_nothing():
 
 
 def test_a_reported_page_counts_as_wrong_on_its_known_images():
-    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
     submit(worker, held(made, worker), Answer(flag="image_missing"), then=False)
-    standing = Standing.objects.get()
-    assert (standing.items, standing.known, standing.right) == (6, 1, 0)
+    trust_state = TrustState.objects.get()
+    assert (trust_state.items, trust_state.known, trust_state.right) == (6, 1, 0)
 
 
 @pytest.mark.parametrize("only_known", [False, True])
 def test_known_images_that_are_retired_while_a_page_is_in_hand_measure_nobody(only_known: bool):
-    trust = {"qualification": False, "probation_known": 6 if only_known else 1, "probation_items": 6}
+    trust = {"qualification": False, "warm_up_known": 6 if only_known else 1, "warm_up_items": 6}
     made = campaign({"trust": trust})
     (worker,) = workers(1)
     lease = held(made, worker)
@@ -207,10 +207,10 @@ def test_known_images_that_are_retired_while_a_page_is_in_hand_measure_nobody(on
         campaign=made, controls=[*PageControl.objects.values_list("control", flat=True)]
     )
     submit(worker, lease, ticks(lease, right=False), then=False)
-    standing = Standing.objects.get()
-    assert (standing.items, standing.known) == (6, 0)
+    trust_state = TrustState.objects.get()
+    assert (trust_state.items, trust_state.known) == (6, 0)
     assert set(PageControl.objects.values_list("right", flat=True)) == {None}
-    assert replay_row(standing).known == 0
+    assert replay_row(trust_state).known == 0
 
 
 def test_the_test_asks_one_known_image_at_a_time():
@@ -233,7 +233,7 @@ def test_the_test_asks_one_known_image_at_a_time():
         lease = held(made, worker)
         assert len(lease.content["blocks"]) == 1
         submit(worker, lease, ticks(lease), then=False)
-    assert Standing.objects.get().state == PROBATION
+    assert TrustState.objects.get().state == WARM_UP
     assert len(held(made, worker).content["blocks"]) == 5
 
 
@@ -250,7 +250,7 @@ def test_a_pair_of_something_unknown_is_named(pair: Pair, problem: str):
 
 
 def test_known_images_of_a_page_are_told_apart_from_asked_ones_only_in_what_is_stored():
-    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
     lease = held(made, worker)
     submit(worker, lease, ticks(lease), then=False)
@@ -262,7 +262,7 @@ def test_known_images_of_a_page_are_told_apart_from_asked_ones_only_in_what_is_s
 
 
 def test_pairs_of_known_images_are_exported_only_where_they_are_asked_for():
-    made = campaign({"trust": {"qualification": False, "probation_known": 1, "probation_items": 6}})
+    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
     lease = held(made, worker)
     submit(worker, lease, ticks(lease), then=False)

@@ -93,7 +93,7 @@ def test_what_the_list_of_tasks_and_the_alarms_say_of_such_a_question():
 
 
 def test_where_nothing_is_left_but_what_was_met_no_control_item_stands_in_for_a_task():
-    always = {"trust": {**TRUSTING["trust"], "probation_items": 1, "probation_known": 1}}
+    always = {"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}}
     world, control = one_link(always)
     assert world.held(0).control == control.pk
     world.submit(0, world.held(0), then=False)
@@ -320,7 +320,7 @@ def test_known_items_are_made_of_images_that_the_campaign_does_not_open_as_far_a
 def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_item(seed: int):
     """Control items from the images that the campaign asks about: without the rule dozens are met twice."""
     dice = Random(seed)
-    trust = {"qualification": False, "double_check_share": 0.3, "probation_items": 3, "probation_known": 1}
+    trust = {"qualification": False, "double_check_share": 0.3, "warm_up_items": 3, "warm_up_known": 1}
     world = scenes(4, settings={"trust": trust, "link_votes": 3, "verification_votes": 3}, workers=4)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     for _ in range(260):

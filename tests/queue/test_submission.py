@@ -1,4 +1,4 @@
-"""What becomes of an answer: counted, moot, surplus, said twice, refused; and what follows from it."""
+"""What becomes of an answer: counted, superseded, extra, said twice, refused; and what follows from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import F
 
 from annotation.common import database
-from annotation.models import Assignment, Flag, Judgment, Move, Standing, Task
+from annotation.models import Assignment, Flag, Judgment, Move, Task, TrustState
 from annotation.protocol import questions as q
 from annotation.protocol.questions import BadJudgment
 from annotation.protocol.terms import Box
@@ -168,7 +168,7 @@ def test_a_late_answer_while_another_holds_the_only_place_is_surplus(monkeypatch
     other = world.held(1)
     assert other.task == lease.task
     assert not world.submit(0, lease, then=False).counted
-    assert Judgment.objects.get(assignment=lease.id).role == q.SURPLUS
+    assert Judgment.objects.get(assignment=lease.id).role == q.EXTRA
     assert task_of(lease).state == Task.OPEN
     assert world.submit(1, other, then=False).counted
 
@@ -225,14 +225,14 @@ def test_the_drawer_never_judges_their_own_box():
     assert isinstance(found, leases.NoTask) and found.code == "all_judged"
     quality = world.held(1, q.BOX_QUALITY)
     world.submit(1, quality, then=False)
-    assert Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING).last == "1"
+    assert TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING).last == "1"
 
 
 def test_every_answer_counts_as_an_item_of_the_standing():
     world = World()
     lease = world.held(0)
     world.submit(0, lease, then=False)
-    assert Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK).items == 1
+    assert TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK).items == 1
 
 
 def test_time_is_paid_as_far_as_the_page_saw_it(monkeypatch):

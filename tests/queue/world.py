@@ -27,8 +27,8 @@ TRUSTING: dict[str, Any] = {
         "qualification": False,
         "control_share": 0.0,
         "double_check_share": 0.0,
-        "probation_known": 1,
-        "probation_items": 1000,
+        "warm_up_known": 1,
+        "warm_up_items": 1000,
     }
 }
 _tokens = count()

@@ -305,7 +305,7 @@ class Play:
                 assert task.role == q.DOUBLE_CHECK and key in row.state["checks"]
             elif self.withdrawn:
                 assert task.state in (Task.SETTLED, Task.VOID)
-            elif self.changed and votes and set(given) <= set(state.moot):
+            elif self.changed and votes and set(given) <= set(state.superseded):
                 assert task.state in (Task.SETTLED, Task.VOID)
             else:
                 assert task.state == (Task.SETTLED if votes else Task.VOID)

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from annotation.protocol.contents import question_content
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.questions import FLAGS, Question
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, Mention
 from annotation.simulation.driver import Crowd, SimulationCost
 from annotation.simulation.standin import stand_in
@@ -33,7 +33,7 @@ class Script:
     def reply(self, question: Question, truth: Truth, ordinal: int) -> tuple[str, Box | None, str]:
         """Answer, box and flag of vote number `ordinal` (from 0) on a question."""
         shown = json.dumps(question_content(question))
-        if self.flagged and Dice(self.seed, "flag", question.kind, shown).below(self.flagged) == 0:
+        if self.flagged and SeededRng(self.seed, "flag", question.kind, shown).below(self.flagged) == 0:
             if ordinal < 2:
                 return "", None, FLAGS[ordinal]
         voter = SimulatedWorker(f"vote {ordinal}", ERRING, self.seed)
@@ -72,14 +72,14 @@ class Speaker(SimulatedWorker):
 
 def pictured(number: int) -> ImageRecord:
     """A made-up image of three captions and about six mentions, with gold."""
-    dice = Dice("pictured", number)
+    rng = SeededRng("pictured", number)
     mentions: list[Mention] = []
     captions = []
     for caption in range(3):
         words: list[str] = []
-        for _ in range(1 + dice.below(3)):
-            category = dice.choice(sorted(_HEADS))
-            phrase = ("a", dice.choice(_HEADS[category]))
+        for _ in range(1 + rng.below(3)):
+            category = rng.choice(sorted(_HEADS))
+            phrase = ("a", rng.choice(_HEADS[category]))
             mentions.append(Mention(caption, len(words), len(words) + 2, phrase, (category,)))
             words += [*phrase, "and"]
         captions.append(CaptionRecord(" ".join(words)))

@@ -138,6 +138,7 @@ def test_64_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) 
     shot_at(tmp_path, processes=64, images=IMAGES)
 
 
+@pytest.mark.slow  # by default the same on SQLite, and lost databases in `jobs/test_outage`
 def test_8_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) -> None:
     shot_at(tmp_path, processes=8, images=IMAGES // 4)
 

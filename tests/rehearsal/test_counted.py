@@ -11,15 +11,14 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns
-from annotation.models import Campaign, Control, Image, Judgment, PageControl, Standing, Task
+from annotation.models import Campaign, Control, Image, Judgment, PageControl, Task, TrustState
 from annotation.protocol.trust import SUSPENDED
 from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types.caption_writing.rules import SPELLING
 from tests.factories import a_corpus, an_image, some_images
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db(transaction=True), *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 UNTESTED: dict[str, Any] = {"trust": {"qualification": False}}
 MISCHIEF = Conduct(clicked_twice=0.1, answered_twice=0.1, returned=0.1)
@@ -79,7 +78,7 @@ def test_bad_judges_of_pages_are_suspended_and_what_they_ticked_is_asked_again(t
         "simulate_crowd", "work", "--workers", "8", "--mix", "perfect=0.75,always_yes=0.25", "--orderly"
     )
     assert report["through"] == "queue" and report["left"] == {"open_tasks": 0, "leased": 0}
-    bad = set(Standing.objects.filter(state=SUSPENDED).values_list("worker__pseudonym", flat=True))
+    bad = set(TrustState.objects.filter(state=SUSPENDED).values_list("worker__pseudonym", flat=True))
     assert bad and all("always_yes" in name for name in bad)
     assert PageControl.objects.filter(right=True).exists()
 

@@ -98,6 +98,7 @@ def test_a_crowd_over_http_finishes_although_the_server_is_killed_in_between(tmp
     assert len(list((tmp_path / "out" / "Annotations").iterdir())) == IMAGES
 
 
+@pytest.mark.slow  # its wait is the server's
 def test_a_server_that_is_not_there_is_told_in_one_line_and_at_once(tmp_path: Path) -> None:
     opened(tmp_path, "nobody")
     process = crowd(tmp_path, "nobody", f"http://127.0.0.1:{free_port()}")

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from annotation.common import database
-from annotation.models import Account, Assignment, Campaign, Judgment, Standing, Task
+from annotation.models import Account, Assignment, Campaign, Judgment, Task, TrustState
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
@@ -95,7 +95,7 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
         ),
     )
     assert done.cost["unfinished"] == 0
-    tested = Standing.objects.filter(campaign=world.campaign, examined_asked__isnull=False)
+    tested = TrustState.objects.filter(campaign=world.campaign, examined_asked__isnull=False)
     failed = tested.filter(state=QUALIFICATION)
     assert failed.exists() and not failed.exclude(worker__pseudonym__contains="random").exists()
     votes = Judgment.objects.filter(campaign=world.campaign, role=q.VOTE)

@@ -27,7 +27,7 @@ from tests.sizes import sized
 pytestmark = pytest.mark.django_db
 
 #: Plays looked at; more of them find rarer things, and the slow run has time for them.
-EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS") or sized(5, 64))
+EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS") or sized(3, 64))
 ACTS = (
     "answer",
     "answer",

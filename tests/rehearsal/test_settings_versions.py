@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.campaigns import change_campaign_settings
-from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
+from annotation.models import Assignment, Item, Judgment, OpenImage, Task, TrustState
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
@@ -45,7 +45,7 @@ CHANGES: tuple[dict[str, Any], ...] = (
 )
 
 #: Plays looked at; the slow run has time for more.
-EXAMPLES = sized(8, 64)
+EXAMPLES = sized(4, 64)
 
 steps = st.lists(
     st.tuples(st.sampled_from(ACTS), st.integers(0, PEOPLE - 1), st.integers(0, 40)), max_size=60
@@ -132,7 +132,7 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
         opened = OpenImage.objects.filter(campaign=play.campaign)
         opened.update(layer_behind=True, version=F("version") + 1)
         assert play.layer() == [by_first_mention(state.layer) for state in states]
-    for row in Standing.objects.filter(campaign=play.campaign):
+    for row in TrustState.objects.filter(campaign=play.campaign):
         assert trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     return play
 

@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from annotation.common import database
-from annotation.models import Assignment, AuditEntry, Campaign, Control, Flag, Judgment, Standing, Task
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Flag, Judgment, Task, TrustState
 from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
 from annotation.moderation.reopening import CannotReopen, change_answer, reopen_answer
 from annotation.moderation.trust_replay import replay_row
@@ -22,16 +22,16 @@ from annotation.queue import leases
 from annotation.queue.leases import Lease, ended_lease
 from annotation.queue.submission import Answer
 from annotation.selectors.workers.recent_answers import RECENT_ANSWERS, SITTING, recent_answers
-from annotation.web.staff.campaign_tables import told_acts
+from annotation.web.staff.campaign_tables import worded_acts
 from tests.queue.world import TRUSTING, World
 from tests.rehearsal.play import Play, check_database
 from tests.rehearsal.script import Script, pictured
 from tests.review.world import HAT, MAN, THE_MAN, answer, chain, held, image, report, the_world
-from tests.sizes import sized, usually_on
+from tests.sizes import sized
 from tests.web.staff import words
 from tests.web.world import signed_in
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def change(world: World, lease: Lease, given: Answer, *, worker: int = 0) -> bool:
@@ -189,14 +189,14 @@ def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_s
     Assignment.objects.filter(pk=lease.id).update(role="qualification")
     stands(world, lease, "not those of a test")
     Assignment.objects.filter(pk=lease.id).update(role="vote")
-    Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
+    TrustState.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
     stands(world, lease, "A researcher has suspended you")
     # Above what the rules say.
-    Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(state=SUSPENDED)
+    TrustState.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(state=SUSPENDED)
     stands(world, lease, "A researcher has suspended you")
-    Standing.objects.filter(worker=world.workers[0]).update(blocked=False)
+    TrustState.objects.filter(worker=world.workers[0]).update(blocked=False)
     stands(world, lease, "Too few of your checked answers were right")
-    Standing.objects.filter(worker=world.workers[0]).update(state=TRUSTED)
+    TrustState.objects.filter(worker=world.workers[0]).update(state=TRUSTED)
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.PAUSED)
     stands(world, lease, "not open")
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.OPEN)
@@ -210,7 +210,7 @@ def test_a_changed_verdict_is_told_to_who_drew_the_box():
     drawn = held(world, 0, q.BOX_DRAWING, mention=HAT)
     world.submit(0, drawn, then=False)
     lease = answer(world, q.BOX_QUALITY, "bad", worker=1, mention=HAT)
-    drawer = Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+    drawer = TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
     bad = worker_trust.trust_from_row(drawer)
     assert change(world, lease, Answer("good"), worker=1)
     drawer.refresh_from_db()
@@ -231,7 +231,7 @@ def test_control_items_that_a_change_retires_read_as_retired_by_it():
     line = AuditEntry.objects.get(act="retire_known_items")
     assert line.about["because"] == AuditEntry.CHANGE_ANSWER
     told = "by a worker’s change of an answer"
-    assert told_acts([line])[0].who == told
+    assert worded_acts([line])[0].who == told
     admin = signed_in("boss", "admin")
     assert told in words(admin.get("/people/audit/")) and "because" not in words(admin.get("/people/audit/"))
 
@@ -280,16 +280,16 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
                 continue
             lease, given, _token = dice.choice(play.past[number][-6:])
             other = dice.choice([one for one in q.ANSWERS[lease.kind] if one != "drawn"])
-            useless = moot(play)
+            useless = superseded(play)
             try:
                 done = change_answer(worker=play.worker(number), assignment=lease.id, answer=Answer(other))
             except CannotReopen:
-                assert moot(play) == useless
+                assert superseded(play) == useless
                 continue
             changed += done
             play.changed |= done
             mine = set(Judgment.objects.filter(assignment=lease.id).values_list("name", flat=True))
-            assert moot(play) - useless <= mine
+            assert superseded(play) - useless <= mine
             play.check_fold()
             check_database()
         assert changed > 2
@@ -298,5 +298,5 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
         assert all(state.complete for state in play.check_fold())
 
 
-def moot(play: Play) -> set[str]:
-    return {name for state in play.check_fold() for name in state.moot}
+def superseded(play: Play) -> set[str]:
+    return {name for state in play.check_fold() for name in state.superseded}

@@ -78,7 +78,7 @@ def test_reports_name_image_words_and_worker_until_they_are_resolved():
     world = the_world()
     report(world, q.COREF_LINK, "chunk_wrong", worker=2, comment="two words too many")
     (found,), after = review.worker_reports(campaign=world.campaign.pk)
-    assert after is None and not found.known_item
+    assert after is None and not found.is_control_item
     assert (found.image.key, found.words, found.kind) == ("man", ("A man", "The man"), q.COREF_LINK)
     assert (found.flag.comment, found.flag.judgment.worker.pseudonym) == ("two words too many", "review-w2")
     assert rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from annotation import campaigns
 from annotation.campaigns import monitoring
 from annotation.common import database
-from annotation.models import Campaign, Image, Job, OpenImage, Standing
+from annotation.models import Campaign, Image, Job, OpenImage, TrustState
 from annotation.protocol import questions as q
 from annotation.quality.controls import ControlItem, add_control_items
 from annotation.queue import leases
@@ -19,15 +19,14 @@ from annotation.queue.submission import Answer
 from annotation.task_types.wording import BY_KEY
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def alarms(campaign: Campaign, *codes: str) -> list[monitoring.Alarm]:
     cache.clear()
-    found = monitoring.alarms(campaign)
-    return [alarm for alarm in found if alarm.code in codes] if codes else found
+    result = monitoring.alarms(campaign)
+    return [alarm for alarm in result if alarm.code in codes] if codes else result
 
 
 def codes(campaign: Campaign) -> set[str]:
@@ -43,10 +42,10 @@ def known(world: World, count: int) -> None:
 
 def test_every_alarm_says_what_helps():
     a_corpus("photos", some_images(2))
-    found = alarms(
+    result = alarms(
         campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))
     )
-    assert len(found) == 12 and all(alarm.text and alarm.remedy for alarm in found)
+    assert len(result) == 12 and all(alarm.text and alarm.remedy for alarm in result)
 
 
 def test_a_campaign_at_rest_has_no_alarm_of_work_and_a_closed_one_none():
@@ -101,8 +100,8 @@ def test_questions_that_every_active_worker_had_are_told():
     # 0 drew the box and may not judge it; 1 gives the question back, and then there is nobody.
     lease = world.held(1, q.BOX_QUALITY)
     leases.return_lease(worker=world.workers[1], assignment=lease.id)
-    found = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
-    assert "no eligible worker for 1 of the first 1 open questions of “quality”" in found[q.BOX_QUALITY]
+    result = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
+    assert "no eligible worker for 1 of the first 1 open questions of “quality”" in result[q.BOX_QUALITY]
 
 
 def test_a_task_that_ran_out_in_a_workers_hands_is_not_out_of_reach(clock):
@@ -118,16 +117,16 @@ def test_a_kind_that_no_active_worker_is_admitted_to_is_told():
     world = World(some_images(5), workers=4)
     for worker in range(4):
         world.submit(worker, world.held(worker, q.BOX_DRAWING if worker else q.COREF_LINK), then=False)
-    Standing.objects.filter(kind=q.COREF_LINK).update(blocked=True)
+    TrustState.objects.filter(kind=q.COREF_LINK).update(blocked=True)
     for worker in world.workers[1:]:
-        Standing.objects.update_or_create(
+        TrustState.objects.update_or_create(
             campaign=world.campaign,
             worker_id=worker,
             kind=q.COREF_LINK,
             defaults={"state": "suspended", "changed_at": "2026-01-01T00:00:00Z"},
         )
-    found = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
-    assert "no active worker is admitted" in found[q.COREF_LINK]
+    result = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
+    assert "no active worker is admitted" in result[q.COREF_LINK]
 
 
 def test_leases_that_nobody_sweeps_are_told(clock):
@@ -187,13 +186,13 @@ def test_a_test_with_one_answer_alone_is_told_in_words_and_by_key_in_a_terminal(
         ControlItem(q.COREF_LINK, "qualification", image.key, ("0:0-2", "1:0-1"), "no") for image in images
     ]
     add_control_items(campaign=world.campaign, items=list(enumerate(items, 1)), source="page")
-    told = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "qualification")}
-    assert told[q.COREF_LINK] == (
+    message = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "qualification")}
+    assert message[q.COREF_LINK] == (
         "nobody can begin “links”: all items of its test have the gold answer “no”; add some with another one"
     )
     cache.clear()
-    found = [each for each in monitoring.alarms(world.campaign, words=BY_KEY) if each.code == "qualification"]
-    by_key = {each.kind: each.text for each in found}
+    names = [item for item in monitoring.alarms(world.campaign, words=BY_KEY) if item.code == "qualification"]
+    by_key = {item.kind: item.text for item in names}
     assert "nobody can begin coref_link" in by_key[q.COREF_LINK] and "answer 'no';" in by_key[q.COREF_LINK]
 
 
@@ -217,7 +216,7 @@ def test_a_kind_without_control_items_is_told_unless_none_are_wanted():
 
 def test_control_items_that_run_out_are_told():
     # On probation, every item is a known one.
-    trust = {"qualification": False, "probation_items": 5, "probation_known": 5}
+    trust = {"qualification": False, "warm_up_items": 5, "warm_up_known": 5}
     world = World(some_images(5), settings={"trust": trust})
     known(world, 5)
     for _ in range(3):

@@ -16,9 +16,8 @@ from annotation.protocol import questions as q
 from annotation.workers import pseudonyms
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 PAID = {**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.5, q.BOX_DRAWING: 0.25}}}
 
@@ -77,7 +76,7 @@ def test_one_worker_is_paid_in_part_and_the_same_again_changes_nothing():
         assert (paid["worker"], paid["amount"], paid["reference"]) == ("quay-w0", "0.30", "a")
     for left in ["0.20"], []:
         report = told("pay_workers", "quay", "--workers", "quay-w0", "--reference=b")
-        assert [each["amount"] for each in report["payments"]] == left
+        assert [payment["amount"] for payment in report["payments"]] == left
     assert Payout.objects.count() == 2 and told("list_dues", "quay")["results"][0]["due"] == "0.00"
 
 

@@ -60,7 +60,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     campaign = opened()
     known(campaign)
     machines.machine_add(campaign=campaign, name="drawer")
-    other = World()
+    spare_world = World()
     rest = {model: model.objects.count() for model in HOLDING}
     acts = AuditEntry.objects.filter(campaign=campaign).count()
     campaigns.delete_campaign(campaign=campaign)
@@ -70,7 +70,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     )
     assert all(0 < model.objects.count() < rest[model] for model in HOLDING[:4])
     assert AuditEntry.objects.filter(campaign=None, campaign_name="c").count() == acts + 1
-    assert other.held(0)
+    assert spare_world.held(0)
     assert not Worker.objects.filter(kind=Worker.MACHINE).exists()
     # The name is free again.
     campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))
@@ -125,15 +125,19 @@ def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_wor
     world.work()
     instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
     known(world.campaign)
-    made = campaigns.duplicate_campaign(campaign=world.campaign, name="again")
-    assert (made.state, made.settings, made.corpus) == (Campaign.DRAFT, world.campaign.settings, world.corpus)
-    assert instructions.current_text(campaign=made, kind=q.COREF_LINK).text == "Look twice."
-    (item,) = Control.objects.filter(campaign=made)
+    created = campaigns.duplicate_campaign(campaign=world.campaign, name="again")
+    assert (created.state, created.settings, created.corpus) == (
+        Campaign.DRAFT,
+        world.campaign.settings,
+        world.corpus,
+    )
+    assert instructions.current_text(campaign=created, kind=q.COREF_LINK).text == "Look twice."
+    (item,) = Control.objects.filter(campaign=created)
     assert (item.known, item.explanation, item.active) == ("yes", "one man", True)
-    assert controls.gold_coverage(made.pk, q.COREF_LINK, made.revision).accuracy
-    assert not made.images.exists() and not made.standings.exists()
-    assert campaigns.duplicate_campaign(campaign=world.campaign, name="again") == made
-    assert Control.objects.filter(campaign=made).count() == 1
+    assert controls.gold_coverage(created.pk, q.COREF_LINK, created.revision).accuracy
+    assert not created.images.exists() and not created.trust_states.exists()
+    assert campaigns.duplicate_campaign(campaign=world.campaign, name="again") == created
+    assert Control.objects.filter(campaign=created).count() == 1
     with pytest.raises(CampaignError, match="choose another name"):
         campaigns.duplicate_campaign(campaign=world.campaign, name="quay")
 
@@ -142,8 +146,8 @@ def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_wor
 def test_by_command_a_campaign_is_opened_like_another_and_deleted():
     opened(link_votes=3)
     call_command("open_campaign", "d", like="c", unpaid=True)
-    made = Campaign.objects.get(name="d")
-    assert (made.state, made.settings["link_votes"]) == (Campaign.OPEN, 3)
+    campaign = Campaign.objects.get(name="d")
+    assert (campaign.state, campaign.settings["link_votes"]) == (Campaign.OPEN, 3)
     call_command("delete_campaign", "d")
     assert Campaign.objects.count() == 1
     with pytest.raises(CommandError, match="--corpus: This is required"):

@@ -44,11 +44,11 @@ def world(clock: Clock) -> World:
 
 
 def test_each_way_has_its_boxes_its_median_time_and_its_share_of_good_ones(world: World):
-    found = {way.way: way for way in drawing_ways(world.campaign, fresh=True)}
-    assert list(found) == ["drag", "extreme", ""]
-    assert found["extreme"] == DrawingWay("extreme", 2, 6.0, 2, 1.0)
-    assert (found["drag"].boxes, found["drag"].median_seconds, found["drag"].good) == (3, 12.0, 0.0)
-    assert sum(way.judged for way in found.values()) == 6
+    result = {way.way: way for way in drawing_ways(world.campaign, fresh=True)}
+    assert list(result) == ["drag", "extreme", ""]
+    assert result["extreme"] == DrawingWay("extreme", 2, 6.0, 2, 1.0)
+    assert (result["drag"].boxes, result["drag"].median_seconds, result["drag"].good) == (3, 12.0, 0.0)
+    assert sum(way.judged for way in result.values()) == 6
 
 
 def test_withdrawn_boxes_and_verdicts_do_not_count(world: World):

@@ -35,15 +35,15 @@ def exported(tasks: str, folder: Path, *more: str) -> list[dict[str, Any]]:
 
 
 def test_a_page_tells_each_pair_by_the_names_of_the_corpus(tmp_path: Path):
-    found = exported("relevance", tmp_path)
-    assert len(found) == Judgment.objects.count()
-    for record in found:
+    result = exported("relevance", tmp_path)
+    assert len(result) == Judgment.objects.count()
+    for record in result:
         assert record["answer"] == "judged" and record["worker"].startswith("sim1-")
         for pair in record["pairs"]:
             assert pair["role"] == "wanted"
-            own = pair["caption"].split("#")[0] == pair["image"]
+            ours = pair["caption"].split("#")[0] == pair["image"]
             # All images have the same two captions, so that a perfect judge ticks every one.
-            assert pair["yes"] is True, own
+            assert pair["yes"] is True, ours
 
 
 def test_simulated_answers_are_written_only_where_they_are_asked_for_as_such(tmp_path: Path):
@@ -70,7 +70,7 @@ def test_boxes_and_their_texts_are_told(tmp_path: Path):
 
 
 def test_questions_of_the_chain_are_told_with_their_boxes(tmp_path: Path):
-    found = exported("entities", tmp_path)
-    drawn = [record["box"] for record in found if record["answer"] == "drawn"]
+    result = exported("entities", tmp_path)
+    drawn = [record["box"] for record in result if record["answer"] == "drawn"]
     assert [10, 10, 100, 200] in drawn
-    assert all(record["box"] is None for record in found if record["answer"] != "drawn")
+    assert all(record["box"] is None for record in result if record["answer"] != "drawn")

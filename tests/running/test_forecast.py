@@ -38,5 +38,5 @@ def test_answers_of_machines_to_come_earn_nothing():
         hourly=None,
         kinds={q.BOX_DRAWING: KindCost(answers=people, machines=50 * 15)},
     )
-    found = forecast_from(world.campaign, now, {}, cost)
-    assert (found.answers, found.pay) == (50 * 80, earned)
+    result = forecast_from(world.campaign, now, {}, cost)
+    assert (result.answers, result.pay) == (50 * 80, earned)

@@ -14,9 +14,8 @@ from annotation.task_types.base import TASK_TYPES
 from annotation.web.tags.examples import examples
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def a_campaign() -> Campaign:
@@ -46,18 +45,18 @@ def test_the_instructions_name_the_answers_that_can_be_given():
 @pytest.mark.parametrize("kind", q.QUESTIONS)
 def test_a_campaign_shows_the_built_in_text_in_each_language_with_its_pictures(kind):
     campaign = a_campaign()
-    shown = instructions.current_text(campaign=campaign, kind=kind)
-    german = instructions.text_in_language(shown, "de")
-    assert german.version == shown.version == 1 and german.text != shown.text
-    assert [part.sort for part in german.paragraphs] == [part.sort for part in shown.paragraphs]
-    for text in (shown, german):
+    visible = instructions.current_text(campaign=campaign, kind=kind)
+    german = instructions.text_in_language(visible, "de")
+    assert german.version == visible.version == 1 and german.text != visible.text
+    assert [part.sort for part in german.paragraphs] == [part.sort for part in visible.paragraphs]
+    for text in (visible, german):
         assert instructions.is_built_in_text(text, "de")
     assert not instructions.is_built_in_text(german, None)
     with override("de"):
-        assert "<img" in examples(shown) or "<svg" in examples(shown)
-    other = instructions.publish_text(campaign=campaign, kind=kind, text=shown.text + " And more.")
-    assert instructions.text_in_language(other, "de") == other and not instructions.is_built_in_text(
-        other, "de"
+        assert "<img" in examples(visible) or "<svg" in examples(visible)
+    another = instructions.publish_text(campaign=campaign, kind=kind, text=visible.text + " And more.")
+    assert instructions.text_in_language(another, "de") == another and not instructions.is_built_in_text(
+        another, "de"
     )
 
 
@@ -128,10 +127,10 @@ def test_everybody_agrees_once_to_each_version():
 
 def test_nobody_agrees_to_a_text_that_they_did_not_see():
     campaign, anna = a_campaign(), a_worker()
-    shown = instructions.current_text(campaign=campaign, kind=CONSENT).version
+    visible = instructions.current_text(campaign=campaign, kind=CONSENT).version
     instructions.publish_text(campaign=campaign, kind=CONSENT, text="Something else.")
     with pytest.raises(StaleText, match="read it again"):
-        instructions.record_consent(worker=anna, campaign=campaign, version=shown)
+        instructions.record_consent(worker=anna, campaign=campaign, version=visible)
     assert instructions.needs_consent(worker=anna, campaign=campaign)
 
 

@@ -20,8 +20,8 @@ OPENING = ("open_campaign", "c", "--corpus", "photos", "--tasks", "entities", "-
 
 
 def done(folder: Path, *arguments: str) -> None:
-    found = manage(folder, *arguments)
-    assert found.returncode == 0, found.stderr
+    result = manage(folder, *arguments)
+    assert result.returncode == 0, result.stderr
 
 
 def rows(folder: Path, query: str) -> list[tuple]:

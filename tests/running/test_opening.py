@@ -59,16 +59,16 @@ def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
     for row, record in zip(OpenImage.objects.order_by("place"), records, strict=True):
         assert record.layer is not None
         assert row.mentions == [plain_mention(mention) for mention in record.layer.mentions]
-        asked = {question.key for question in Fold(record.layer.mentions)(()).questions}
-        assert set(row.tasks.values_list("key", flat=True)) == asked
-        assert Item.objects.filter(task__image=row).count() == len(asked)
+        values = {question.key for question in Fold(record.layer.mentions)(()).questions}
+        assert set(row.tasks.values_list("key", flat=True)) == values
+        assert Item.objects.filter(task__image=row).count() == len(values)
 
 
 def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
-    shown = tmp_path / "1000.png"
-    Picture.new("RGB", (500, 375), "navy").save(shown)
+    visible = tmp_path / "1000.png"
+    Picture.new("RGB", (500, 375), "navy").save(visible)
     first, second = some_images(2)
-    a_corpus("photos", [replace(first, picture=shown), second])
+    a_corpus("photos", [replace(first, picture=visible), second])
     campaign = opened(settings=TRUSTING)
     pictured, bare = OpenImage.objects.order_by("place")
     assert set(pictured.tasks.values_list("kind", flat=True)) == {
@@ -79,10 +79,10 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
     assert set(bare.tasks.values_list("kind", flat=True)) == {q.COREF_LINK}
     worker = Worker.objects.create(pseudonym="w").pk
     for _ in range(2):
-        found = leases.take_lease(worker=worker, campaign=campaign, kind=q.COREF_LINK)
-        assert isinstance(found, leases.Lease)
+        lease = leases.take_lease(worker=worker, campaign=campaign, kind=q.COREF_LINK)
+        assert isinstance(lease, leases.Lease)
         submission.submit(
-            worker=worker, assignment=found.id, answer=Answer("no"), token=f"t{found.id}", then=False
+            worker=worker, assignment=lease.id, answer=Answer("no"), token=f"t{lease.id}", then=False
         )
     bare.refresh_from_db()
     assert bare.complete and {chain["s"] for chain in bare.state["chains"]} == {"UNSEEN"}
@@ -97,8 +97,8 @@ def test_captions_without_mentions_are_chunked():
     corpus = a_corpus("photos", some_images(2, layered=False))
     opened()
     for row, record in zip(OpenImage.objects.order_by("place"), stream_records(corpus=corpus), strict=True):
-        found = find_mentions([caption.words for caption in record.captions])
-        assert found and row.mentions == [plain_mention(mention) for mention in found]
+        mentions = find_mentions([caption.words for caption in record.captions])
+        assert mentions and row.mentions == [plain_mention(mention) for mention in mentions]
 
 
 def test_images_that_gold_does_not_cover_are_left_out_and_counted():
@@ -112,26 +112,26 @@ def test_images_that_gold_does_not_cover_are_left_out_and_counted():
 def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch):
     monkeypatch.setattr(opening, "IMAGES_PER_TRANSACTION", 3)
     a_corpus("photos", some_images(8))
-    told = []
+    lines = []
 
     def dying(done: int, total: int) -> None:
-        told.append((done, total))
+        lines.append((done, total))
         if done == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         opened(progress=dying)
     campaign = Campaign.objects.get()
-    assert told == [(3, 8), (6, 8)]
+    assert lines == [(3, 8), (6, 8)]
     assert campaign.state == Campaign.DRAFT and len(keys(campaign)) == 6
     nothing = leases.take_lease(
         worker=Worker.objects.create(pseudonym="early").pk, campaign=campaign, kind="box_drawing"
     )
     assert isinstance(nothing, leases.NoTask) and nothing.code == "draft"
     before = set(Task.objects.values_list("pk", flat=True))
-    told.clear()
-    assert opened(progress=lambda done, total: told.append((done, total))) == campaign
-    assert told == [(2, 2)] and len(keys(campaign)) == len(set(keys(campaign))) == 8
+    lines.clear()
+    assert opened(progress=lambda done, total: lines.append((done, total))) == campaign
+    assert lines == [(2, 2)] and len(keys(campaign)) == len(set(keys(campaign))) == 8
     assert before < set(Task.objects.values_list("pk", flat=True))
 
 

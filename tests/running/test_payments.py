@@ -134,15 +134,15 @@ def test_all_are_paid_whole_cents_and_a_fraction_stays_due_and_blocks_nothing():
 
 
 @pytest.mark.parametrize(
-    ("currency", "paid", "said"),
+    ("currency", "paid", "text"),
     [("JPY", 31_000_000, "31 JPY"), ("USD", 31_210_000, "31.21 USD"), ("KWD", 31_213_000, "31.213 KWD")],
 )
-def test_amounts_are_paid_and_written_in_the_digits_of_their_currency(currency, paid, said):
+def test_amounts_are_paid_and_written_in_the_digits_of_their_currency(currency, paid, text):
     rates = {q.COREF_LINK: 31.2134, q.BOX_DRAWING: 0.0}
     world = answered({**TRUSTING, "pay": {"basis": "item", "currency": currency, "per_item": rates}})
     (payout,) = payments.pay_all_due(campaign=world.campaign, reference="march")
     assert payout.amount == paid
-    assert cents(due(world)[world.workers[0]] + paid, currency) == said
+    assert cents(due(world)[world.workers[0]] + paid, currency) == text
     assert payments.unpaid(worker=world.workers[0]) == []
 
 
@@ -172,9 +172,9 @@ def test_two_who_pay_at_once_pay_once():
 
 def test_a_campaign_that_owes_nothing_is_not_among_those_that_owe():
     world = answered()
-    other = World(name="other", settings=BY_ITEM)
+    campaign = World(name="other", settings=BY_ITEM)
     assert [(c.name, a) for c, a in payments.unpaid(worker=world.workers[0])] == [("quay", 70_000)]
-    assert payments.unpaid(worker=other.workers[0]) == []
+    assert payments.unpaid(worker=campaign.workers[0]) == []
 
 
 def test_the_ledger_adds_up_to_what_is_due(monkeypatch):

@@ -27,10 +27,10 @@ def fast(db: None, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(some_images(3), settings=THREE_VOTES, name="fast")
     least = least_reading_seconds(reading_speed.words_in_a_caption(world.campaign))
     assert 0.2 < least < 5
-    for place, seconds in ((0, 0.5 * least), (1, 2 * least)):
+    for index, seconds in ((0, 0.5 * least), (1, 2 * least)):
         for _turn in range(3):
-            world.submit(place, world.held(place, q.COREF_LINK), then=False)
-        Assignment.objects.filter(worker=world.workers[place]).update(seconds=seconds)
+            world.submit(index, world.held(index, q.COREF_LINK), then=False)
+        Assignment.objects.filter(worker=world.workers[index]).update(seconds=seconds)
     cache.clear()
     return world
 

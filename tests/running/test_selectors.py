@@ -13,7 +13,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.campaigns import close_campaign, monitoring, summing
+from annotation.campaigns import close_campaign, monitoring, stored_sums
 from annotation.models import Assignment, Campaign, CampaignSums, OpenImage, Task
 from annotation.moderation import discarding, rulings
 from annotation.moderation.discarding import discard_worker, restore_worker
@@ -48,9 +48,9 @@ def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
     world = World(some_images(6))
     for worker in range(4):
         for kind in q.QUESTIONS:
-            found = world.take(worker, kind)
-            if isinstance(found, Lease):
-                world.submit(worker, found, then=False)
+            result = world.take(worker, kind)
+            if isinstance(result, Lease):
+                world.submit(worker, result, then=False)
     stages = Counter(chain.stage for row in world.images() for chain in image_state.state_of(row).chains)
     funnel = figures.funnel(world.campaign)
     assert {stage: n for stage, n in funnel.chains.items() if n} == stages and len(stages) > 3
@@ -110,11 +110,11 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
     world.campaign.opened_at = clock.at - timedelta(hours=10)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
-    asked = figures.open_tasks_by_kind(world.campaign)
-    one = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
-    assert figures.pace(world.campaign, at=clock.at, counts=(one, asked)).to_come is None
-    two = replace(one, complete=2, finished=2, answers_finished=60)
-    now = figures.pace(world.campaign, at=clock.at, counts=(two, asked))
+    tasks_by_kind = figures.open_tasks_by_kind(world.campaign)
+    row = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
+    assert figures.pace(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
+    two = replace(row, complete=2, finished=2, answers_finished=60)
+    now = figures.pace(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
     assert now.to_come == 30 * 8 - 27
     assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
 
@@ -125,9 +125,9 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
     while figures.complete_images(world.campaign) < 2:
         for worker in range(4):
             for kind in q.QUESTIONS:
-                found = world.take(worker, kind)
-                if isinstance(found, Lease):
-                    world.submit(worker, found, then=False)
+                result = world.take(worker, kind)
+                if isinstance(result, Lease):
+                    world.submit(worker, result, then=False)
     before = figures.forecast(world.campaign, pay_of(world.campaign))
     assert before.answers and before.pay
     worker = world.workers[0]
@@ -135,10 +135,10 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
         discard_worker(campaign=world.campaign, worker=worker)
         restore_worker(campaign=world.campaign, worker=worker)
     row = world.images()[-1]
-    first, *_, last = (mention_from(plain).id for plain in row.mentions)
+    first, *_, last = (mention_from(mention).id for mention in row.mentions)
     for _ in range(3):
-        made = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
-        rulings.withdraw_ruling(campaign=world.campaign, ruling=made.ruling.pk)
+        ruling = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
+        rulings.withdraw_ruling(campaign=world.campaign, ruling=ruling.ruling.pk)
     assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
 
 
@@ -172,9 +172,9 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     while figures.complete_images(world.campaign) < 2:
         for worker in range(4):
             for kind in q.QUESTIONS:
-                found = world.take(worker, kind)
-                if isinstance(found, Lease):
-                    world.submit(worker, found, seconds=0.0, then=False)
+                result = world.take(worker, kind)
+                if isinstance(result, Lease):
+                    world.submit(worker, result, seconds=0.0, then=False)
     world.held(0, q.BOX_DRAWING) if figures.open_tasks_by_kind(world.campaign)[
         q.BOX_DRAWING
     ].wanting else None
@@ -202,7 +202,7 @@ def test_agreement_is_that_of_the_first_two_people():
     agreement = figures.agreement(world.campaign)[q.COREF_LINK]
     assert agreement.equal is not None and agreement.overlap is None
     assert (agreement.pairs, agreement.waiting, agreement.equal.value) == (4, 0, 0.75)
-    shares = [(one.answer, one.share.value) for one in agreement.answers]
+    shares = [(answer.answer, answer.share.value) for answer in agreement.answers]
     assert shares == [("yes", 0.875), ("no", 0.125)]
 
 
@@ -233,11 +233,11 @@ def test_drawings_agree_by_the_overlap_of_their_boxes():
 
 def test_the_worker_table_says_what_a_plain_count_says():
     world = World(some_images(5), settings=PAID)
-    for turn in range(8):
+    for item in range(8):
         for kind in (q.COREF_LINK, q.BOX_DRAWING, q.BOX_REQUIREMENT):
-            found = world.take(turn % 4, kind)
-            if isinstance(found, Lease):
-                world.submit(turn % 4, found, seconds=0.0, then=False)
+            result = world.take(item % 4, kind)
+            if isinstance(result, Lease):
+                world.submit(item % 4, result, seconds=0.0, then=False)
     for n, line in enumerate(Assignment.objects.order_by("pk")):
         Assignment.objects.filter(pk=line.pk).update(seconds=float((n + 1) ** 2))
     rows = figures.workers(world.campaign)
@@ -256,9 +256,9 @@ def test_the_worker_table_says_what_a_plain_count_says():
 def test_accuracy_is_over_the_newest_known_answers():
     world = World()
     world.take(0)
-    standing = world.campaign.standings.get()
-    standing.known, standing.right, standing.last = 30, 20, "10110"
-    standing.save()
+    response = world.campaign.trust_states.get()
+    response.known, response.right, response.last = 30, 20, "10110"
+    response.save()
     (kind,) = figures.workers(world.campaign)[0].kinds
     assert (kind.known, kind.right, kind.accuracy) == (30, 20, 0.6)
 
@@ -267,7 +267,7 @@ def test_workers_come_page_by_page_and_by_standing():
     world = World(some_images(3), workers=5)
     for worker in range(5):
         world.take(worker)
-    world.campaign.standings.filter(worker=world.workers[3]).update(state="suspended")
+    world.campaign.trust_states.filter(worker=world.workers[3]).update(state="suspended")
     first = figures.workers(world.campaign, limit=2)
     second = figures.workers(world.campaign, limit=2, after=first[-1].id)
     assert [row.id for row in first + second] == world.workers[:4]
@@ -328,23 +328,23 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
     at = clock.at
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
-    def plain() -> Counter[tuple[int, str, str]]:
+    def reference() -> Counter[tuple[int, str, str]]:
         done = Assignment.objects.filter(state=Assignment.SUBMITTED)
         return Counter(done.values_list("worker", "kind", "role"))
 
-    for turn in range(8):
-        worker, kind = turn % 3, (q.COREF_LINK, q.BOX_DRAWING)[turn % 2]
+    for item in range(8):
+        worker, kind = item % 3, (q.COREF_LINK, q.BOX_DRAWING)[item % 2]
         world.submit(worker, world.held(worker, kind), seconds=0.0, then=False)
         clock.turn(minutes=4)
         if in_the_database:
             cache.clear()
-            if turn % 2:
-                summing.keep_sums(world.campaign)
+            if item % 2:
+                stored_sums.store_sums(world.campaign)
         lines = figures.earned(world.campaign)
-        assert {(line.worker, line.kind, line.role): line.answers for line in lines} == plain()
+        assert {(line.worker, line.kind, line.role): line.answers for line in lines} == reference()
         assert all(line.pay == 10_000 * line.answers for line in lines)
         hours = answer_hours(world.campaign)
-        assert sum(hour.answers for hour in hours.values()) == plain().total()
+        assert sum(hour.answers for hour in hours.values()) == reference().total()
         assert sum(hour.pay for hour in hours.values()) == sum(line.pay for line in lines)
     assert clock.at - at > 3 * ledger.UNSETTLED
     assert CampaignSums.objects.count() == (2 if in_the_database else 0)
@@ -357,7 +357,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(minutes=11)
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     right = figures.earned(world.campaign)
     # What is kept is read: a wrong sum shows, until all answers are counted again.
     row = CampaignSums.objects.get(what=CampaignSums.EARNED)
@@ -370,10 +370,10 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
         return figures.earned(world.campaign)[0].answers
 
     assert now() == right[0].answers + 100
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     world.submit(1, world.held(1), seconds=0.0, then=False)
     assert now(minutes=11) == right[0].answers + 100
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers + 100
     world.campaign.revision += 1
     world.campaign.save()
@@ -381,14 +381,14 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     world.campaign.revision -= 1
     world.campaign.save()
     clock.turn(hours=25)
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers
     assert len(figures.earned(world.campaign)) == 2
     close_campaign(campaign=world.campaign)
     world.campaign.refresh_from_db()
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:
-        summing.keep_sums(world.campaign)
+        stored_sums.store_sums(world.campaign)
     assert len(queries) == 2
 
 
@@ -401,7 +401,7 @@ def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
     with CaptureQueriesContext(connection) as queries:
         assert figures.earned(world.campaign) == before
     (query,) = queries.captured_queries
-    assert "annotation_standing" in query["sql"]
+    assert "annotation_truststate" in query["sql"]
 
 
 @pytest.mark.parametrize("in_the_database", [False, True])
@@ -411,9 +411,9 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
     world = World(some_images(6), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
-    def kept() -> int:
+    def stored() -> int:
         if in_the_database:
-            summing.keep_sums(world.campaign)
+            stored_sums.store_sums(world.campaign)
             cache.clear()
         earned = sum(line.answers for line in figures.earned(world.campaign))
         assert sum(hour.answers for hour in answer_hours(world.campaign).values()) == earned
@@ -422,10 +422,10 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(hours=2)  # too fast
     world.submit(1, world.held(1), seconds=0.0, then=False)
-    assert kept() == 2
+    assert stored() == 2
     clock.turn(hours=-2)
     world.submit(2, world.held(2), seconds=0.0, then=False)
-    assert kept() == 3
+    assert stored() == 3
 
 
 def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkeypatch, clock):
@@ -445,7 +445,7 @@ def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkey
     assert [earned(hours=8) for _ in range(3)] == [1, 1, 2]
     # The periodic work counts anew first: its row is read, and not all of the ledger.
     clock.turn(hours=24)
-    summing.keep_sums(world.campaign)
+    stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:
         assert earned(hours=2) == 2
     assert not any("NOT INDEXED" in query["sql"] for query in queries.captured_queries)

@@ -91,12 +91,12 @@ def test_a_pseudonym_that_is_taken_is_drawn_again(monkeypatch):
 def test_two_tabs_that_come_first_at_once_are_one_worker():
     account = someone()
     together = threading.Barrier(4)
-    found: list[int] = []
+    names: list[int] = []
 
     def work():
         try:
             together.wait(60)
-            found.append(workers.worker_of(account).pk)
+            names.append(workers.worker_of(account).pk)
         finally:
             connection.close()
 
@@ -105,7 +105,7 @@ def test_two_tabs_that_come_first_at_once_are_one_worker():
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(found) == 4 and len(set(found)) == 1 and Worker.objects.count() == 1
+    assert len(names) == 4 and len(set(names)) == 1 and Worker.objects.count() == 1
 
 
 def test_a_worker_is_found_by_pseudonym_and_by_account():
@@ -122,9 +122,9 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     world.submit(0, flagged, Answer(flag="offensive", comment="my cousin Jo, 5 High Street"), then=False)
     layers = [state_of(image).layer for image in world.images()]
     judgments = list(Judgment.objects.order_by("pk").values())
-    client, other = Client(), Client()
+    client, other_client = Client(), Client()
     client.force_login(account)
-    other.force_login(someone("ben"))
+    other_client.force_login(someone("ben"))
     Token.objects.create(user=account)
     Account.objects.filter(pk=account.pk).update(email="anna@example.org")
     for to in ("Anna@example.org", "ben@example.org"):
@@ -218,13 +218,13 @@ def test_an_answer_that_waits_for_an_erasure_is_not_stored(monkeypatch: pytest.M
     lease = world.held(0)
     if late:
         leases.return_lease(worker=worker.pk, assignment=lease.id)
-    told: list[object] = []
+    lines: list[object] = []
 
     def answer() -> None:
         try:
-            told.append(world.submit(0, lease, then=False))
+            lines.append(world.submit(0, lease, then=False))
         except NotYours as error:
-            told.append(error)
+            lines.append(error)
         finally:
             connection.close()
 
@@ -239,7 +239,7 @@ def test_an_answer_that_waits_for_an_erasure_is_not_stored(monkeypatch: pytest.M
     monkeypatch.setattr(workers, "_forget_visits", begun)
     workers.erase_worker(worker=worker)
     thread.join(60)
-    assert [type(one) for one in told] == [NotYours]
+    assert [type(item) for item in lines] == [NotYours]
     assert Judgment.objects.count() == 1 and payments.unpaid(worker=worker.pk) == []
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import cache
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import LayerRecord, Mention
 from annotation.simulation.standin import stand_in
 
@@ -18,13 +18,13 @@ HEADS = {
 
 def photograph(number: int) -> list[Mention]:
     """A made-up image with about sixteen mentions."""
-    dice = Dice("photograph", number)
+    rng = SeededRng("photograph", number)
     found = []
     for caption in range(5):
         start = 0
-        for _ in range(2 + dice.below(3)):
-            category = dice.choice(sorted(HEADS))
-            head = dice.choice(HEADS[category])
+        for _ in range(2 + rng.below(3)):
+            category = rng.choice(sorted(HEADS))
+            head = rng.choice(HEADS[category])
             found.append(Mention(caption, start, start + 2, ("a", head), (category,)))
             start += 3
     return found

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import is_counted, names
 from annotation.protocol.questions import ANSWERS, check_judgment
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.scores import compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, SimulationCost, numbered, simulate_image
@@ -25,11 +25,11 @@ from tests.sizes import sized
 
 
 def test_chance_depends_on_the_words_and_not_on_what_was_drawn_before():
-    one, two = Dice("seed", 1, "ann"), Dice("seed", 1, "ann")
+    one, two = SeededRng("seed", 1, "ann"), SeededRng("seed", 1, "ann")
     first = [one.uniform() for _ in range(20)]
     assert first == [two.uniform() for _ in range(20)] and len(set(first)) == 20
-    assert Dice("seed", 11, "nn").uniform() != Dice("seed", 1, "ann").uniform()
-    many = [Dice("mean", i).normal() for i in range(4000)]
+    assert SeededRng("seed", 11, "nn").uniform() != SeededRng("seed", 1, "ann").uniform()
+    many = [SeededRng("mean", i).normal() for i in range(4000)]
     assert abs(sum(many) / 4000) < 0.05 and abs(sum(x * x for x in many) / 4000 - 1) < 0.08
 
 

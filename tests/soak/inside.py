@@ -48,7 +48,7 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
 def recount() -> dict[str, Any]:
     """What does not agree, by what it is; and how much was looked at."""
     from annotation.datasets import layer_rows
-    from annotation.models import Campaign, OpenImage, Standing
+    from annotation.models import Campaign, OpenImage, TrustState
     from annotation.moderation import trust_replay
     from annotation.protocol.questions import QUESTIONS
     from annotation.quality import worker_trust
@@ -73,10 +73,10 @@ def recount() -> dict[str, Any]:
             looked["images"] += 1
             for what in image_faults(row):
                 no(what, f"{campaign.name}, image {row.image.key}")
-        for standing in Standing.objects.filter(campaign=campaign).select_related("campaign"):
-            looked["standings"] += 1
-            if trust_replay.replay_row(standing) != worker_trust.trust_from_row(standing):
-                no("standings that their events do not lead to", standing.pk)
+        for trust_state in TrustState.objects.filter(campaign=campaign).select_related("campaign"):
+            looked["trust_states"] += 1
+            if trust_replay.replay_row(trust_state) != worker_trust.trust_from_row(trust_state):
+                no("standings that their events do not lead to", trust_state.pk)
         if campaign.kinds == QUESTIONS:
             # Nobody has worked for minutes: the periodic work should have left nothing.
             looked["images that the layer lagged behind"] += layer_rows.refresh_layer_rows(campaign)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from tests.soak import check
 from tests.soak.memory import Row
 
@@ -64,7 +64,7 @@ def figures(
     lines += [[f"jobs: {name}", jobs[name]] for name in ("asked", "shown", "fetched", "archives")]
     lines += [[f"jobs that are {state}", number] for state, number in report["jobs that ended"].items()]
     lines += [[f"failed: {error}", number] for error, number in jobs["failed"].items()]
-    shown = plain_table(["what", "figure"], lines)
+    shown = text_table(["what", "figure"], lines)
     return f"== {database}: what was acknowledged and what is stored ==\n{shown}"
 
 
@@ -78,4 +78,4 @@ def of_memory(database: str, grown: Sequence[Row]) -> str:
         ]
         for row in grown
     ]
-    return f"== {database}: memory, MiB of its own ==\n{plain_table(heads, lines)}"
+    return f"== {database}: memory, MiB of its own ==\n{text_table(heads, lines)}"

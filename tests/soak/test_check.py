@@ -109,12 +109,12 @@ def test_a_task_with_more_answers_and_leases_than_it_wants_is_over_assigned() ->
     assert amiss([*notes, *notes_of(3, "cat")], stored) == {check.OVER: 1}
 
 
-@pytest.mark.parametrize("why", ["late", "returned before", "surplus"])
+@pytest.mark.parametrize("why", ["late", "returned before", "extra"])
 def test_an_answer_that_came_late_takes_no_place(why: str) -> None:
     notes, stored = right()
     late: dict[str, Any] = {"ended_at": 170.0} if why == "late" else {}
     stored.assignments[3] = assignment(3, "cat", **late)
-    stored.judgments.append(judgment(3, "cat", role="surplus" if why == "surplus" else "vote"))
+    stored.judgments.append(judgment(3, "cat", role="extra" if why == "extra" else "vote"))
     notes += notes_of(3, "cat")
     if why == "returned before":
         notes.insert(-2, Note(103, "cat", ledger.RETURNED, 3))

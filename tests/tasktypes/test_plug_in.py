@@ -20,7 +20,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.checks import task_types
-from annotation.models import Account, Assignment, Campaign, Control, Corpus, Judgment, Standing
+from annotation.models import Account, Assignment, Campaign, Control, Corpus, Judgment, TrustState
 from annotation.protocol import kinds
 from annotation.quality import controls
 from annotation.selectors.campaign.double_checks import agreement
@@ -123,7 +123,7 @@ def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
             break
         assert held.control_id is not None
         assert sent(client, KIND, answer=known[held.control_id])[0] == 303
-    assert Standing.objects.get(kind=KIND).state == "probation"
+    assert TrustState.objects.get(kind=KIND).state == "warm_up"
     assert sent(client, KIND, answer="3")[0] == 303
     assert sent(client, KIND, answer="5")[0] == 422
     program = Program(Account.objects.get(username="ann"))

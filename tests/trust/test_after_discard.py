@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import Assignment, Control, Standing, Task
+from annotation.models import Assignment, Control, Task, TrustState
 from annotation.moderation import control_items, discarding, trust_replay
 from annotation.protocol import questions as q
-from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.protocol.trust import SUSPENDED, WARM_UP
 from annotation.quality import worker_trust
 from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer
 from annotation.simulation_driver.soundness import violations
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def drawn_and_judged(verdict: str, boxes: int) -> World:
     """Worker 0 draws the first box of many images, and worker 1 judges each so."""
-    world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "probation_items": 30}})
+    world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "warm_up_items": 30}})
     world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
     while not isinstance(world.take(0, q.BOX_DRAWING), NoTask):
@@ -33,8 +32,8 @@ def drawn_and_judged(verdict: str, boxes: int) -> World:
     return world
 
 
-def drawer(world: World) -> Standing:
-    return Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+def drawer(world: World) -> TrustState:
+    return TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
 
 
 def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_they_are_restored():
@@ -43,7 +42,7 @@ def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_th
     done = discarding.discard_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
     assert done.drawers == 1
     row = drawer(world)
-    assert (row.state, row.known, row.items) == (PROBATION, 0, row.items) and row.items >= 12
+    assert (row.state, row.known, row.items) == (WARM_UP, 0, row.items) and row.items >= 12
     assert isinstance(world.take(0, q.BOX_DRAWING), Lease)
     discarding.restore_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
     assert drawer(world).state == SUSPENDED
@@ -78,14 +77,14 @@ def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
     world = scenes(8, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["always_yes"])
-    row = Standing.objects.get(kind=q.COREF_LINK)
+    row = TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state == SUSPENDED
     failed = Assignment.objects.filter(kind=q.COREF_LINK, role="control", right=False)
     wrong = failed.count()
     assert row.known - row.right == wrong >= 5
     for control in list(failed.values_list("control", flat=True)):
         assert discarding.disown_control_item(campaign=world.campaign, control=control) == 1
-    before, row = row, Standing.objects.get(kind=q.COREF_LINK)
+    before, row = row, TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state != SUSPENDED and row.items == before.items
     assert (row.known, row.right) == (before.known - wrong, before.right)
     assert Control.objects.filter(active=False).count() == wrong

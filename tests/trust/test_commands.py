@@ -16,11 +16,10 @@ from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.trust.scenes import scenes
 from tests.trust.test_known_items import GOOD, HEAD, table
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def told(name: str, *arguments: str) -> dict[str, Any]:

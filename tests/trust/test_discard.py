@@ -10,14 +10,14 @@ import pytest
 from django.db import connections
 
 from annotation import jobs
-from annotation.models import Assignment, AuditEntry, Job, Judgment, Standing, Task
+from annotation.models import Assignment, AuditEntry, Job, Judgment, Task, TrustState
 from annotation.moderation import control_items, discarding
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
-from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import Box
 from annotation.quality import worker_trust
 from annotation.queue import image_state
@@ -25,10 +25,10 @@ from annotation.queue.leases import NoTask
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import sized, usually_on
+from tests.sizes import sized
 from tests.trust.scenes import crowd_works, gold, refused, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 def picture(world: World) -> list[Any]:
@@ -170,7 +170,7 @@ def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_void():
 def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_place():
     world = World(some_images(1), settings=TRUSTING)
     lease = world.held(0)
-    Standing.objects.filter(worker=world.workers[0]).update(withdrawn_at="2026-01-01T00:00Z", blocked=True)
+    TrustState.objects.filter(worker=world.workers[0]).update(withdrawn_at="2026-01-01T00:00Z", blocked=True)
     assert not world.submit(0, lease).counted
     assert Judgment.objects.get().void and Task.objects.filter(key=lease.key, live=0).exists()
     assert world.held(1).task == lease.task
@@ -180,11 +180,11 @@ def test_known_answers_stay_graded_when_a_worker_is_discarded():
     world = scenes(6, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["careful"], items=200)
-    before = Standing.objects.get(kind=q.COREF_LINK)
+    before = TrustState.objects.get(kind=q.COREF_LINK)
     assert before.known > 0
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert not Judgment.objects.filter(role="control", void=True).exists()
-    after = Standing.objects.get(kind=q.COREF_LINK)
+    after = TrustState.objects.get(kind=q.COREF_LINK)
     assert (after.known, after.right, after.blocked) == (before.known, before.right, True)
 
 
@@ -255,13 +255,13 @@ def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt
 
 
 def test_restoring_brings_back_what_was_there(spoilt):
-    before, rows = picture(spoilt), _standings()
+    before, rows = picture(spoilt), _trust()
     discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], reason="guessing")
     assert picture(spoilt) != before
     with pytest.raises(Killed):
         discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2))
     discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
-    assert picture(spoilt) == before and _standings() == rows
+    assert picture(spoilt) == before and _trust() == rows
     assert not Judgment.objects.filter(void=True).exists()
     acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
     assert acts == ["discard_worker", "restore_worker"]
@@ -338,20 +338,20 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
         discarding.discard_worker(campaign=world.campaign, worker=world.workers[0], kind="links")
 
 
-def _standings() -> list[Any]:
+def _trust() -> list[Any]:
     return [
         (row.worker_id, row.kind, row.blocked, row.withdrawn_at, worker_trust.trust_from_row(row))
-        for row in Standing.objects.order_by("worker", "kind")
+        for row in TrustState.objects.order_by("worker", "kind")
     ]
 
 
 def _answer_otherwise(world: World, worker: int, seed: int) -> None:
     """Rewrite what a worker had answered to other legal answers, as if given so, and fold anew."""
     for row in Judgment.objects.filter(worker=worker, image__isnull=False):
-        dice = Dice("otherwise", seed, row.name)
-        row.answer = dice.choice(q.ANSWERS[row.kind])
-        left, top = 1 + dice.below(200), 1 + dice.below(200)
-        box = Box(left, top, left + dice.below(99), top + dice.below(99)) if row.answer == "drawn" else None
+        rng = SeededRng("otherwise", seed, row.name)
+        row.answer = rng.choice(q.ANSWERS[row.kind])
+        left, top = 1 + rng.below(200), 1 + rng.below(200)
+        box = Box(left, top, left + rng.below(99), top + rng.below(99)) if row.answer == "drawn" else None
         for side in ("xmin", "ymin", "xmax", "ymax"):
             setattr(row, side, getattr(box, side) if box else None)
         row.save()

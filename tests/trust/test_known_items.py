@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from annotation.common import database
-from annotation.models import Assignment, AuditEntry, Control, Judgment, Standing
+from annotation.models import Assignment, AuditEntry, Control, Judgment, TrustState
 from annotation.moderation import control_items, discarding, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
@@ -250,8 +250,12 @@ def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_th
     held = rows.filter(role="control")
     assert held.values("control").distinct().count() == held.count()
     assert all(held.values_list("right", flat=True))
-    standing = world.campaign.standings.get(worker=world.workers[0], kind=q.COREF_LINK)
-    assert (standing.known, standing.right, standing.items) == (held.count(), held.count(), rows.count())
+    trust_state = world.campaign.trust_states.get(worker=world.workers[0], kind=q.COREF_LINK)
+    assert (trust_state.known, trust_state.right, trust_state.items) == (
+        held.count(),
+        held.count(),
+        rows.count(),
+    )
     assert not any(judgment.image_id for judgment in world.campaign.judgments.filter(role="control"))
 
 
@@ -259,7 +263,7 @@ def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_th
 def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed):
     """Some are given back, run out, are answered late or retired in hand; others are retired or added."""
     dice = Random(seed)
-    trust = {"qualification": False, "probation_items": 6, "probation_known": 4, "bar": 0.0}
+    trust = {"qualification": False, "warm_up_items": 6, "warm_up_known": 4, "bar": 0.0}
     world = World(some_images(24), settings={"trust": trust}, workers=1)
     kinds = ("yes", "no")
     some = [item(image=str(1000 + n), mentions=("1:0-1", "0:3-4"), known=kinds[n % 2]) for n in range(24)]
@@ -302,33 +306,33 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
     answers = list(graded.values_list("control__stratum", flat=True))
     assert len(answers) >= 12
     assert abs(answers[:12].count("yes") - answers[:12].count("no")) <= 1, answers
-    standing = world.campaign.standings.get(kind=q.COREF_LINK)
-    assert standing.known == len(answers) and worker_trust.trust_from_row(
-        standing
-    ) == trust_replay.replay_row(standing)
+    trust_state = world.campaign.trust_states.get(kind=q.COREF_LINK)
+    assert trust_state.known == len(answers) and worker_trust.trust_from_row(
+        trust_state
+    ) == trust_replay.replay_row(trust_state)
 
 
 def test_an_item_that_is_retired_in_hand_measures_nobody(world):
-    controls_only = {"qualification": False, "probation_items": 1, "probation_known": 1}
+    controls_only = {"qualification": False, "warm_up_items": 1, "warm_up_known": 1}
     world = World(settings={"trust": controls_only}, name="retired")
     add(world, item(mentions=("1:0-1", "0:3-4")))
     lease = world.held(0)
     assert lease.control is not None
     discarding.disown_control_item(campaign=world.campaign, control=lease.control)
     assert world.submit(0, lease, Answer("no"), then=False).counted
-    standing = world.campaign.standings.get(kind=q.COREF_LINK)
-    assert (standing.items, standing.known) == (1, 0)
-    assert worker_trust.trust_from_row(standing) == trust_replay.replay_row(standing)
+    trust_state = world.campaign.trust_states.get(kind=q.COREF_LINK)
+    assert (trust_state.items, trust_state.known) == (1, 0)
+    assert worker_trust.trust_from_row(trust_state) == trust_replay.replay_row(trust_state)
 
 
 def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_against(world):
     add(world, *links(world, 4))
     first, *_ = controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
-    Standing.objects.create(
+    TrustState.objects.create(
         campaign=world.campaign,
         worker_id=world.workers[0],
         kind=q.COREF_LINK,
-        state="probation",
+        state="warm_up",
         changed_at=database.now(),
     )
     held = Assignment.objects.create(
@@ -350,7 +354,7 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
         worker=world.workers[0], assignment=held.pk, answer=Answer("yes"), token="t", then=False
     )
     assert known() == {first.stratum: 1}
-    Standing.objects.update(since=Judgment.objects.get().pk)
+    TrustState.objects.update(since=Judgment.objects.get().pk)
     assert known() == {}
 
 

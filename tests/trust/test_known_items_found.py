@@ -15,10 +15,9 @@ from annotation.quality import controls
 from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.trust.scenes import gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 # From gold
@@ -136,7 +135,7 @@ def test_a_question_that_somebody_flagged_is_not_promoted():
 def test_the_word_of_a_suspended_worker_promotes_nothing(how):
     world = three_votes()
     voted(world, "no", "no", "no")
-    world.campaign.standings.filter(worker=world.workers[1]).update(**how)
+    world.campaign.trust_states.filter(worker=world.workers[1]).update(**how)
     assert control_items.promote(campaign=world.campaign, kind=q.COREF_LINK).added == 0
 
 

@@ -28,9 +28,6 @@ from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer, NotYours
 from tests.factories import some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
-
-pytestmark = usually_on("sqlite")
 
 TESTED: dict[str, Any] = {"trust": {"double_check_share": 0.0}}
 #: Spans of the first caption of an image; with a mention of the second each makes a link. Not the man's,
@@ -133,8 +130,8 @@ def take_test(world: World, *, right: int, worker: int = 0) -> int:
     return test.asked
 
 
-def standing(world: World, worker: int = 0):
-    return world.campaign.standings.get(worker=world.workers[worker], kind=q.COREF_LINK)
+def trust_state(world: World, worker: int = 0):
+    return world.campaign.trust_states.get(worker=world.workers[worker], kind=q.COREF_LINK)
 
 
 def refused(found: Lease | NoTask | qualification.QualificationTest | Refusal) -> str:
@@ -145,8 +142,12 @@ def refused(found: Lease | NoTask | qualification.QualificationTest | Refusal) -
 def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
     assert refused(world.take(0)) == "no_test"
     assert take_test(world, right=10) == 12
-    assert (standing(world).state, standing(world).examined_right, standing(world).examined_asked) == (
-        "probation",
+    assert (
+        trust_state(world).state,
+        trust_state(world).examined_right,
+        trust_state(world).examined_asked,
+    ) == (
+        "warm_up",
         10,
         12,
     )
@@ -156,9 +157,9 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
 
 def test_a_standing_told_again_keeps_the_test_that_was_passed(world):
     take_test(world, right=10)
-    before = worker_trust.trust_from_row(standing(world))
-    assert trust_replay.replay_row(standing(world)) == before
-    assert trust_replay.replay_rows([standing(world).pk]) == []
+    before = worker_trust.trust_from_row(trust_state(world))
+    assert trust_replay.replay_row(trust_state(world)) == before
+    assert trust_replay.replay_rows([trust_state(world).pk]) == []
 
 
 def test_a_test_is_balanced_and_looks_like_work(world):
@@ -171,7 +172,7 @@ def test_a_test_is_balanced_and_looks_like_work(world):
 
 def test_answers_of_a_test_are_no_items_no_known_answers_and_unpaid(world):
     take_test(world, right=12)
-    row = standing(world)
+    row = trust_state(world)
     assert (row.items, row.known, row.right) == (0, 0, 0)
     assert not Assignment.objects.filter(pay__gt=0).exists()
     assert set(world.campaign.judgments.values_list("role", flat=True)) == {"qualification"}
@@ -192,7 +193,7 @@ def test_nine_of_twelve_fail_and_a_retake_asks_other_questions(world):
     take_test(world, right=9)
     assert refused(world.take(0)) == "test_failed"
     take_test(world, right=12)
-    assert standing(world).state == "probation"
+    assert trust_state(world).state == "warm_up"
     first, second = (
         set(Assignment.objects.filter(attempt=attempt).values_list("control", flat=True))
         for attempt in (0, 1)
@@ -204,7 +205,7 @@ def test_whoever_always_answers_the_same_fails(world):
     begin(world)
     for _ in range(12):
         world.submit(0, world.held(0), Answer("yes"), then=False)
-    assert standing(world).examined_right == 6 and refused(world.take(0)) == "test_failed"
+    assert trust_state(world).examined_right == 6 and refused(world.take(0)) == "test_failed"
 
 
 def test_a_test_may_be_taken_three_times(world):
@@ -263,7 +264,7 @@ def test_items_added_or_retired_meanwhile_do_not_change_a_test_under_way(world):
     for _ in range(12):
         lease = world.held(0)
         world.submit(0, lease, Answer(known(lease)), then=False)
-    assert standing(world).state == "probation"
+    assert trust_state(world).state == "warm_up"
 
 
 @pytest.mark.django_db
@@ -272,7 +273,7 @@ def test_a_test_of_fewer_items_is_judged_by_the_same_bar():
     assert take_test(world, right=3) == 4
     assert refused(world.take(0)) == "test_failed"
     assert take_test(world, right=4) == 4
-    assert standing(world).state == "probation"
+    assert trust_state(world).state == "warm_up"
 
 
 @pytest.mark.django_db
@@ -322,8 +323,8 @@ def test_drawing_is_tested_by_how_far_a_box_overlaps_a_missing_one(tight, passes
     for _ in range(12):
         lease = world.held(0, q.BOX_DRAWING)
         world.submit(0, lease, Answer("drawn", drawn) if known(lease) else Answer("none"), then=False)
-    row = world.campaign.standings.get(worker=world.workers[0], kind=q.BOX_DRAWING)
-    assert (row.examined_right, row.state == "probation") == (12 if passes else 6, passes)
+    row = world.campaign.trust_states.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+    assert (row.examined_right, row.state == "warm_up") == (12 if passes else 6, passes)
 
 
 @pytest.mark.django_db
@@ -348,4 +349,4 @@ def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):
     for _ in range(12):
         lease = world.held(0)
         world.submit(0, lease, Answer(known(lease)), then=False)
-    assert standing(world).state == "probation"
+    assert trust_state(world).state == "warm_up"

@@ -1,20 +1,19 @@
-"""A standing told again from stored rows is the one that work had led to."""
+"""A trust state told again from stored rows is the one that work had led to."""
 
 from __future__ import annotations
 
 import pytest
 
-from annotation.models import Standing
+from annotation.models import TrustState
 from annotation.moderation import control_items, trust_replay
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
-def told(row: Standing):
+def told(row: TrustState):
     return trust_replay.replay_row(row)
 
 
@@ -22,9 +21,9 @@ def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     world = scenes(5, workers=5)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
-    rows = list(Standing.objects.all())
+    rows = list(TrustState.objects.all())
     assert len(rows) == 5 * 6
     assert {told(row) == worker_trust.trust_from_row(row) for row in rows} == {True}
     states = {row.state for row in rows}
-    assert SUSPENDED in states and "probation" in states
+    assert SUSPENDED in states and "warm_up" in states
     assert trust_replay.replay_rows([row.pk for row in rows]) == []

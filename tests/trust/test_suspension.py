@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import AuditEntry, Standing
+from annotation.models import AuditEntry, TrustState
 from annotation.moderation import control_items, discarding, trust_replay
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import questions as q
-from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.protocol.trust import SUSPENDED, WARM_UP
 from annotation.quality import worker_trust
 from annotation.queue.leases import NoTask
 from tests.queue.world import TRUSTING, World
@@ -44,12 +44,12 @@ def test_whom_the_rules_suspended_begins_anew_when_reinstated():
     world = scenes(8, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["always_yes"])
-    row = Standing.objects.get(kind=q.COREF_LINK)
+    row = TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state == SUSPENDED and row.known >= 12
     changed = discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
     assert changed == (q.COREF_LINK,)
     row.refresh_from_db()
-    assert (row.state, row.items, row.known, row.last) == (PROBATION, 0, 0, "")
+    assert (row.state, row.items, row.known, row.last) == (WARM_UP, 0, 0, "")
     crowd_works(world, ["perfect"], items=20)
     row.refresh_from_db()
     assert row.items > 0 and row.known == row.right

@@ -9,10 +9,10 @@ import pytest
 from annotation import campaigns
 from annotation.datasets import layer_rows
 from annotation.datasets.exporting import check_export, notes_on
-from annotation.models import Judgment, OpenImage, Standing, Worker
+from annotation.models import Judgment, OpenImage, TrustState, Worker
 from annotation.moderation import control_items, trust_replay
 from annotation.protocol import questions as q
-from annotation.protocol.trust import PROBATION, SUSPENDED
+from annotation.protocol.trust import SUSPENDED, WARM_UP
 from annotation.quality import worker_trust
 from annotation.queue import leases
 from annotation.queue.leases import Lease
@@ -20,16 +20,15 @@ from annotation.queue.submission import Answer
 from annotation.selectors.campaign import workers
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
-from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
+pytestmark = pytest.mark.django_db
 
 
 def told_again(world: World) -> bool:
-    """Whether every standing is what the stored answers lead to."""
+    """Whether every trust state is what the stored answers lead to."""
     return all(
-        trust_replay.replay_row(row) == worker_trust.trust_from_row(row) for row in Standing.objects.all()
+        trust_replay.replay_row(row) == worker_trust.trust_from_row(row) for row in TrustState.objects.all()
     )
 
 
@@ -38,15 +37,15 @@ def reads(world: World) -> set[str]:
     return {kind.state for row in workers(world.campaign) for kind in row.kinds}
 
 
-def draw_badly(world: World, boxes: int) -> Standing:
-    """Worker 0 draws, worker 1 calls each box bad; the drawer's standing."""
+def draw_badly(world: World, boxes: int) -> TrustState:
+    """Worker 0 draws, worker 1 calls each box bad; the drawer's trust state."""
     for _ in range(boxes):
         found = world.take(0, q.BOX_DRAWING)
         if not isinstance(found, Lease):
             break
         world.submit(0, found, then=False)
         world.submit(1, world.held(1, q.BOX_QUALITY), Answer("bad"), then=False)
-    return Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+    return TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
 
 
 def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_is_suspended():
@@ -56,8 +55,8 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
     done = Judgment.objects.filter(campaign=world.campaign)
     assert set(done.values_list("kind", flat=True)) == set(q.QUESTIONS)
     assert all(image.complete or image.in_review for image in world.images())
-    assert set(Standing.objects.values_list("state", flat=True)) <= {PROBATION, "qualification"}
-    assert "unchecked" in reads(world) and not reads(world) & {"probation", "suspended"}
+    assert set(TrustState.objects.values_list("state", flat=True)) <= {WARM_UP, "qualification"}
+    assert "unchecked" in reads(world) and not reads(world) & {"warm_up", "suspended"}
     once = done.filter(kind__in=(q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_DRAWING, q.BOX_QUALITY))
     twice = once.filter(role="double_check").count()
     # Which are asked twice is drawn by number, so by row: four standard deviations either way.
@@ -71,9 +70,9 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     known = [row.image.key for row in world.images()[5:]]
     OpenImage.objects.filter(image__key__in=known).delete()
     crowd_works(world, ["always_yes", "careful"], items=40)
-    before = {row.pk: row.items for row in Standing.objects.all()}
+    before = {row.pk: row.items for row in TrustState.objects.all()}
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=known)
-    assert told_again(world) and reads(world) <= {"probation", "qualification"}
+    assert told_again(world) and reads(world) <= {"warm_up", "qualification"}
     early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
     layer_rows.refresh_layer_rows(world.campaign)
     chosen = check_export(
@@ -82,9 +81,9 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     note = notes_on(chosen)[-1]
     assert f"before there were gold answers: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])
-    bad = Standing.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
+    bad = TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
     assert bad.state == SUSPENDED and bad.examined_asked is None
-    assert all(row.items >= before.get(row.pk, 0) for row in Standing.objects.all())
+    assert all(row.items >= before.get(row.pk, 0) for row in TrustState.objects.all())
     assert told_again(world)
 
 
@@ -107,7 +106,9 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
     world.measure_verdicts()
     world.submit(1, early, Answer("bad"), then=False)
     assert draw_badly(world, 3).known == 3
-    assert told_again(world) and trust_replay.replay_rows(Standing.objects.values_list("pk", flat=True)) == []
+    assert (
+        told_again(world) and trust_replay.replay_rows(TrustState.objects.values_list("pk", flat=True)) == []
+    )
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])

@@ -34,20 +34,20 @@ def campaign(
             ]
             records.append(an_image(f"i{number}", *captions, layered=False, size=world.SIZE, picture=picture))
         a_corpus("quay", records)
-        made = campaigns.create_campaign(
+        created = campaigns.create_campaign(
             name="quay", corpus="quay", tasks=tasks, settings=dict(settings), open_to_all=True
         )
         if campaigns.asks_pairs(tasks):
             theirs = [(n, k) for n in range(images) for k in range(SENTENCES)]
             pairs = [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n, k in theirs]
-            campaigns.open_pairs(campaign=made, pairs=pairs)
+            campaigns.open_pairs(campaign=created, pairs=pairs)
         else:
-            campaigns.open_campaign_images(campaign=made)
-        campaigns.begin_campaign(campaign=made)
-        instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
+            campaigns.open_campaign_images(campaign=created)
+        campaigns.begin_campaign(campaign=created)
+        instructions.publish_text(campaign=created, kind=instructions.CONSENT, text="")
         ann = Worker.objects.create(pseudonym="w-ann")
         Identity.objects.create(worker=ann, account=world.account("ann", "annotator"))
-        return made
+        return created
 
     folder.mkdir(parents=True, exist_ok=True)
     return worlds.again(f"a counted desk {worlds.digest(tasks, settings, images)}", build, at_once=False)

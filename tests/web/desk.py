@@ -40,13 +40,13 @@ def campaign(
 
     def build() -> World:
         records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
-        found = World(records, settings=settings)
-        instructions.publish_text(campaign=found.campaign, kind=instructions.CONSENT, text=consent)
+        result = World(records, settings=settings)
+        instructions.publish_text(campaign=result.campaign, kind=instructions.CONSENT, text=consent)
         account = world.account("ann", "annotator")
         ann = Worker.objects.create(pseudonym="w-ann")
         Identity.objects.create(worker=ann, account=account)
-        found.workers.insert(0, ann.pk)
-        return found
+        result.workers.insert(0, ann.pk)
+        return result
 
     folder.mkdir(parents=True, exist_ok=True)
     return worlds.again(f"a desk {worlds.digest(settings, images, consent)}", build, at_once=False)
@@ -55,14 +55,14 @@ def campaign(
 def bring_up(work: World, kind: str, number: int = 1) -> None:
     """Let the others answer until so many questions of `kind` are open that ann has nothing to do with."""
     others = range(1, len(work.workers))
-    wanted = Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN)
-    while wanted.count() < number:
+    tasks = Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN)
+    while tasks.count() < number:
         for worker in others:
             for earlier in BEFORE[kind]:
-                found = work.take(worker, earlier)
-                if isinstance(found, Lease):
-                    work.submit(worker, found, then=False)
-                if wanted.count() >= number:
+                result = work.take(worker, earlier)
+                if isinstance(result, Lease):
+                    work.submit(worker, result, then=False)
+                if tasks.count() >= number:
                     return
 
 
@@ -71,13 +71,13 @@ def bring_up_a_second_box(work: World) -> list[Box]:
     for _ in range(50):
         for worker in range(1, len(work.workers)):
             for kind in q.QUESTIONS:
-                found = work.take(worker, kind)
-                if not isinstance(found, Lease):
+                result = work.take(worker, kind)
+                if not isinstance(result, Lease):
                     continue
-                if kind == q.BOX_DRAWING and found.content["boxes"]:
-                    leases.return_lease(worker=work.workers[worker], assignment=found.id)
-                    return [Box(*corners) for corners in found.content["boxes"]]
-                work.submit(worker, found, then=False)
+                if kind == q.BOX_DRAWING and result.content["boxes"]:
+                    leases.return_lease(worker=work.workers[worker], assignment=result.id)
+                    return [Box(*corners) for corners in result.content["boxes"]]
+                work.submit(worker, result, then=False)
     raise AssertionError("nobody was asked for a second box")
 
 
@@ -102,9 +102,9 @@ def address(kind: str = q.COREF_LINK) -> str:
 def hidden(page: HttpResponse | Any) -> dict[str, str]:
     """What the page's form carries along: assignment and token."""
     text = page.content.decode()
-    found = dict(re.findall(r'<input type="hidden" name="(assignment|token)" value="([^"]*)"', text))
-    assert set(found) == {"assignment", "token"}, text
-    return found
+    result = dict(re.findall(r'<input type="hidden" name="(assignment|token)" value="([^"]*)"', text))
+    assert set(result) == {"assignment", "token"}, text
+    return result
 
 
 def text_of(answer: Any) -> str:

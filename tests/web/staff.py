@@ -113,13 +113,13 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     """
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code)
-    found = [
+    names = [
         form
         for form in forms(page)
         if button in form.buttons and also in form.actions.get(button, form.action)
     ]
-    assert found, f"{address} has no button {button!r}: {[list(f.buttons) for f in forms(page)]}"
-    form = found[0]
+    assert names, f"{address} has no button {button!r}: {[list(f.buttons) for f in forms(page)]}"
+    form = names[0]
     fields: dict[str, list[str]] = dict(form.fields)
     for name, value in filled.items():
         values = [value] if isinstance(value, str) else value

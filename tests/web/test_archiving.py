@@ -40,16 +40,16 @@ def researcher() -> Client:
 def listed(client: Client, what: str, query: str = "") -> set[bool]:
     """Whether the page and the API list the thing, where they are asked so."""
     _, page, call = LISTED[what]
-    told = client.get(reverse(page) + query).context
-    shown = told["page"].rows
+    response = client.get(reverse(page) + query).context
+    visible = response["page"].rows
     rows = client.get(call + query.replace("archived=1", "archived=true")).json()["results"]
-    return {NAME in [row.name for row in shown], NAME in [row["name"] for row in rows]}
+    return {NAME in [row.name for row in visible], NAME in [row["name"] for row in rows]}
 
 
 def archive(client: Client, what: str, name: str, *, archived: bool) -> Any:
     """Press the button on the thing's page."""
-    sent = {what: name, "archived": str(archived).lower()}
-    return client.post(reverse("operation", args=[f"archive_{what}"]), sent)
+    form_data = {what: name, "archived": str(archived).lower()}
+    return client.post(reverse("operation", args=[f"archive_{what}"]), form_data)
 
 
 @pytest.mark.parametrize("what", LISTED)
@@ -65,8 +65,8 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     assert listed(researcher, what, "?archived=1") == {True}
     assert "archived=1" in researcher.get(reverse(LISTED[what][1])).content.decode()
     if what not in ("batch", "report"):  # theirs need more than bare rows
-        own = what if what == "campaign" else f"evaluation:{what}"
-        assert "Bring back into the lists" in researcher.get(reverse(own, args=[NAME])).content.decode()
+        ours = what if what == "campaign" else f"evaluation:{what}"
+        assert "Bring back into the lists" in researcher.get(reverse(ours, args=[NAME])).content.decode()
     archive(researcher, what, NAME, archived=False)
     assert listed(researcher, what) == {True}
     done = AuditEntry.objects.filter(act__in=[f"archive_{what}", f"unarchive_{what}"])
@@ -76,9 +76,9 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
 @pytest.mark.parametrize("what", LISTED)
 def test_the_api_and_a_command_archive_too(researcher: Client, what: str) -> None:
     Campaign.objects.update(state=Campaign.CLOSED)
-    one = f"{LISTED[what][2]}/{NAME}"
-    sent = researcher.patch(one, {"archived": True}, content_type="application/json")
-    assert (sent.status_code, sent.json()["archived"]) == (200, True)
+    text = f"{LISTED[what][2]}/{NAME}"
+    response = researcher.patch(text, {"archived": True}, content_type="application/json")
+    assert (response.status_code, response.json()["archived"]) == (200, True)
     out = StringIO()
     call_command(f"archive_{what}", NAME, "--no-archived", "--json", stdout=out)
     assert json.loads(out.getvalue())["archived"] is False
@@ -90,19 +90,19 @@ def test_the_api_and_a_command_archive_too(researcher: Client, what: str) -> Non
 def test_an_open_campaign_is_not_archived_and_an_archived_one_that_is_resumed_comes_back(
     researcher: Client,
 ) -> None:
-    shown = Campaign.objects.get(name="thing-0000")
-    answer = archive(researcher, "campaign", shown.name, archived=True)
+    campaign = Campaign.objects.get(name="thing-0000")
+    answer = archive(researcher, "campaign", campaign.name, archived=True)
     assert "pause or close it before you archive it" in answer.content.decode()
-    refused = researcher.patch(
-        f"/api/v1/campaigns/{shown.name}", {"archived": True}, content_type="application/json"
+    response = researcher.patch(
+        f"/api/v1/campaigns/{campaign.name}", {"archived": True}, content_type="application/json"
     )
-    assert refused.status_code == 409
-    campaigns.pause_campaign(campaign=shown, reason="lunch")
-    assert campaigns.archive_campaign(campaign=shown) is True
-    assert campaigns.archive_campaign(campaign=shown) is False
-    campaigns.resume_campaign(campaign=shown)
-    shown.refresh_from_db()
-    assert (shown.state, shown.archived_at) == (Campaign.OPEN, None)
+    assert response.status_code == 409
+    campaigns.pause_campaign(campaign=campaign, reason="lunch")
+    assert campaigns.archive_campaign(campaign=campaign) is True
+    assert campaigns.archive_campaign(campaign=campaign) is False
+    campaigns.resume_campaign(campaign=campaign)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.archived_at) == (Campaign.OPEN, None)
 
 
 def test_forms_offer_no_archived_run_unless_it_is_chosen(researcher: Client) -> None:
@@ -112,13 +112,13 @@ def test_forms_offer_no_archived_run_unless_it_is_chosen(researcher: Client) -> 
         ("new_batch", f"corpus={NAME}", f"runs={NAME}"),
         ("new_report", f"qrels={NAME}:1", f"runs={NAME}"),
     ):
-        for asked, offered in ((query, []), (f"{query}&{chosen}", [NAME])):
-            told = researcher.get(f"{reverse(f'evaluation:{route}')}?{asked}").context
+        for request, choices in ((query, []), (f"{query}&{chosen}", [NAME])):
+            response = researcher.get(f"{reverse(f'evaluation:{route}')}?{request}").context
             if route == "compare":
-                runs = [run for _, found in told["offered"] for run, _ in found]
+                runs = [run for _, result in response["offered"] for run, _ in result]
             else:
-                runs = told["runs"]
-            assert [run.name for run in runs] == offered, (route, asked)
+                runs = response["runs"]
+            assert [run.name for run in runs] == choices, (route, request)
 
 
 @pytest.mark.parametrize("what", ["system", "batch", "report"])
@@ -134,12 +134,12 @@ def test_lists_of_evaluation_are_searched_sorted_and_paged_by_the_address(
     page = LISTED[what][1]
 
     def names(query: str) -> list[str]:
-        found: list[str] = []
+        values: list[str] = []
         while query:
-            shown = researcher.get(reverse(page) + query).context["page"]
-            found += [row.name for row in shown.rows]
-            query = shown.later
-        return found
+            response = researcher.get(reverse(page) + query).context["page"]
+            values += [row.name for row in response.rows]
+            query = response.later
+        return values
 
     assert names("?sort=name") == ["thing-0000", "thing-0001", "thing-0002"]
     assert names("?sort=new&down=1") == ["thing-0002", "thing-0001", "thing-0000"]

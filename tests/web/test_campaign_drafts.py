@@ -125,8 +125,8 @@ def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
     assert OpenImage.objects.count() == 24
     page = ada.get("/campaigns/streets-1/")
     assert "This is a pilot" not in words(page) and "continued with all images after a pilot" in words(page)
-    sent = {"campaign": "streets-1"}
-    again = ada.post(reverse("operation", args=["go_on_with_all"]), sent)
+    form_data = {"campaign": "streets-1"}
+    again = ada.post(reverse("operation", args=["go_on_with_all"]), form_data)
     assert "is no pilot that could continue" in words(again) and OpenImage.objects.count() == 24
 
 
@@ -141,11 +141,11 @@ def test_a_pilot_of_pairs_goes_on_with_pairs_of_the_other_images(ada, tasks, kin
 
     def pairs() -> set[tuple[int, int, int]]:
         """(image, caption's image, caption's place) that are asked about."""
-        found = set()
+        names = set()
         for content, image in Item.objects.values_list("content", "task__image__image"):
-            asked = content["captions"] if "captions" in content else [content["caption"]]
-            found |= {(content.get("image", image), *caption) for caption in asked}
-        return found
+            request = content["captions"] if "captions" in content else [content["caption"]]
+            names |= {(content.get("image", image), *caption) for caption in request}
+        return names
 
     first, keys = pairs(), set(Task.objects.values_list("key", flat=True))
     assert len({image for image, _, _ in first}) == 20
@@ -181,7 +181,7 @@ def test_captions_are_asked_as_the_steps_say(ada):
 
 
 @pytest.mark.parametrize(
-    ("step", "given", "field", "told"),
+    ("step", "values", "field", "message"),
     [
         ("corpus", {"name": "a b"}, "name", "letters, digits"),
         ("corpus", {"name": "gold"}, "name", "taken for the corpus"),
@@ -193,22 +193,22 @@ def test_captions_are_asked_as_the_steps_say(ada):
         ("votes", {"stop.until": "2026-02-30"}, "stop.until", "expected a day that exists"),
     ],
 )
-def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, given, field, told):
+def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, values, field, message):
     plain_corpus("photos", 2)
     draft = begun(ada, "photos")
-    page = press(ada, at(draft, step), "Next", **given)
-    assert page.status_code == 409 and told in words(page)
+    page = press(ada, at(draft, step), "Next", **values)
+    assert page.status_code == 409 and message in words(page)
     assert f'id="{field}_error"' in page.content.decode() or f'href="#{field}"' in page.content.decode()
     # It is there after signing in again, and the campaign does not open.
     again = Client()
     again.force_login(Account.objects.get(username="ada"))
-    shown = again.get(at(draft, step)).content.decode()
-    for value in filter(None, given.values()):
-        assert f'value="{value}"' in shown
+    reply = again.get(at(draft, step)).content.decode()
+    for value in filter(None, values.values()):
+        assert f'value="{value}"' in reply
     check = words(again.get(at(draft, "open")))
-    assert "Not ready yet" in check and told.casefold() in check.casefold()
-    refused = again.post(at(draft, "open"), {"go": "open-now"}, follow=True)
-    assert "It cannot be opened yet" in said(refused)[0] and not Campaign.objects.exists()
+    assert "Not ready yet" in check and message.casefold() in check.casefold()
+    response = again.post(at(draft, "open"), {"go": "open-now"}, follow=True)
+    assert "It cannot be opened yet" in said(response)[0] and not Campaign.objects.exists()
 
 
 def test_a_step_that_is_wrong_does_not_keep_anybody_from_another(ada):
@@ -225,7 +225,7 @@ def test_a_test_that_is_marked_on_the_grid_is_stored_as_control_items(ada):
     draft = begun(ada, "photos")
     grid = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
     posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
-    assert len(posed) == 12 and len({each.image for each in posed}) == 12
+    assert len(posed) == 12 and len({item.image for item in posed}) == 12
     answers = {f"mark-{n}": ("yes", "no")[n % 2] for n in range(11)}
     page = press(ada, grid, "Save", **answers)
     assert said(page) == ["11 items of links are marked."]
@@ -242,10 +242,10 @@ def test_a_test_that_is_marked_on_the_grid_is_stored_as_control_items(ada):
     rows = Control.objects.filter(campaign=campaign, purpose="qualification").select_related("image")
     by_image = {row.image.key: row for row in rows}
     assert len(by_image) == 10
-    for number, each in enumerate(posed[:10]):
-        row = by_image[each.key]
+    for number, item in enumerate(posed[:10]):
+        row = by_image[item.key]
         assert (row.known, row.source, row.kind) == (answers[f"mark-{number}"], "page", q.COREF_LINK)
-        assert tuple(row.content["mentions"]) == each.mentions and row.key.startswith(q.COREF_LINK)
+        assert tuple(row.content["mentions"]) == item.mentions and row.key.startswith(q.COREF_LINK)
     assert Control.objects.get(purpose="control").image.key == posed[0].key
 
 
@@ -269,7 +269,7 @@ def test_an_answer_never_lands_on_another_picture(ada):
     before = {name: values[-1] for name, values in form.fields.items()}
     press(ada, grid, "Save", **{"mark-0": "yes"})
     draft.refresh_from_db()
-    kept = draft.marks
+    stored = draft.marks
     # Another tab changes how many images are asked about: the grid shows others.
     press(ada, at(draft, "corpus"), "Next", images="3")
     draft.refresh_from_db()
@@ -279,17 +279,17 @@ def test_an_answer_never_lands_on_another_picture(ada):
     assert 0 < len(moved)
     page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
     assert page.status_code == 409
-    told = "The pictures have changed since you opened this page: mark this one again."
+    text = "The pictures have changed since you opened this page: mark this one again."
     # Said above the grid and at each card.
-    assert words(page).count(told) == 2 * len(moved)
+    assert words(page).count(text) == 2 * len(moved)
     (again,) = (form for form in forms(page) if "Save" in form.buttons)
     # A picture that was marked before may have come to another card: it keeps its mark.
-    was = {mark["image"]: mark["known"] for mark in kept}
+    was = {mark["image"]: mark["known"] for mark in stored}
     assert all(again.fields[f"mark-{n}"][-1] == was.get(posed[n].key, "") for n in moved)
     draft.refresh_from_db()
     staying = {posed[n].key for n in range(12) if n not in moved}
     marked = {mark["image"]: mark["known"] for mark in draft.marks}
-    assert marked == {mark["image"]: mark["known"] for mark in kept} | dict.fromkeys(staying, "no")
+    assert marked == {mark["image"]: mark["known"] for mark in stored} | dict.fromkeys(staying, "no")
     # Pictures that are gone altogether are told, too.
     Image.objects.filter(corpus=draft.corpus, position__gte=5).delete()
     page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
@@ -300,29 +300,29 @@ def test_boxes_that_are_drawn_answer_the_other_questions_about_boxes_too(ada):
     plain_corpus("photos")
     draft = begun(ada, "photos")
     posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
-    place = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
+    index = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
     box = {"answer": "drawn", "xmin": "100", "ymin": "50", "xmax": "220", "ymax": "300", "way": "drag"}
-    for number, each in enumerate(posed[:8]):
-        address = f"{place}?purpose=qualification&image={each.key}"
-        drawn = {**box, "of": each.stamp}
-        shown = ada.get(address)
-        assert [each.stamp] in [form.fields.get("of") for form in forms(shown)]
+    for number, item in enumerate(posed[:8]):
+        address = f"{index}?purpose=qualification&image={item.key}"
+        drawn = {**box, "of": item.stamp}
+        reply = ada.get(address)
+        assert [item.stamp] in [form.fields.get("of") for form in forms(reply)]
         page = ada.post(address, drawn)
         assert page.status_code == 302, page.content.decode()[:500]
         if number % 2:
             ada.post(address, {**drawn, "xmin": "300", "xmax": "400"})
-        page = ada.post(address, {"answer": "none", "of": each.stamp})
+        page = ada.post(address, {"answer": "none", "of": item.stamp})
         assert page.status_code == 302
-    other = ada.post(f"{place}?image={posed[9].key}", {**box, "of": posed[8].stamp})
-    assert other.status_code == 422 and "This picture has changed" in words(other)
-    small = ada.post(f"{place}?image={posed[9].key}", {**box, "of": posed[9].stamp, "xmax": "9000"})
+    response = ada.post(f"{index}?image={posed[9].key}", {**box, "of": posed[8].stamp})
+    assert response.status_code == 422 and "This picture has changed" in words(response)
+    small = ada.post(f"{index}?image={posed[9].key}", {**box, "of": posed[9].stamp, "xmax": "9000"})
     assert small.status_code == 422 and "leaves image" in words(small)
     press(ada, at(draft, "open"), "Open the campaign")
     run_jobs()
     assert Campaign.objects.get().state == "open"
-    found = Control.objects.order_by("pk").values_list("kind", "purpose", "stratum")
-    strata = {(kind, purpose): set[str]() for kind, purpose, _ in found}
-    for kind, purpose, stratum in found:
+    controls = Control.objects.order_by("pk").values_list("kind", "purpose", "stratum")
+    strata = {(kind, purpose): set[str]() for kind, purpose, _ in controls}
+    for kind, purpose, stratum in controls:
         strata[kind, purpose].add(stratum)
     assert strata[q.BOX_DRAWING, "qualification"] == {"drawn", "none"}
     assert strata[q.BOX_QUALITY, "qualification"] == {"good", "bad"}
@@ -352,9 +352,9 @@ def test_a_preview_shows_the_workers_page_and_stores_nothing(ada):
         press(ada, at(draft, "questions"), "Next", tasks=tasks)
         for kind in kinds_of_tasks(tasks):
             page = ada.get(reverse("preview_task", args=[draft.pk, kind]))
-            shown = page.content.decode()
-            assert page.status_code == 200 and "Nothing is stored" in shown, kind
-            assert 'class="question"' in shown and 'name="answer"' in shown, kind
+            text = page.content.decode()
+            assert page.status_code == 200 and "Nothing is stored" in text, kind
+            assert 'class="question"' in text and 'name="answer"' in text, kind
     press(ada, at(draft, "questions"), "Next", tasks="entities")
     address = reverse("preview_task", args=[draft.pk, q.COREF_LINK])
     page = ada.post(address, {"answer": "yes"})
@@ -410,11 +410,11 @@ def test_settings_come_and_go_as_toml(ada):
     plan = read_draft(draft)
     assert (plan.settings.protocol.link_votes, plan.settings.trust.bar, plan.entry) == (3, 0.9, "none")
     assert (plan.settings.pay.basis, plan.settings.pay.hourly) == ("hour", 11.5)
-    shown = ada.get(at(draft, "pay")).content.decode()
-    assert 'value="11.5"' in shown
+    response = ada.get(at(draft, "pay")).content.decode()
+    assert 'value="11.5"' in response
     assert "bar = 0.9" in ada.get(address).content.decode()
-    wrong = press(ada, address, "Take these settings", settings="link_votes = 2")
-    assert wrong.status_code == 409 and "link_votes = 2" in wrong.content.decode()
+    reply = press(ada, address, "Take these settings", settings="link_votes = 2")
+    assert reply.status_code == 409 and "link_votes = 2" in reply.content.decode()
     # What a step sets holds above what was brought.
     press(ada, at(draft, "votes"), "Next", link_votes="5")
     draft.refresh_from_db()
@@ -425,8 +425,8 @@ def test_settings_come_and_go_as_toml(ada):
 def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
     plain_corpus("photos", 3)
     settings = {"verification_votes": 3, "pay": {"basis": "hour", "hourly": 9.0}}
-    made = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings=settings)
-    instructions.publish_text(campaign=made, kind=q.COREF_LINK, text="Look twice.")
+    campaign = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings=settings)
+    instructions.publish_text(campaign=campaign, kind=q.COREF_LINK, text="Look twice.")
     page = press(ada, "/campaigns/first/", "Duplicate this campaign")
     assert said(page) == ["A draft with the settings of “first”: change what differs."]
     draft = CampaignDraft.objects.get()
@@ -443,14 +443,14 @@ def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
 
 def test_a_draft_reads_no_campaign_that_is_not_open_to_its_owner_any_more(ada):
     plain_corpus("photos", 3), plain_corpus("others", 3)
-    made = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings={})
+    campaign = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings={})
     press(ada, "/campaigns/first/", "Duplicate this campaign")
-    instructions.publish_text(campaign=made, kind=q.COREF_LINK, text="Look twice.")
+    instructions.publish_text(campaign=campaign, kind=q.COREF_LINK, text="Look twice.")
     others = Corpus.objects.get(name="others")
     RoleGrant.objects.update(corpus=others)
     CampaignDraft.objects.update(corpus=others)
     draft = CampaignDraft.objects.get()
-    assert draft.like == made and read_draft(draft).like is None
+    assert draft.like == campaign and read_draft(draft).like is None
     preview = words(ada.get(reverse("preview_task", args=[draft.pk, q.COREF_LINK])))
     assert "Look twice." not in preview
 
@@ -473,23 +473,23 @@ def test_items_that_come_along_with_a_duplicate_are_a_test_where_one_is_wanted(a
     assert lacking is None or "links" not in lacking[1].split(", ")
     press(ada, at(draft, "open"), "Open the campaign")
     run_jobs()
-    found = Control.objects.filter(campaign=Campaign.objects.latest("pk"), kind=q.COREF_LINK)
-    assert found.filter(purpose="qualification").count() == (12 if entry == "marked" else 0)
-    assert found.filter(purpose="control").count() == 2
+    control = Control.objects.filter(campaign=Campaign.objects.latest("pk"), kind=q.COREF_LINK)
+    assert control.filter(purpose="qualification").count() == (12 if entry == "marked" else 0)
+    assert control.filter(purpose="control").count() == 2
 
 
 def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, monkeypatch):
     plain_corpus("photos", 9)
     draft = begun(ada, "photos")
     monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 0.0)
-    found = estimate.estimate_draft(read_draft(draft), pilot=20)
-    assert found is not None and (found.sampled, found.whole, found.guessed) == (
+    result = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert result is not None and (result.sampled, result.whole, result.guessed) == (
         estimate.AT_ONCE,
         False,
         True,
     )
-    assert 0 < found.hours.low < found.hours.value < found.hours.high
-    assert 0 < found.cost.low <= found.cost.value <= found.cost.high
+    assert 0 < result.hours.low < result.hours.value < result.hours.high
+    assert 0 < result.cost.low <= result.cost.value <= result.cost.high
     draft.refresh_from_db()
     assert len(draft.sample["images"]) == estimate.AT_ONCE
     more = estimate.estimate_draft(read_draft(draft), pilot=20)

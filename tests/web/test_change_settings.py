@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
-from annotation.campaigns.learning.savings import learn_links
 from annotation.campaigns.setting_fields import setting_fields
+from annotation.campaigns.training.link_chances import learn_links
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web.staff import campaign_settings
@@ -45,15 +45,15 @@ def in_force() -> str:
 
 def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     Assignment.objects.filter(campaign=world.campaign).delete()
-    wanted = in_force() + '\n[pay]\nbasis = "hour"\nhourly = 12.5\n'
-    page = press(ada, CHANGE, "Preview changes", campaign_settings=wanted)
+    expected = in_force() + '\n[pay]\nbasis = "hour"\nhourly = 12.5\n'
+    page = press(ada, CHANGE, "Preview changes", campaign_settings=expected)
     assert "pay.hourly 0 12.5 from the next task assigned" in words(page)
     assert Campaign.objects.get().settings_version == 1
     (form,) = [form for form in forms(page) if "Change the settings" in form.buttons]
     page = ada.post(CHANGE, {**form.fields, "act": "change"}, follow=True)
     assert said(page) == ["Version 2 of the settings is in force."]
-    told = words(page)
-    assert "Version 2 is in force." in told and "pay.hourly : 0 → 12.5" in told
+    text = words(page)
+    assert "Version 2 is in force." in text and "pay.hourly : 0 → 12.5" in text
     assert Campaign.objects.get().settings["pay"]["hourly"] == 12.5
 
 
@@ -62,9 +62,9 @@ def test_the_page_shows_the_beginning_of_a_learned_table_and_the_form_has_all_of
     world = World(name="review", workers=1)
     learn_links(campaign=world.campaign, corpus=world.corpus.name)
     table = settings_of(world.campaign.settings).protocol.saving.link_chances
-    told = words(ada.get(SETTINGS))
-    assert "Fewer questions than the paper asks" in told
-    assert f"{table[:30]}…" in told and table not in told
+    text = words(ada.get(SETTINGS))
+    assert "Fewer questions than the paper asks" in text
+    assert f"{table[:30]}…" in text and table not in text
     page = press(ada, CHANGE, "Preview changes")
     assert "These settings are the same as those in force." in words(page)
     assert unescape(table) in unescape(page.content.decode())
@@ -72,7 +72,7 @@ def test_the_page_shows_the_beginning_of_a_learned_table_and_the_form_has_all_of
 
 def test_each_setting_is_a_field_and_only_what_differs_is_sent_on(world, ada):
     Assignment.objects.filter(campaign=world.campaign).delete()
-    names = [f"campaign_settings.{one.name}" for one in setting_fields(world.campaign.tasks)]
+    names = [f"campaign_settings.{setting.name}" for setting in setting_fields(world.campaign.tasks)]
     (form,) = [form for form in forms(ada.get(CHANGE)) if "Preview changes" in form.buttons]
     assert [name for name in names if name not in form.fields and name not in form.choices] == []
     typed = {"pay.basis": "hour", "pay.hourly": "12,5", "merging.never": '[["people", "clothing"]]'}
@@ -86,8 +86,8 @@ def test_each_setting_is_a_field_and_only_what_differs_is_sent_on(world, ada):
 
 
 def test_a_wrong_setting_is_said_beside_its_field(world, ada):
-    sent = {"base_version": "1", "act": "look", "campaign_settings.trust.bar": "7"}
-    page = ada.post(CHANGE, sent)
+    form_data = {"base_version": "1", "act": "look", "campaign_settings.trust.bar": "7"}
+    page = ada.post(CHANGE, form_data)
     assert page.status_code == 400 and 'id="campaign_settings.trust.bar_error"' in page.content.decode()
     assert 'value="7"' in page.content.decode()
 
@@ -130,8 +130,8 @@ def test_a_stale_text_gets_412(world, ada):
     address = reverse("text", args=["review", "consent"])
     seen = instructions.current_text(campaign=world.campaign, kind="consent").version
     instructions.publish_text(campaign=world.campaign, kind="consent", text="Theirs.")
-    sent = {"campaign": "review", "kind": "consent", "text": "Mine.", "base_version": str(seen)}
-    page = ada.post("/operations/publish_text/", sent)
+    form_data = {"campaign": "review", "kind": "consent", "text": "Mine.", "base_version": str(seen)}
+    page = ada.post("/operations/publish_text/", form_data)
     assert page.status_code == 412 and "Mine." in page.content.decode()
     assert instructions.current_text(campaign=world.campaign, kind="consent").text == "Theirs."
     assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [
@@ -140,8 +140,8 @@ def test_a_stale_text_gets_412(world, ada):
 
 
 def test_work_for_nothing_is_meant(world, ada):
-    plain = {**world.campaign.settings, "pay": {"basis": "hour", "hourly": 5.0}}
-    campaigns.change_campaign_settings(campaign=world.campaign, settings=plain)
+    by_name = {**world.campaign.settings, "pay": {"basis": "hour", "hourly": 5.0}}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=by_name)
     unpaid = in_force().replace("hourly = 5.0", "hourly = 0.0")
     page = ada.post(CHANGE, {"campaign_settings": unpaid, "base_version": "2", "act": "change"})
     assert page.status_code == 400 and "confirm that this is intended" in words(page)
@@ -150,13 +150,13 @@ def test_work_for_nothing_is_meant(world, ada):
 
 
 def test_what_cannot_be_is_told_and_kept_for_mending(world, ada):
-    for text, status, wrong in (
+    for text, status, error in (
         ("= 3", 400, "not valid TOML"),
         ("link_votes = 2", 400, "odd"),
         ("[pay]\nbases = 1", 400, "unknown setting"),
     ):
         page = ada.post(CHANGE, {"campaign_settings": text, "base_version": "1", "act": "look"})
-        assert page.status_code == status and wrong in words(page)
+        assert page.status_code == status and error in words(page)
         typed = 'value="2"' if text == "link_votes = 2" else text.splitlines()[-1]
         assert typed in page.content.decode()
 
@@ -175,25 +175,25 @@ def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
 
 
 def test_the_command_changes_one_setting_or_all(world, tmp_path: Path):
-    def told(command: str, *arguments: str) -> dict:
+    def message(command: str, *arguments: str) -> dict:
         out = StringIO()
         call_command(command, "review", *arguments, "--json", stdout=out)
         return json.loads(out.getvalue().splitlines()[-1])
 
-    plan = told("plan_settings", "--set", "lease.minutes=7.0")
+    plan = message("plan_settings", "--set", "lease.minutes=7.0")
     assert plan["changed"][0]["name"] == "lease.minutes" and Campaign.objects.get().settings_version == 1
-    assert told("change_settings", "--set", "lease.minutes=7.0", "pay.idle_after=30.0")["version"] == 2
+    assert message("change_settings", "--set", "lease.minutes=7.0", "pay.idle_after=30.0")["version"] == 2
     assert Campaign.objects.get().settings["lease"]["minutes"] == 7.0
     config = tmp_path / "all.toml"
     config.write_text(in_force().replace("minutes = 7.0", "minutes = 8.0"))
-    done = told("change_settings", "--campaign-settings", str(config), "--base-version", "2")
-    assert [each["name"] for each in done["changed"]] == ["lease.minutes"]
-    for arguments, wrong in (
+    done = message("change_settings", "--campaign-settings", str(config), "--base-version", "2")
+    assert [item["name"] for item in done["changed"]] == ["lease.minutes"]
+    for arguments, error in (
         (["--set", "lease.minutes"], "--set (1.): This is not valid TOML"),
         ([], "--campaign-settings: This is required."),
         (["--set", "link_votes=3", "--base-version", "1"], "version 3 is in force"),
     ):
-        with pytest.raises(CommandError, match=re.escape(wrong)):
+        with pytest.raises(CommandError, match=re.escape(error)):
             call_command("change_settings", "review", *arguments)
 
 

@@ -55,8 +55,8 @@ def tokens(scheme: str) -> dict[str, str]:
     text = TOKENS.read_text()
     light, dark = text.split("@media (prefers-color-scheme: dark)")
     dark = dark.split("@media")[0]
-    found = dict(re.findall(r"--([\w-]+):\s*([^;]+);", light))
-    return found | (dict(re.findall(r"--([\w-]+):\s*([^;]+);", dark)) if scheme == "dark" else {})
+    result = dict(re.findall(r"--([\w-]+):\s*([^;]+);", light))
+    return result | (dict(re.findall(r"--([\w-]+):\s*([^;]+);", dark)) if scheme == "dark" else {})
 
 
 def rgb(colour: str) -> np.ndarray:
@@ -69,8 +69,8 @@ def linear(colour: np.ndarray) -> np.ndarray:
     return np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one: np.ndarray, other: np.ndarray) -> float:
-    lights = sorted(float(linear(c) @ (0.2126, 0.7152, 0.0722)) for c in (one, other))
+def contrast(first: np.ndarray, second: np.ndarray) -> float:
+    lights = sorted(float(linear(c) @ (0.2126, 0.7152, 0.0722)) for c in (first, second))
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 

@@ -32,8 +32,8 @@ def admin() -> Client:
 
 
 def grant(client: Client, **more: str) -> Any:
-    sent = {"account": "bob", "role": REVIEWER, "next": reverse("roles"), **more}
-    return client.post(reverse("operation", args=["grant_role"]), sent)
+    form_data = {"account": "bob", "role": REVIEWER, "next": reverse("roles"), **more}
+    return client.post(reverse("operation", args=["grant_role"]), form_data)
 
 
 def granted() -> bool:
@@ -41,14 +41,14 @@ def granted() -> bool:
 
 
 def test_an_act_asks_for_the_password_and_does_what_was_sent_once_it_is_right(admin: Client):
-    asked = grant(admin)
-    assert asked.status_code == 200 and not granted()
-    form = next(form for form in forms(asked) if PASSWORD_FIELD in form.fields)
+    response = grant(admin)
+    assert response.status_code == 200 and not granted()
+    form = next(form for form in forms(response) if PASSWORD_FIELD in form.fields)
     assert (form.fields["role"], form.fields["account"]) == ([REVIEWER], ["bob"])
-    sent = {name: values[0] for name, values in form.fields.items()}
-    wrong = admin.post(form.action, {**sent, PASSWORD_FIELD: "wrong"})
-    assert wrong.status_code == 422 and "This is not your password" in words(wrong) and not granted()
-    done = admin.post(form.action, {**sent, PASSWORD_FIELD: people.PASSWORD}, follow=True)
+    payload = {name: values[0] for name, values in form.fields.items()}
+    response = admin.post(form.action, {**payload, PASSWORD_FIELD: "wrong"})
+    assert response.status_code == 422 and "This is not your password" in words(response) and not granted()
+    done = admin.post(form.action, {**payload, PASSWORD_FIELD: people.PASSWORD}, follow=True)
     assert said(done) == ["They have this role now."] and granted()
 
 
@@ -106,8 +106,8 @@ def change_address(client: Client, email: str, **more: str) -> Any:
 
 
 def test_another_email_address_asks_for_the_password_and_is_on_record_without_the_address(admin: Client):
-    asked = change_address(admin, "thief@example.org")
-    assert "Confirm your password" in words(asked) and Account.objects.get(username="ada").email == ""
+    response = change_address(admin, "thief@example.org")
+    assert "Confirm your password" in words(response) and Account.objects.get(username="ada").email == ""
     done = change_address(admin, "ada@example.org", confirm_password=people.PASSWORD)
     assert done.status_code == 302 and Account.objects.get(username="ada").email == "ada@example.org"
     entry = AuditEntry.objects.get(act="change_email")

@@ -81,27 +81,27 @@ def test_a_layer_is_told_in_figures_that_add_up(scenes: Corpus, reader: Client):
 
 def test_chains_are_counted_as_the_filter_finds_them_whatever_stands_of_them(scenes: Corpus):
     image, layer = scenes.images.order_by("pk")[0], browse.layers_of(scenes)[0]
-    made = 0
+    created = 0
     for stage, bare, linked in product(["", *CHAIN_STAGES], [True, False], [True, False]):
         chain = Chain.objects.create(
             layer=layer,
             image=image,
-            label=f"of all kinds {made}",
-            position=100 + made,
+            label=f"of all kinds {created}",
+            position=100 + created,
             stage=stage,
-            object_position=None if bare else 100 + made,
+            object_position=None if bare else 100 + created,
         )
         if linked:
-            for box in Box.objects.filter(layer=layer, image=image)[: 1 + made % 2]:
-                BoxChain.objects.create(box=box, chain=chain, position=100 + made)
-        made += 1
+            for box in Box.objects.filter(layer=layer, image=image)[: 1 + created % 2]:
+                BoxChain.objects.create(box=box, chain=chain, position=100 + created)
+        created += 1
     layer.version += 1
-    found = browse.layer_figures([layer])[layer.pk]
+    result = browse.layer_figures([layer])[layer.pk]
     chains = Chain.objects.filter(layer=layer)
     unfinished = set(chains.filter(browse.unfinished_chains()).values_list("pk", flat=True))
     with_box = set(chains.filter(links__isnull=False).values_list("pk", flat=True))
-    assert (found.chains, found.unfinished) == (chains.count(), len(unfinished))
-    assert found.boxed == len(with_box - unfinished) and with_box & unfinished
+    assert (result.chains, result.unfinished) == (chains.count(), len(unfinished))
+    assert result.boxed == len(with_box - unfinished) and with_box & unfinished
 
 
 @pytest.mark.parametrize(

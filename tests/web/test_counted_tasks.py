@@ -22,13 +22,13 @@ from tests.web.desk import address, hidden
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def at_work(made: Campaign) -> Client:
+def at_work(campaign: Campaign) -> Client:
     """ann, signed in, who has read the instructions."""
     client = Client()
     client.force_login(Account.objects.get(username="ann"))
-    kind = made.kinds[0]
+    kind = campaign.kinds[0]
     session = client.session
-    session[READ] = {f"{made.pk}:{kind}": instructions.current_text(campaign=made, kind=kind).version}
+    session[READ] = {f"{campaign.pk}:{kind}": instructions.current_text(campaign=campaign, kind=kind).version}
     session.save()
     return client
 

@@ -23,11 +23,10 @@ from annotation.workers.bonuses import give_bonus, withdraw_bonus
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 PAY = {"basis": "item", "currency": "EUR", "per_item": {q.COREF_LINK: 0.02, q.BOX_DRAWING: 0.05}}
 
@@ -66,10 +65,10 @@ def test_an_unchanged_dashboard_is_an_empty_answer_of_a_few_queries(world, ada, 
     assert first.status_code == 200 and first.content.count(b"<svg") == 4
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         again = ada.get(address, headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
-    assert len(asked) <= 8, [each["sql"] for each in asked]
+    assert len(queries) <= 8, [item["sql"] for item in queries]
 
 
 def test_an_answer_and_an_act_change_the_dashboard_and_its_tag(world, ada, address, monkeypatch):
@@ -99,10 +98,10 @@ def test_the_charts_are_plain_svg_with_their_data_as_tables_below(world, ada, ad
     text = page.content.decode()
     assert text.count("<svg") == text.count('role="img"') == 4 and "style=" not in text.split("<main", 1)[1]
     assert "currentColor" in text and "#000000" not in text
-    said = words(page)
-    for each in ("Answers an hour", "Images done", "3 of 3 images are done.", "Cost against budget",
+    page_text = words(page)
+    for item in ("Answers an hour", "Images done", "3 of 3 images are done.", "Cost against budget",
                  "of the budget of 10.00 EUR", "Agreement by question"):  # fmt: skip
-        assert each in said
+        assert item in page_text
     assert text.count("<summary>") >= 3
 
 
@@ -116,8 +115,8 @@ def test_a_worker_sees_no_dashboard_and_a_reviewer_no_button_that_they_may_not_p
 def test_hours_add_up_to_what_was_answered_and_earned_and_done(world):
     hours = answer_hours(world.campaign)
     done = Assignment.objects.filter(campaign=world.campaign, state=Assignment.SUBMITTED)
-    assert sum(each.answers for each in hours.values()) == done.filter(task__isnull=False).count() > 0
-    assert sum(each.pay for each in hours.values()) == sum(done.values_list("pay", flat=True)) > 0
+    assert sum(hour.answers for hour in hours.values()) == done.filter(task__isnull=False).count() > 0
+    assert sum(hour.pay for hour in hours.values()) == sum(done.values_list("pay", flat=True)) > 0
     assert sum(done_hours(world.campaign).values()) == OpenImage.objects.filter(complete=True).count() == 3
 
 
@@ -130,7 +129,7 @@ def test_hours_that_are_kept_and_those_that_came_since_are_counted_once(world):
     late = Assignment.objects.filter(pk=rows[-1].pk)
     late.update(ended_at=timezone.now())
     hours = answer_hours(world.campaign)
-    assert sum(each.answers for each in hours.values()) == len([row for row in rows if row.task_id])
+    assert sum(hour.answers for hour in hours.values()) == len([row for row in rows if row.task_id])
     assert hours[early.astimezone(UTC).replace(minute=0, second=0, microsecond=0)].answers == 4
 
 
@@ -143,8 +142,8 @@ def test_bonuses_count_towards_the_budget_in_the_chart_too(world, ada, address):
     withdraw_bonus(campaign=world.campaign, bonus=twice.pk, reason="twice")
     series = campaign_series(world.campaign, settings, overview(world.campaign, settings.pay))
     assert series.cost[-1][1] == earned + 2_000_000 and series.bonuses == 2_000_000
-    said = words(ada.get(address))
-    assert "Bonuses of 2.00 EUR are included." in said and "Earned, bonuses included" in said
+    text = words(ada.get(address))
+    assert "Bonuses of 2.00 EUR are included." in text and "Earned, bonuses included" in text
 
 
 def test_running_totals_end_at_the_sums_and_forecasts_begin_there(world):

@@ -82,24 +82,24 @@ def inline_code(template: Path) -> list[str]:
     text = template.read_text()
     if template.name == DOCUMENT:  # a file that one keeps brings its own style along; no page shows it
         text = re.sub(r"<style>.*?</style>", "", text, flags=re.S)
-    refused = (
+    response = (
         r"\sstyle\s*=|\son\w+\s*=\s*[\"']|<style|javascript:",
         r"<script(?![^>]*\bsrc=)",
         r"(?:src|href)=\"(?:https?:)?//",
     )
-    return [found[0] for pattern in refused for found in re.finditer(pattern, text)]
+    return [item[0] for pattern in response for item in re.finditer(pattern, text)]
 
 
 def test_no_template_holds_inline_code():
-    found = {template: inline_code(template) for template in TEMPLATES}
-    assert len(found) > 100
-    assert {name: what for name, what in found.items() if what} == {}
+    result = {template: inline_code(template) for template in TEMPLATES}
+    assert len(result) > 100
+    assert {name: what for name, what in result.items() if what} == {}
 
 
 def test_a_page_says_that_what_it_shows_of_a_report_is_english():
     page = next(path for path in TEMPLATES if path.name == "report.html").read_text()
-    shown = [line for line in page.splitlines() if "include" in line and "evaluation/_report_" in line]
-    assert shown and all('lang="en"' in line for line in shown)
+    listed = [line for line in page.splitlines() if "include" in line and "evaluation/_report_" in line]
+    assert listed and all('lang="en"' in line for line in listed)
 
 
 def bare_words(template: Path) -> set[str]:
@@ -127,6 +127,6 @@ def bare_words(template: Path) -> set[str]:
 
 
 def test_every_word_of_the_templates_goes_through_gettext():
-    found = {template: bare_words(template) for template in TEMPLATES if template.name not in OF_REPORTS}
-    assert len(found) > 100
-    assert {name: words for name, words in found.items() if words} == {}
+    result = {template: bare_words(template) for template in TEMPLATES if template.name not in OF_REPORTS}
+    assert len(result) > 100
+    assert {name: words for name, words in result.items() if words} == {}

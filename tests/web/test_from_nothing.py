@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.campaigns import monitoring
-from annotation.models import Campaign, Corpus, Job, Judgment, Standing, Task
+from annotation.models import Campaign, Corpus, Job, Judgment, Task, TrustState
 from annotation.protocol import questions as q
 from annotation.task_types.practice import PRACTICE
 from annotation.web.annotator.task_texts import READ
@@ -64,8 +64,8 @@ def practised(client: Client, kind: str) -> None:
     practice = reverse("task_practice", args=["first", kind])
     assert page.request["PATH_INFO"] == practice
     for number, item in enumerate(PRACTICE.get(kind).items, 1):
-        told = client.post(f"{practice}?n={number}", answer(kind, item))
-        assert "Correct" in words(told), (kind, number)
+        response = client.post(f"{practice}?n={number}", answer(kind, item))
+        assert "Correct" in words(response), (kind, number)
     page = press(client, f"{practice}?n={len(PRACTICE.get(kind).items) + 1}", "Begin")
     assert page.request["PATH_INFO"] == task
 
@@ -80,12 +80,12 @@ def remembered(client: Client, kinds: tuple[str, ...]) -> None:
 
 def worked(client: Client, kind: str) -> int:
     """Answer what there is of a kind by its page; how much that was."""
-    task, given = reverse("task", args=["first", kind]), 0
+    task, value = reverse("task", args=["first", kind]), 0
     while b"data-answer" in (page := client.get(task)).content:
-        sent = {**hidden(page), **ALWAYS[kind]}
-        assert client.post(task, sent).status_code == 303
-        given += 1
-    return given
+        form_data = {**hidden(page), **ALWAYS[kind]}
+        assert client.post(task, form_data).status_code == 303
+        value += 1
+    return value
 
 
 def all_worked(*clients: Client) -> None:
@@ -130,7 +130,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     votes = Judgment.objects.filter(role=q.VOTE)
     assert set(votes.values_list("kind", flat=True)) == set(q.QUESTIONS)
     assert votes.values("worker").distinct().count() == 2
-    assert set(Standing.objects.values_list("state", flat=True)) == {"probation"}
+    assert set(TrustState.objects.values_list("state", flat=True)) == {"warm_up"}
 
     # Two are too few to finish: "complete" takes two who did not draw the box.
     left = Task.objects.filter(state=Task.OPEN, role=q.VOTE)

@@ -21,9 +21,9 @@ def show(client: Client, key: str = "scene-1", query: str = "", name: str = "sce
 
 def row(page: str, number: int) -> str:
     """The text of chain `number` in the list, without tags."""
-    found = re.search(rf'<a class="chain[^>]*data-chains="{number}".*?</a>', page, re.S)
-    assert found, f"no chain {number}"
-    return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split())
+    match = re.search(rf'<a class="chain[^>]*data-chains="{number}".*?</a>', page, re.S)
+    assert match, f"no chain {number}"
+    return " ".join(re.sub(r"<[^>]+>", " ", match[0]).split())
 
 
 def test_boxes_stand_where_their_pixels_are(scenes: Corpus, reader: Client):
@@ -48,7 +48,7 @@ def test_chains_are_listed_with_what_became_of_them(scenes: Corpus, reader: Clie
 
 
 @pytest.mark.parametrize(
-    ("stage", "flags", "said"),
+    ("stage", "flags", "text"),
     [
         ("REQUIREMENT", {}, "open: requirement"),
         ("REVIEW", {}, "open: review"),
@@ -59,10 +59,10 @@ def test_chains_are_listed_with_what_became_of_them(scenes: Corpus, reader: Clie
         ("", {"object_position": 9, "nobndbox": True}, "nothing to box"),
     ],
 )
-def test_a_chain_without_box_says_why(scenes: Corpus, reader: Client, stage: str, flags: dict, said: str):
+def test_a_chain_without_box_says_why(scenes: Corpus, reader: Client, stage: str, flags: dict, text: str):
     cleared = {"scene": False, "nobndbox": False, "object_position": None}
     Chain.objects.filter(label="5").update(stage=stage, **cleared | flags)
-    assert row(show(reader), 3).startswith(f"3 the park {said} scene")
+    assert row(show(reader), 3).startswith(f"3 the park {text} scene")
 
 
 def test_an_open_chain_with_boxes_tells_both(scenes: Corpus, reader: Client):
@@ -73,9 +73,9 @@ def test_an_open_chain_with_boxes_tells_both(scenes: Corpus, reader: Client):
 def test_mentions_are_marked_with_number_and_category(scenes: Corpus, reader: Client):
     page = show(reader)
     marks = re.findall(r'<mark class="mention hue-(\d)[^>]*>(.*?)</mark>', page)
-    plain = [(hue, re.sub(r"<[^>]+>", "|", text)) for hue, text in marks]
-    assert plain[:2] == [("1", "||1|A couple||people|"), ("2", "||2|two dogs||animals|")]
-    assert plain[-1] == ("0", "|the background||not visual|")
+    values = [(hue, re.sub(r"<[^>]+>", "|", text)) for hue, text in marks]
+    assert values[:2] == [("1", "||1|A couple||people|"), ("2", "||2|two dogs||animals|")]
+    assert values[-1] == ("0", "|the background||not visual|")
 
 
 def test_the_lit_chain_comes_from_the_address_without_a_script(scenes: Corpus, reader: Client):

@@ -34,9 +34,9 @@ def english_after() -> Iterator[None]:
 
 
 def lang(page: object) -> str:
-    found = re.search(r'<html lang="([^"]+)"', page.content.decode())  # type: ignore[attr-defined]
-    assert found
-    return found[1]
+    match = re.search(r'<html lang="([^"]+)"', page.content.decode())  # type: ignore[attr-defined]
+    assert match
+    return match[1]
 
 
 def test_a_page_is_in_the_language_that_the_browser_asks_for():
@@ -156,9 +156,9 @@ def test_why_an_answer_was_not_taken_is_told_in_german(work: World):
     page = client.get(desk.address(), headers=GERMAN)
     held = int(desk.hidden(page)["assignment"])
     submission.submit(worker=work.workers[0], assignment=held, answer=Answer("yes"), token="elsewhere")
-    sent = {"token": "mine", "kind": q.COREF_LINK, "form": {"answer": "no"}}
-    said = client.post(
-        f"/api/assignments/{held}/answer", sent, content_type="application/json", headers=GERMAN
+    form_data = {"token": "mine", "kind": q.COREF_LINK, "form": {"answer": "no"}}
+    response = client.post(
+        f"/api/assignments/{held}/answer", form_data, content_type="application/json", headers=GERMAN
     )
-    assert said.status_code == 409
-    assert said.json()["detail"].startswith("Sie haben diese Aufgabe schon beantwortet")
+    assert response.status_code == 409
+    assert response.json()["detail"].startswith("Sie haben diese Aufgabe schon beantwortet")

@@ -57,9 +57,9 @@ def test_every_row_stands_on_one_page_in_the_order_asked_for(reader: Client, man
 
 
 def test_equal_values_are_told_apart_across_pages(reader: Client, many: list[str]):
-    found = every(reader, "home", "?sort=images&down=1")
-    assert sorted(found) == sorted(many)
-    assert [many.index(name) // 2 for name in found] == [3, 2, 2, 1, 1, 0, 0]
+    result = every(reader, "home", "?sort=images&down=1")
+    assert sorted(result) == sorted(many)
+    assert [many.index(name) // 2 for name in result] == [3, 2, 2, 1, 1, 0, 0]
 
 
 def test_campaigns_come_newest_first_and_corpora_by_name_where_nothing_is_asked(

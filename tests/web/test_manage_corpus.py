@@ -50,8 +50,8 @@ def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
     inspector = reader.get(reverse("image", args=["drawn", image.key])).content.decode()
     address = f"{reverse('withdraw_picture', args=['drawn'])}?image={image.key}"
     assert address in inspector
-    shown = words(reader.get(address))
-    assert "Picture number 1" in shown and "It goes from every corpus that has the same picture" in shown
+    text = words(reader.get(address))
+    assert "Picture number 1" in text and "It goes from every corpus that has the same picture" in text
     page = press(reader, address, "Withdraw this picture permanently")
     assert page.status_code == 400 and picture_path(image.picture).exists()
     page = press(reader, address, "Withdraw this picture permanently", sure="on")
@@ -87,16 +87,16 @@ def test_a_picture_that_corpora_of_others_have_is_an_admins_to_withdraw(
         corpus = Corpus.objects.get(name=name)
         RoleGrant.objects.create(account=Account.objects.get(username="bob"), role=role, corpus=corpus)
     address = reverse("withdraw_picture", args=["drawn"])
-    shown = words(client.get(f"{address}?image={image.key}"))
-    assert ("Withdraw this picture permanently" in shown) == goes
-    sent = {"corpus": "drawn", "image": image.key, "sure": "on"}
-    sent["next"] = reverse("manage_corpus", args=["drawn"])
-    page = client.post(reverse("operation", args=["withdraw_picture"]), sent, follow=True)
-    told = {
+    text = words(client.get(f"{address}?image={image.key}"))
+    assert ("Withdraw this picture permanently" in text) == goes
+    form_data = {"corpus": "drawn", "image": image.key, "sure": "on"}
+    form_data["next"] = reverse("manage_corpus", args=["drawn"])
+    page = client.post(reverse("operation", args=["withdraw_picture"]), form_data, follow=True)
+    by_name = {
         True: "Picture withdrawn from drawn, secret, with 0 open tasks and 0 exports.",
         False: "Corpora of others have the same picture: ask an admin to withdraw it.",
     }
-    assert told[goes] in words(page) and (goes or "secret" not in shown + words(page))
+    assert by_name[goes] in words(page) and (goes or "secret" not in text + words(page))
     assert picture_path(image.picture).exists() is not goes
 
 

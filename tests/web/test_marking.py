@@ -78,8 +78,8 @@ def test_no_word_and_no_mention_is_lost(words: list[str], spans: list[tuple[int,
     mentions = [mention(start, start + length) for start, length in spans if start + length <= len(words)]
     marked = mark_words(caption(text), mentions, {7: 1})
     assert "".join(piece.text + piece.tail for piece in marked.pieces) == text
-    shown = [piece.mention for piece in marked.pieces if piece.mention] + [p.mention for p in marked.beside]
-    assert sorted(map(id, shown)) == sorted(map(id, mentions))
+    visible = [piece.mention for piece in marked.pieces if piece.mention] + [p.mention for p in marked.beside]
+    assert sorted(map(id, visible)) == sorted(map(id, mentions))
     for piece in marked.pieces + marked.beside:
         if piece.mention:
             assert piece.text.split() == words[piece.mention.start : piece.mention.end]

@@ -45,8 +45,8 @@ def signed_in(name: str, role: str, **scope: Any) -> Client:
 
 def act(client: Client, operation: str, **fields: Any) -> Any:
     """Press the button of an operation."""
-    sent = {"next": reverse("notifications"), **fields}
-    return client.post(reverse("operation", args=[operation]), sent)
+    form_data = {"next": reverse("notifications"), **fields}
+    return client.post(reverse("operation", args=[operation]), form_data)
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def test_the_header_leads_researchers_to_the_page(ada: Client) -> None:
 
 
 def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> None:
-    made = act(ada, "make_webhook", **FORM).content.decode()
-    (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", made))
+    response = act(ada, "make_webhook", **FORM).content.decode()
+    (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", response))
     row = Webhook.objects.get()
     assert secret not in page(ada, "notifications") + page(ada, "webhook", row.pk)
     assert not AuditEntry.objects.filter(about__icontains=secret).exists()
@@ -77,7 +77,7 @@ def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("error", "message"),
     [
         ({"address": "http://hooks.example.org/"}, "must begin with https"),
         ({"address": "https://2130706433/"}, "127.0.0.1, which is not on the internet"),
@@ -87,28 +87,28 @@ def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> Non
     ],
 )
 def test_what_is_wrong_with_a_webhook_is_said_and_what_was_typed_stays(
-    wrong: dict[str, Any], told: str, ada: Client
+    error: dict[str, Any], message: str, ada: Client
 ) -> None:
-    answer = act(ada, "make_webhook", **FORM | wrong)
-    assert answer.status_code == 400 and told in answer.content.decode()
-    assert "address" in wrong or str(FORM["address"]) in answer.content.decode()
+    answer = act(ada, "make_webhook", **FORM | error)
+    assert answer.status_code == 400 and message in answer.content.decode()
+    assert "address" in error or str(FORM["address"]) in answer.content.decode()
     assert not Webhook.objects.exists()
 
 
 def test_a_researcher_of_a_corpus_has_webhooks_of_that_corpus_alone(ada: Client) -> None:
-    corpus, other = a_corpus("photos", some_images(1)), a_corpus("other", some_images(1))
+    corpus, another = a_corpus("photos", some_images(1)), a_corpus("other", some_images(1))
     bob = signed_in("bob", "researcher", corpus=corpus)
     act(ada, "make_webhook", **FORM | {"name": "all"})
     act(ada, "make_webhook", **FORM | {"name": "theirs", "corpus": "other"})
     for corpus_named, status in (("", 403), ("other", 400), ("photos", 200)):
         answer = act(bob, "make_webhook", **FORM | {"name": "own", "corpus": corpus_named})
         assert answer.status_code == status
-    shown = page(bob, "notifications")
-    assert ">own</a>" in shown and ">all</a>" not in shown and ">theirs</a>" not in shown
+    visible = page(bob, "notifications")
+    assert ">own</a>" in visible and ">all</a>" not in visible and ">theirs</a>" not in visible
     for row in Webhook.objects.exclude(corpus=corpus):
         assert bob.get(reverse("webhook", args=[row.pk])).status_code == 404
         assert act(bob, "remove_webhook", webhook=row.pk).status_code == 400
-    assert Webhook.objects.count() == 3 and Corpus.objects.get(name="other") == other
+    assert Webhook.objects.count() == 3 and Corpus.objects.get(name="other") == another
 
 
 def test_the_log_says_what_came_of_each_event_and_sends_it_again(ada: Client, monkeypatch) -> None:
@@ -119,15 +119,17 @@ def test_the_log_says_what_came_of_each_event_and_sends_it_again(ada: Client, mo
     act(ada, "test_webhook", webhook=row.pk)
     assert "waiting" in page(ada, "webhook", row.pk)
     delivering.deliver_webhooks()
-    shown = page(ada, "webhook", row.pk)
-    assert "the certificate is not valid (self-signed certificate)" in shown and "next attempt at" in shown
+    visible = page(ada, "webhook", row.pk)
+    assert (
+        "the certificate is not valid (self-signed certificate)" in visible and "next attempt at" in visible
+    )
     assert "1 not delivered" in page(ada, "notifications")
     line = WebhookDelivery.objects.get()
     act(ada, "send_delivery_again", webhook=row.pk, delivery=line.pk)
     delivering.deliver_webhooks()
     assert "204" in page(ada, "webhook", row.pk) and "delivered" in page(ada, "webhook", row.pk)
-    other = Webhook.objects.create(name="x", address="https://x.org/", events=[], salt="x")
-    assert act(ada, "send_delivery_again", webhook=other.pk, delivery=line.pk).status_code == 400
+    webhook = Webhook.objects.create(name="x", address="https://x.org/", events=[], salt="x")
+    assert act(ada, "send_delivery_again", webhook=webhook.pk, delivery=line.pk).status_code == 400
 
 
 def test_a_webhook_whose_owner_lost_the_role_says_so_and_can_be_taken_over(ada: Client) -> None:
@@ -176,9 +178,9 @@ def test_the_server_page_shows_jobs_periodic_work_disk_and_backup(root: Client, 
         about={"file": "monday.tar", "bytes": 5_000_000},
     )
     failed = Job.objects.create(kind="refresh_layer", state=Job.FAILED, error="the roof fell in")
-    shown = page(root, "server")
-    assert "monday.tar" in shown and "2.9" in shown and "the roof fell in" in shown
-    assert "nobody has made a backup for" in shown
+    visible = page(root, "server")
+    assert "monday.tar" in visible and "2.9" in visible and "the roof fell in" in visible
+    assert "nobody has made a backup for" in visible
     act(root, "resume_job", job=failed.pk)
     failed.refresh_from_db()
     assert failed.state == Job.QUEUED
@@ -191,9 +193,9 @@ def test_all_jobs_are_paged_by_key_and_chosen_by_state(root: Client) -> None:
     assert first.count("<progress") == 0 and first.count("alone") == 1
     seen, later = 20, re.search(r'href="(\?before=\d+)"', first)
     while later:
-        shown = root.get(reverse("server") + later.group(1)).content.decode()
-        seen += len(re.findall(r'<th scope="row">[A-Z]', shown))
-        later = re.search(r'href="(\?before=\d+)"', shown)
+        response = root.get(reverse("server") + later.group(1)).content.decode()
+        seen += len(re.findall(r'<th scope="row">[A-Z]', response))
+        later = re.search(r'href="(\?before=\d+)"', response)
     assert seen == 46
     failed = root.get(reverse("server"), {"state": "failed"}).content.decode()
     assert len(re.findall(r'<th scope="row">[A-Z]', failed)) == 1
@@ -203,8 +205,8 @@ def test_a_test_email_is_sent_and_the_page_says_so(root: Client) -> None:
     act(root, "send_test_mail")
     due = jobs.due_job()
     assert due is not None and jobs.run_queued_job(due) == Job.DONE
-    (sent,) = mail.outbox
-    assert sent.to == ["root@example.org"] and "The last one was sent on" in page(root, "server")
+    (email,) = mail.outbox
+    assert email.to == ["root@example.org"] and "The last one was sent on" in page(root, "server")
     Account.objects.update(email="")
     answer = act(root, "send_test_mail")
     assert "no e-mail address" in answer.content.decode() and len(mail.outbox) == 1

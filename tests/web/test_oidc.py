@@ -42,7 +42,7 @@ class Elsewhere:
         self.challenges: dict[str, str] = {}
         self.asked: list[str] = []
 
-    def answer(self, path: str, sent: dict[str, list[str]]) -> dict[str, Any]:
+    def answer(self, path: str, payload: dict[str, list[str]]) -> dict[str, Any]:
         self.asked.append(path)
         if path == "/.well-known/openid-configuration":
             return {
@@ -54,36 +54,36 @@ class Elsewhere:
                 "token_endpoint_auth_methods_supported": ["client_secret_post"],
             }
         assert path == "/token", path
-        code = sent["code"][0]
-        digest = hashlib.sha256(sent["code_verifier"][0].encode()).digest()
+        code = payload["code"][0]
+        digest = hashlib.sha256(payload["code_verifier"][0].encode()).digest()
         assert base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == self.challenges[code]
-        assert sent["client_secret"] == ["hush"]
+        assert payload["client_secret"] == ["hush"]
         about = {"iss": self.issuer, "aud": "phrasebox", "iat": time.time(), "exp": time.time() + 60}
         token = jwt.encode({**about, **self.claims}, "a key that nobody knows, long enough", "HS256")
         return {"access_token": "x", "token_type": "Bearer", "id_token": token}
 
     def consent(self, address: str) -> tuple[str, dict[str, str]]:
         """What somebody who agrees there comes back with."""
-        asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        request = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert address.startswith(f"{self.issuer}/authorize?")
-        assert (asked["scope"], asked["code_challenge_method"]) == ("openid", "S256")
+        assert (request["scope"], request["code_challenge_method"]) == ("openid", "S256")
         code = f"code-{len(self.challenges)}"
-        self.challenges[code] = asked["code_challenge"]
-        return urlsplit(asked["redirect_uri"]).path, {"code": code, "state": asked["state"]}
+        self.challenges[code] = request["code_challenge"]
+        return urlsplit(request["redirect_uri"]).path, {"code": code, "state": request["state"]}
 
 
 @pytest.fixture
 def there(settings: Any) -> Iterator[Elsewhere]:
-    made = Elsewhere()
+    elsewhere = Elsewhere()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if made.away:
+            if elsewhere.away:
                 self.send_error(503)
                 return
             length = int(self.headers.get("Content-Length", 0))
-            sent = parse_qs(self.rfile.read(length).decode())
-            body = json.dumps(made.answer(urlsplit(self.path).path, sent)).encode()
+            payload = parse_qs(self.rfile.read(length).decode())
+            body = json.dumps(elsewhere.answer(urlsplit(self.path).path, payload)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -97,15 +97,15 @@ def there(settings: Any) -> Iterator[Elsewhere]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    made.issuer = f"http://127.0.0.1:{server.server_port}"
+    elsewhere.issuer = f"http://127.0.0.1:{server.server_port}"
     settings.OIDC = {
-        "issuer": made.issuer,
+        "issuer": elsewhere.issuer,
         "client_id": "phrasebox",
         "secret": "hush",
         "name": "Harbour University",
-        "login_origin": made.issuer,
+        "login_origin": elsewhere.issuer,
     }
-    yield made
+    yield elsewhere
     server.shutdown()
     server.server_close()
 
@@ -117,9 +117,9 @@ def ada() -> Account:
     return account
 
 
-def trip(client: Client, there: Elsewhere, route: str = "oidc_sign_in", **sent: str) -> Any:
+def trip(client: Client, there: Elsewhere, route: str = "oidc_sign_in", **payload: str) -> Any:
     """There and back: the answer to the coming back."""
-    address, query = there.consent(client.post(reverse(route), sent)["Location"])
+    address, query = there.consent(client.post(reverse(route), payload)["Location"])
     return client.get(address, query)
 
 
@@ -138,11 +138,11 @@ def test_an_account_is_connected_by_its_owner_and_signed_in_there(there: Elsewhe
     client = connect(ada, there)
     page = client.get(reverse("account"))
     assert "Connected: you can sign in" in words(page)
-    other = Client()
-    assert "Sign in with Harbour University" in words(other.get(reverse("sign_in")))
-    assert trip(other, there, next="/account/tokens/")["Location"] == "/account/tokens/" and is_in(other)
-    kept = SocialAccount.objects.get()
-    assert (kept.user, kept.uid, kept.extra_data) == (ada, "1001", {})
+    another = Client()
+    assert "Sign in with Harbour University" in words(another.get(reverse("sign_in")))
+    assert trip(another, there, next="/account/tokens/")["Location"] == "/account/tokens/" and is_in(another)
+    social_account = SocialAccount.objects.get()
+    assert (social_account.user, social_account.uid, social_account.extra_data) == (ada, "1001", {})
     assert set(there.asked) == {"/.well-known/openid-configuration", "/token"}, "nothing is asked about them"
     press(client, reverse("account"), "Disconnect")
     assert not SocialAccount.objects.exists()
@@ -158,9 +158,9 @@ def test_connecting_asks_for_the_password_and_signing_in_there_is_none(there: El
     client.force_login(ada)
     assert "Confirm your password" in words(client.post(reverse("connect_oidc")))
     connect(ada, there)
-    other = Client()
-    trip(other, there)
-    assert "Confirm your password" in words(other.post(reverse("disconnect_oidc")))
+    another = Client()
+    trip(another, there)
+    assert "Confirm your password" in words(another.post(reverse("disconnect_oidc")))
     assert SocialAccount.objects.count() == 1
 
 
@@ -301,9 +301,9 @@ def test_a_server_that_is_away_is_told_of(there: Elsewhere, ada: Account):
 
 def test_the_policy_is_widened_for_the_redirect_alone(there: Elsewhere, ada: Account, settings: Any):
     def forms_lead_to(answer: Any) -> str:
-        found = re.search(r"form-action ([^;]+)", answer["Content-Security-Policy"])
-        assert found
-        return found[1]
+        match = re.search(r"form-action ([^;]+)", answer["Content-Security-Policy"])
+        assert match
+        return match[1]
 
     client = Client()
     client.force_login(ada)

@@ -16,57 +16,57 @@ def box(xmin: int, ymin: int, xmax: int, ymax: int) -> Box:
     return Box(xmin=xmin, ymin=ymin, xmax=xmax, ymax=ymax)
 
 
-def patch(one: DrawnBox, frame: Frame) -> tuple[float, float, float, float]:
+def patch(drawn_box: DrawnBox, frame: Frame) -> tuple[float, float, float, float]:
     """The rectangle that the tags of a box take, in pixels of a picture `NOMINAL` wide."""
-    x, y = (float(corner.rstrip("%")) / 100 for corner in (one.corner_x, one.corner_y))
-    left = x * NOMINAL_WIDTH + one.placed[0].dx
-    top = y * NOMINAL_WIDTH * frame.height / frame.width + one.placed[0].dy
-    return left, top, left + sum(p.tag.width for p in one.placed), top + TAG_HEIGHT
+    x, y = (float(corner.rstrip("%")) / 100 for corner in (drawn_box.corner_x, drawn_box.corner_y))
+    left = x * NOMINAL_WIDTH + drawn_box.placed[0].dx
+    top = y * NOMINAL_WIDTH * frame.height / frame.width + drawn_box.placed[0].dy
+    return left, top, left + sum(p.tag.width for p in drawn_box.placed), top + TAG_HEIGHT
 
 
 def test_the_whole_picture_is_a_hundred_per_cent():
-    [one] = draw_overlay([(box(1, 1, 400, 300), [Tag(1, "1")])], FRAME)
-    assert (one.x, one.y, one.width, one.height) == ("0.000%", "0.000%", "100.000%", "100.000%")
+    [item] = draw_overlay([(box(1, 1, 400, 300), [Tag(1, "1")])], FRAME)
+    assert (item.x, item.y, item.width, item.height) == ("0.000%", "0.000%", "100.000%", "100.000%")
 
 
 def test_small_boxes_lie_over_large_ones():
     drawn = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1")]), (box(1, 1, 90, 90), [Tag(2, "2")])], FRAME)
-    assert [one.chains for one in drawn] == ["2", "1"]
+    assert [item.chains for item in drawn] == ["2", "1"]
 
 
 def test_a_box_of_one_chain_has_a_plain_outline():
-    [one] = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1")])], FRAME)
-    assert [(line.hue, line.dash) for line in one.outlines] == [(1, "")]
+    [item] = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1")])], FRAME)
+    assert [(line.hue, line.dash) for line in item.outlines] == [(1, "")]
 
 
 def test_the_outline_of_a_shared_box_gives_each_chain_its_turn():
-    [one] = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1"), Tag(9, "9a"), Tag(4, "4")])], FRAME)
-    lines = [(line.hue, line.dash, line.offset) for line in one.outlines]
+    [item] = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1"), Tag(9, "9a"), Tag(4, "4")])], FRAME)
+    lines = [(line.hue, line.dash, line.offset) for line in item.outlines]
     dash = f"{DASH} {2 * DASH}"
     assert lines == [(1, dash, 0), (1, dash, -DASH), (4, dash, -2 * DASH)]
 
 
 def test_tags_of_a_shared_box_stand_side_by_side():
-    [one] = draw_overlay([(box(100, 100, 200, 200), [Tag(1, "1a"), Tag(12, "12")])], FRAME)
-    assert [placed.dx for placed in one.placed] == [0, one.placed[0].tag.width]
+    [item] = draw_overlay([(box(100, 100, 200, 200), [Tag(1, "1a"), Tag(12, "12")])], FRAME)
+    assert [placed.dx for placed in item.placed] == [0, item.placed[0].tag.width]
 
 
 @pytest.mark.parametrize(
     "corners", [(1, 1, 400, 300), (1, 1, 5, 5), (396, 296, 400, 300), (1, 290, 5, 300), (390, 1, 400, 4)]
 )
 def test_a_tag_stays_on_the_picture(corners: tuple[int, int, int, int]):
-    [one] = draw_overlay([(box(*corners), [Tag(1, "1"), Tag(2, "2b")])], FRAME)
-    left, top, right, bottom = patch(one, FRAME)
+    [item] = draw_overlay([(box(*corners), [Tag(1, "1"), Tag(2, "2b")])], FRAME)
+    left, top, right, bottom = patch(item, FRAME)
     assert left >= -0.01 and top >= -0.01
     assert right <= NOMINAL_WIDTH + 0.01 and bottom <= NOMINAL_WIDTH * 0.75 + 0.01
 
 
 def test_tags_of_boxes_at_one_corner_do_not_cover_each_other():
     drawn = draw_overlay([(box(100, 100, 200 + i, 200 + i), [Tag(i, str(i))]) for i in range(1, 5)], FRAME)
-    patches = [patch(one, FRAME) for one in drawn]
+    patches = [patch(item, FRAME) for item in drawn]
     for i, (left, top, right, bottom) in enumerate(patches):
-        for other in patches[i + 1 :]:
-            assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+        for entry in patches[i + 1 :]:
+            assert right <= entry[0] or entry[2] <= left or bottom <= entry[1] or entry[3] <= top
 
 
 @given(
@@ -79,5 +79,5 @@ def test_every_box_is_drawn_once_with_all_its_tags(raw: list[tuple[int, ...]], s
         for i, (a, b, c, d) in enumerate(raw, start=1)
     ]
     drawn = draw_overlay(boxes, Frame(*size))
-    assert sorted(one.numbers for one in drawn) == [[i] for i in range(1, len(boxes) + 1)]
-    assert all(len(one.placed) == 1 for one in drawn)
+    assert sorted(item.numbers for item in drawn) == [[i] for i in range(1, len(boxes) + 1)]
+    assert all(len(item.placed) == 1 for item in drawn)

@@ -37,9 +37,9 @@ def answers(kind: str = q.COREF_LINK) -> str:
 
 def answered(work: World, ann: Client, kind: str = q.COREF_LINK, **form: str) -> int:
     """Let ann answer a question of `kind`; which assignment that was."""
-    sent = {**form_of(work, ann.get(desk.address(kind))), **form}
-    ann.post(desk.address(kind), sent)
-    return int(sent["assignment"])
+    form_data = {**form_of(work, ann.get(desk.address(kind))), **form}
+    ann.post(desk.address(kind), form_data)
+    return int(form_data["assignment"])
 
 
 def test_the_last_answers_are_listed_and_one_of_them_is_changed(work: World):
@@ -50,8 +50,8 @@ def test_the_last_answers_are_listed_and_one_of_them_is_changed(work: World):
     assert "The same" in text_of(page)
     assert len(re.findall(r'<b class="chip">[AB]</b>', page.content.decode())) == 2
     assert f'href="{answers()}{assignment}/"' in page.content.decode()
-    asked = ann.get(f"{answers()}{assignment}/")
-    assert "You answered: The same" in text_of(asked)
+    response = ann.get(f"{answers()}{assignment}/")
+    assert "You answered: The same" in text_of(response)
     changed = ann.post(f"{answers()}{assignment}/", {"answer": "no"}, follow=True)
     assert changed.redirect_chain == [(answers(), 303)]
     assert "Your answer is changed." in text_of(changed) and "Different" in text_of(changed)
@@ -96,15 +96,15 @@ def test_what_the_question_does_not_take_comes_back_with_what_is_wrong(work: Wor
     assert re.findall(r'name="(x|y)(min|max)" value="(\d+)"', page) == [
         ("x", "min", "11"), ("y", "min", "21"), ("x", "max", "110"), ("y", "max", "220"),
     ]  # fmt: skip
-    refused = ann.post(address, {"answer": "drawn", **edges, "xmax": "12"})
-    assert refused.status_code == 422 and "too small" in text_of(refused)
-    assert 'value="12"' in refused.content.decode()
+    response = ann.post(address, {"answer": "drawn", **edges, "xmax": "12"})
+    assert response.status_code == 422 and "too small" in text_of(response)
+    assert 'value="12"' in response.content.decode()
     ann.post(address, {"answer": "drawn", **edges, "xmax": "99"})
     assert Judgment.objects.get(assignment=assignment).xmax == 99
 
 
 @pytest.mark.parametrize(
-    ("tasks", "kind", "given", "again"),
+    ("tasks", "kind", "form_data", "again"),
     [
         ("captions", CAPTION_WRITING, {"text": "Two people walk."}, {"text": "Two people run."}),
         ("relevance", RELEVANCE, {"tick-0-1": "on"}, {"tick-0-0": "on"}),
@@ -118,7 +118,7 @@ def test_what_the_question_does_not_take_comes_back_with_what_is_wrong(work: Wor
     ],
 )
 def test_an_answer_that_says_more_is_shown_as_it_was_and_changed(
-    tmp_path: Path, tasks: str, kind: str, given: dict[str, str], again: dict[str, str]
+    tmp_path: Path, tasks: str, kind: str, form_data: dict[str, str], again: dict[str, str]
 ):
     settings = {**TRUSTING, "answers": {"regions": 1}}
     ann = at_work(counted_desk.campaign(tmp_path / "drawn", tasks, settings=settings))
@@ -126,19 +126,19 @@ def test_an_answer_that_says_more_is_shown_as_it_was_and_changed(
     fields = dict(re.findall(r'name="(assignment|token|sizes)" value="([^"]*)"', page))
     choice = re.search(r'<button class="choice" name="answer" value="(\w+)"', page)
     assert choice is not None
-    sent = {**fields, "answer": choice[1]}
-    ann.post(desk.address(kind), {**sent, **given})
+    payload = {**fields, "answer": choice[1]}
+    ann.post(desk.address(kind), {**payload, **form_data})
     before = Judgment.objects.get(assignment=fields["assignment"]).content
     address = f"{answers(kind)}{fields['assignment']}/"
-    shown = ann.get(address).content.decode()
-    for name, value in given.items():
-        assert re.search(rf'name="{name}"[^>]*(checked|value="{value}")|>{value}</textarea>', shown), name
+    response = ann.get(address).content.decode()
+    for name, value in form_data.items():
+        assert re.search(rf'name="{name}"[^>]*(checked|value="{value}")|>{value}</textarea>', response), name
     # Sent as it is shown, it says the same.
-    ann.post(address, {**sent, **given})
+    ann.post(address, {**payload, **form_data})
     assert Judgment.objects.get(assignment=fields["assignment"]).content == before
-    if "tick-0-1" in given:
-        given = {}
-    ann.post(address, {**sent, **given, **again})
+    if "tick-0-1" in form_data:
+        form_data = {}
+    ann.post(address, {**payload, **form_data, **again})
     after = Judgment.objects.get(assignment=fields["assignment"]).content
     assert after != before
 

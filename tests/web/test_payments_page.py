@@ -22,8 +22,8 @@ from annotation.models import (
     Job,
     Judgment,
     Payout,
-    Standing,
     Study,
+    TrustState,
     Visit,
     Worker,
     WorkerMessage,
@@ -64,23 +64,23 @@ def ada():
     return people.signed_in("ada", "researcher")
 
 
-def worker(world: World, place: int) -> Worker:
-    return Worker.objects.get(pk=world.workers[place])
+def worker(world: World, index: int) -> Worker:
+    return Worker.objects.get(pk=world.workers[index])
 
 
-def annotator(world: World, place: int = 0, **account):
+def annotator(world: World, index: int = 0, **account):
     row, client = people.account("wanda", "annotator"), Client()
     client.force_login(row)
     for name, value in account.items():
         setattr(row, name, value)
     row.save()
     Identity.objects.filter(account=row).delete()
-    Identity.objects.update_or_create(worker=worker(world, place), defaults={"account": row})
+    Identity.objects.update_or_create(worker=worker(world, index), defaults={"account": row})
     return client
 
 
 def dues(world: World) -> dict[str, int]:
-    return {each.pseudonym: each.due for each in payments.due_accounts(campaign=world.campaign)}
+    return {due.pseudonym: due.due for due in payments.due_accounts(campaign=world.campaign)}
 
 
 def test_those_who_are_ticked_are_paid_under_a_reference_and_the_audit_says_so(world, ada):
@@ -90,7 +90,10 @@ def test_those_who_are_ticked_are_paid_under_a_reference_and_the_audit_says_so(w
     page = press(ada, PAGE, "Record all as paid", reference="march")
     assert said(page) == ["Recorded: 0.05 EUR paid to 1 worker."]
     assert "Nobody is due anything." in words(page) and Payout.objects.count() == 2
-    assert [str(each.actor) for each in AuditEntry.objects.filter(act="pay_worker")] == ["ada", "ada"]
+    assert [str(audit_entry.actor) for audit_entry in AuditEntry.objects.filter(act="pay_worker")] == [
+        "ada",
+        "ada",
+    ]
 
 
 def test_nobody_chosen_and_no_reference_change_nothing_and_say_why(world, ada):
@@ -99,8 +102,11 @@ def test_nobody_chosen_and_no_reference_change_nothing_and_say_why(world, ada):
         press(ada, PAGE, "Record all as paid", reference=" "),
     ):
         assert page.status_code == 400 and "This is required." in words(page)
-    address, sent = reverse("operation", args=["pay_workers"]), {"campaign": "quay", "reference": "march"}
-    assert "no worker “a” here" in words(ada.post(address, {**sent, "workers": ["quay-w0", "a"]}))
+    address, form_data = (
+        reverse("operation", args=["pay_workers"]),
+        {"campaign": "quay", "reference": "march"},
+    )
+    assert "no worker “a” here" in words(ada.post(address, {**form_data, "workers": ["quay-w0", "a"]}))
     assert not Payout.objects.exists()
 
 
@@ -164,10 +170,10 @@ def test_a_message_by_api_is_not_stored_where_its_email_cannot_be_asked_for(worl
 
 def test_the_ledger_adds_up_with_bonuses_and_what_was_voided(world, ada):
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="=cmd")
-    kept, gone = Bonus.objects.order_by("pk")
+    stored, gone = Bonus.objects.order_by("pk")
     bonuses.withdraw_bonus(campaign=world.campaign, bonus=gone.pk, reason="no")
-    made = payments.pay(worker=world.workers[0], campaign=world.campaign, amount=20_000, reference="m")
-    payments.void_payout(campaign=world.campaign, payout=made.pk, reason="not sent")
+    created = payments.pay(worker=world.workers[0], campaign=world.campaign, amount=20_000, reference="m")
+    payments.void_payout(campaign=world.campaign, payout=created.pk, reason="not sent")
     payments.pay(worker=world.workers[0], campaign=world.campaign, amount=30_000, reference="m")
     file = ada.get(reverse("operation_file", args=["export_ledger"]), {"campaign": "quay"})
     text = b"".join(file).decode()
@@ -187,8 +193,8 @@ def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ad
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=500_000, reason="patience")
     payments.pay(worker=world.workers[0], campaign=world.campaign, amount=70_000, reference="bank 17")
     page = words(wanda.get(reverse("earnings")))
-    for each in ("due to you 0.50 EUR", "earned 0.07 EUR", "2 answers", "patience", "bank 17"):
-        assert each in page
+    for item in ("due to you 0.50 EUR", "earned 0.07 EUR", "2 answers", "patience", "bank 17"):
+        assert item in page
     (account,) = earnings_of(worker(world, 0))
     (due,) = payments.due_accounts(campaign=world.campaign, worker=world.workers[0])
     assert (account.earned, account.given, account.paid, account.due) == (
@@ -199,7 +205,7 @@ def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ad
 def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_audit_knows(world, ada):
     study = Study.objects.create(campaign=world.campaign, provider="prolific", external_id="s1", wanted=1)
     begun = world.campaign.created_at
-    for place, (verification, outcome) in enumerate(
+    for index, (verification, outcome) in enumerate(
         [
             (Visit.CONFIRMED, Visit.COMPLETE),
             (Visit.REFUSED, Visit.COMPLETE),
@@ -207,13 +213,13 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
         ]
     ):
         row, _made = Identity.objects.update_or_create(
-            worker=worker(world, place), defaults={"provider": "prolific", "external_id": f"person{place}"}
+            worker=worker(world, index), defaults={"provider": "prolific", "external_id": f"person{index}"}
         )
         Visit.objects.create(
             identity=row,
             study=study,
-            external_id=f"sub{place}",
-            participant=f"person{place}",
+            external_id=f"sub{index}",
+            participant=f"person{index}",
             begun_at=begun,
             verification=verification,
             outcome=outcome,
@@ -222,16 +228,16 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
     assert b"".join(press(ada, PAGE, "Submissions to approve")) == b"sub0\n"
     assert b"".join(press(ada, PAGE, "What is due, as bonuses")) == b"person0,0.07\n"
     entries = AuditEntry.objects.filter(act="download_identities").order_by("pk")
-    assert [each.about["list"] for each in entries] == ["submissions", "bonuses"]
-    sent = {"campaign": "quay", "platform": "mturk", "list": "bonuses"}
-    page = ada.post(reverse("operation", args=["export_platform_list"]), sent)
+    assert [entry.about["list"] for entry in entries] == ["submissions", "bonuses"]
+    form_data = {"campaign": "quay", "platform": "mturk", "list": "bonuses"}
+    page = ada.post(reverse("operation", args=["export_platform_list"]), form_data)
     assert page.status_code == 409 and "no study on this platform" in words(page)
 
 
 def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, ada):
     page = press(ada, WORKERS, "Suspend", workers=["quay-w0", "quay-w1"], reason="at random")
     assert said(page) == ["Suspended: 2 workers."]
-    blocked = Standing.objects.filter(blocked=True, reason="at random").values_list("worker", flat=True)
+    blocked = TrustState.objects.filter(blocked=True, reason="at random").values_list("worker", flat=True)
     assert set(blocked) == set(world.workers[:2])
     page = press(ada, WORKERS + "?find=quay-w0", "Suspend", workers=["quay-w0"])
     assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
@@ -243,10 +249,10 @@ def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, a
 
 
 def test_all_of_a_filtered_list_are_meant_whatever_page_shows_them(world, ada):
-    sent = {**acting(ada.get(WORKERS, {"find": "w1"})).fields, "everyone": "true"}
+    form_data = {**acting(ada.get(WORKERS, {"find": "w1"})).fields, "everyone": "true"}
     address = reverse("operation", args=["suspend_workers"])
-    assert said(ada.post(address, sent, follow=True)) == ["Suspended: 1 worker."]
-    assert set(Standing.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
+    assert said(ada.post(address, form_data, follow=True)) == ["Suspended: 1 worker."]
+    assert set(TrustState.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
 
 
 def test_the_chosen_workers_are_a_table_for_a_spreadsheet(world, ada):
@@ -263,8 +269,8 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
     assert said(page) == ["Message sent to 1 worker: it is on their next page."]
     task = reverse("task", args=["quay", q.COREF_LINK])
     for address in (reverse("tasks"), task, reverse("earnings"), reverse("account")):
-        found = wanda.get(address, follow=True).content.decode()
-        assert "Draw tighter boxes, please." in found and "<b>Ada</b>" not in found, address
+        response = wanda.get(address, follow=True).content.decode()
+        assert "Draw tighter boxes, please." in response and "<b>Ada</b>" not in response, address
     assert words(ada.get(f"{WORKERS}quay-w0/")).count("not read yet") == 1
     page = press(wanda, reverse("tasks"), "I have read this")
     assert "Draw tighter" not in words(page) and "Draw tighter" not in words(wanda.get(reverse("earnings")))
@@ -287,8 +293,8 @@ def test_a_message_to_nobody_is_still_there_to_be_sent(world, ada):
     assert page.status_code == 400 and "This is required." in words(page)
     (form,) = (form for form in forms(page) if "Send workers a message" in form.buttons)
     assert form.fields["text"] == ["Draw <tighter> boxes."]
-    sent = {**form.fields, "workers": ["quay-w0"]}
-    page = ada.post(reverse("operation", args=["message_workers"]), sent, follow=True)
+    form_data = {**form.fields, "workers": ["quay-w0"]}
+    page = ada.post(reverse("operation", args=["message_workers"]), form_data, follow=True)
     assert said(page) == ["Message sent to 1 worker: it is on their next page."]
     assert page.request["QUERY_STRING"] == "find=quay"
 
@@ -315,15 +321,17 @@ def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):
     ann = desk.at_work(work)
     ann.get(desk.address())  # who has not begun is no worker of the campaign yet
     messages.send_messages(campaign=work.campaign, workers=work.workers[:1], text="Draw tighter boxes.")
-    part = ann.get(desk.address() + "?part=desk").content.decode()
-    assert part.strip().startswith('<div class="desk" data-desk') and "Draw tighter boxes." in part
+    part = ann.get(desk.address() + "?part=task").content.decode()
+    assert part.strip().startswith('<div class="task" data-task') and "Draw tighter boxes." in part
 
 
 def test_nobody_reads_or_dismisses_the_message_of_somebody_else(world, ada):
     wanda = annotator(world, 1)
-    (sent,) = messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="For w0 alone.")
+    (message,) = messages.send_messages(
+        campaign=world.campaign, workers=world.workers[:1], text="For w0 alone."
+    )
     assert "For w0 alone." not in words(wanda.get(reverse("tasks")))
-    assert wanda.post("/operations/read_message/", {"message": sent.pk}).status_code == 400
+    assert wanda.post("/operations/read_message/", {"message": message.pk}).status_code == 400
     assert WorkerMessage.objects.get().read_at is None
 
 

@@ -74,15 +74,15 @@ def test_the_list_pages_by_key_and_asks_as_many_queries_for_many_accounts(
         granting.grant(account=people.account(f"bob-{number:02}", REVIEWER), role=RESEARCHER, corpus=corpus)
     assert queries() == few
     monkeypatch.setattr(accounts, "PEOPLE_PER_PAGE", 5)
-    found, query = [], ""
+    values, query = [], ""
     while True:
         page = admin.get(reverse("people") + query).content.decode()
-        found += names(admin, query)
+        values += names(admin, query)
         later = re.search(r'rel="next" href="([^"]+)"', page)
         if later is None:
             break
         query = later[1].replace("&amp;", "&")
-    assert found == ["ada", *(f"bob-{number:02}" for number in range(12))]
+    assert values == ["ada", *(f"bob-{number:02}" for number in range(12))]
 
 
 def test_only_admins_of_the_whole_server_see_people(admin: Client):
@@ -137,15 +137,15 @@ def test_nobody_deactivates_themselves_or_the_last_admin(admin: Client):
 def test_a_link_to_a_new_password_is_handed_over_and_works_once(admin: Client):
     bob = people.account("bob", RESEARCHER)
     page = press(admin, page_of(bob), "Make a link to a new password")
-    found = re.search(r"http://testserver(/forgotten/\S+?/)<", page.content.decode())
-    assert found and AuditEntry.objects.filter(act="make_password_link").exists()
+    match = re.search(r"http://testserver(/forgotten/\S+?/)<", page.content.decode())
+    assert match and AuditEntry.objects.filter(act="make_password_link").exists()
     chosen = {"new_password1": "the harbour at six", "new_password2": "the harbour at six"}
     client = Client()
-    form = client.get(found[1], follow=True).redirect_chain[-1][0]
+    form = client.get(match[1], follow=True).redirect_chain[-1][0]
     client.post(form, chosen)
     entered = Client().post(reverse("sign_in"), {"username": "bob", "password": "the harbour at six"})
     assert entered.status_code == 302
-    assert "no longer works" in words(Client().get(found[1], follow=True))
+    assert "no longer works" in words(Client().get(match[1], follow=True))
 
 
 def test_with_a_mail_server_the_link_is_sent(admin: Client, settings: Any):
@@ -155,7 +155,7 @@ def test_with_a_mail_server_the_link_is_sent(admin: Client, settings: Any):
     page = press(admin, page_of(bob), "Send a link to a new password")
     assert "on its way" in said(page)[0]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
-    assert [each.to for each in mail.outbox] == [["bob@harbour.example"]]
+    assert [email.to for email in mail.outbox] == [["bob@harbour.example"]]
 
 
 def test_without_a_mail_server_nothing_is_offered_that_needs_one(admin: Client, settings: Any):
@@ -193,12 +193,12 @@ def test_every_act_asks_for_the_password(admin: Client):
     people.account("bob", RESEARCHER)
     later = Client()
     later.force_login(Account.objects.get(username="ada"))
-    for name, sent in (
+    for name, payload in (
         ("deactivate_account", {"account": "bob"}),
         ("make_password_link", {"account": "bob"}),
         ("set_second_factor_rule", {"who": "staff"}),
     ):
-        assert "Confirm your password" in words(later.post(reverse("operation", args=[name]), sent))
+        assert "Confirm your password" in words(later.post(reverse("operation", args=[name]), payload))
     assert not AuditEntry.objects.filter(act__in=["deactivate_account", "make_password_link"]).exists()
 
 
@@ -216,22 +216,22 @@ def test_the_audit_is_filtered_by_what_it_is_about_and_by_whom(admin: Client):
     record(actor=None, act="restore", made_at="x")
     granting.grant(account=bob, role=ADMIN, corpus=corpus, actor=ada)
 
-    def told(query: str) -> set[str]:
+    def message(query: str) -> set[str]:
         text = admin.get(reverse("audit") + query).content.decode()
         cells = re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)[1:]
         return {re.findall(r'<td class="wraps">([^<]*)</td>', row)[0] for row in cells}
 
     everything = {"paused the campaign", "deleted a run", "made an API token", "granted a role"}
-    assert everything < told("")
-    assert told("?group=people") == {"granted a role"}
-    assert told("?group=evaluation") == {"deleted a run"}
-    assert told("?group=tokens") == {"made an API token"}
-    assert told("?group=campaigns") == {"paused the campaign"}
-    assert len(told("?group=identities")) == 1
-    assert told("?group=server") == {"restored a backup"}
-    assert told("?account=ada") == {"granted a role"}
-    assert "granted a role" in told("?account=bob") and "deleted a run" in told("?account=bob")
-    assert "paused the campaign" in told("?campaign=harbour") and "deleted a run" not in told(
+    assert everything < message("")
+    assert message("?group=people") == {"granted a role"}
+    assert message("?group=evaluation") == {"deleted a run"}
+    assert message("?group=tokens") == {"made an API token"}
+    assert message("?group=campaigns") == {"paused the campaign"}
+    assert len(message("?group=identities")) == 1
+    assert message("?group=server") == {"restored a backup"}
+    assert message("?account=ada") == {"granted a role"}
+    assert "granted a role" in message("?account=bob") and "deleted a run" in message("?account=bob")
+    assert "paused the campaign" in message("?campaign=harbour") and "deleted a run" not in message(
         "?campaign=harbour"
     )
     page = admin.get(reverse("audit")).content.decode()
@@ -242,10 +242,10 @@ def test_the_audit_pages_by_key(admin: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(audit, "AUDIT_PER_PAGE", 3)
     for number in range(8):
         record(actor=None, act="remove_run", run=f"run-{number}")
-    found, query = [], "?group=evaluation"
+    values, query = [], "?group=evaluation"
     while query:
         page = admin.get(reverse("audit") + query).content.decode()
-        found += re.findall(r"run-\d", page)
+        values += re.findall(r"run-\d", page)
         later = re.search(r'rel="next" href="([^"]+)"', page)
         query = later[1].replace("&amp;", "&") if later else ""
-    assert found == [f"run-{number}" for number in reversed(range(8))]
+    assert values == [f"run-{number}" for number in reversed(range(8))]

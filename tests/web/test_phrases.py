@@ -28,8 +28,8 @@ def at(key: str) -> str:
 
 
 def marked(reader: Client, phrases: str):
-    sent = {"corpus": "photos", "image": "0", "phrases": phrases}
-    return reader.post(reverse("operation", args=["mark_phrases"]), sent)
+    form_data = {"corpus": "photos", "image": "0", "phrases": phrases}
+    return reader.post(reverse("operation", args=["mark_phrases"]), form_data)
 
 
 def in_colour(page) -> list[str]:
@@ -50,7 +50,7 @@ def test_phrases_are_marked_one_image_after_the_other(reader: Client, photos: Co
     assert in_colour(page) == ["A", "man", "a", "hat", "Two", "dogs"]
     page = press(reader, at("0"), "Save and next image", phrases="0:4-5 0:0-2")
     assert page.request["PATH_INFO"] == at("1") and said(page) == ["Phrases of 0 saved."]
-    assert [each.id for each in of("0").mentions] == ["0:0-2", "0:4-5"]
+    assert [mention.id for mention in of("0").mentions] == ["0:0-2", "0:4-5"]
     page = reader.get(at("0"))
     assert "Marked by hand." in words(page) and in_colour(page) == ["A", "man", "hat"]
     manage = reader.get(reverse("manage_corpus", args=["photos"]))
@@ -72,8 +72,10 @@ def test_what_a_campaign_asks_about_is_shown_and_not_marked(reader: Client, phot
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("payload", "message"),
     [("0:0-2 quay", "Expected phrases such as 0:0-2"), ("0:0-99", "words 1 to 99 are no phrase of it")],
 )
-def test_a_form_with_something_else_in_it_is_refused(reader: Client, photos: Corpus, sent: str, told: str):
-    assert told in words(marked(reader, sent)) and of("0").source != BY_HAND
+def test_a_form_with_something_else_in_it_is_refused(
+    reader: Client, photos: Corpus, payload: str, message: str
+):
+    assert message in words(marked(reader, payload)) and of("0").source != BY_HAND

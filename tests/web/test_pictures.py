@@ -24,17 +24,17 @@ def address_in(client: Client, size: str = "full") -> str:
     page = client.get(reverse("image", args=["scenes", "scene-1"]))
     if size == "small":
         page = client.get(reverse("corpus", args=["scenes"]))
-    found = re.search(rf'src="(/pictures/{size}-[^"]+)"', page.content.decode())
-    assert found
-    return found[1]
+    match = re.search(rf'src="(/pictures/{size}-[^"]+)"', page.content.decode())
+    assert match
+    return match[1]
 
 
 def test_the_file_comes_as_it_is_kept(scenes: Corpus, reader: Client):
     answer = reader.get(address_in(reader))
-    kept = picture_path(Image.objects.get(key="scene-1").picture).read_bytes()
-    assert answer.getvalue() == kept
+    stored = picture_path(Image.objects.get(key="scene-1").picture).read_bytes()
+    assert answer.getvalue() == stored
     assert answer["Content-Type"] == "image/png"
-    assert answer["Content-Length"] == str(len(kept))
+    assert answer["Content-Length"] == str(len(stored))
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Cache-Control"] == "private, max-age=3600, immutable"
 
@@ -76,12 +76,12 @@ def test_an_address_expires(scenes: Corpus, reader: Client, monkeypatch: pytest.
     assert "has expired" in answer.content.decode()
 
 
-@pytest.mark.parametrize("place", [0, 6, 40, -30, -8, -1])
-def test_an_address_that_was_tampered_with_is_refused(scenes: Corpus, reader: Client, place: int):
+@pytest.mark.parametrize("index", [0, 6, 40, -30, -8, -1])
+def test_an_address_that_was_tampered_with_is_refused(scenes: Corpus, reader: Client, index: int):
     address = address_in(reader)
-    at = place + len("/pictures/") if place >= 0 else place
-    other = "0" if address[at] != "0" else "1"
-    forged = address[:at] + other + (address[at + 1 :] if at != -1 else "")
+    at = index + len("/pictures/") if index >= 0 else index
+    text = "0" if address[at] != "0" else "1"
+    forged = address[:at] + text + (address[at + 1 :] if at != -1 else "")
     assert forged != address
     assert reader.get(forged).status_code == 403
 
@@ -94,12 +94,12 @@ def test_a_made_up_address_is_refused(scenes: Corpus, reader: Client, token: str
 @pytest.mark.parametrize("kind", ["anonymous", "annotator", "another-researcher"])
 def test_an_address_is_of_no_use_to_somebody_else(scenes: Corpus, reader: Client, kind: str):
     address = address_in(reader)
-    other = {
+    another = {
         "anonymous": Client,
         "annotator": lambda: world.signed_in("ann", "annotator"),
         "another-researcher": lambda: world.signed_in("rea", "researcher"),
     }[kind]()
-    assert other.get(address).status_code == 403
+    assert another.get(address).status_code == 403
 
 
 def test_signing_out_ends_the_addresses(scenes: Corpus, reader: Client):
@@ -122,13 +122,13 @@ def test_a_picture_is_only_looked_at(scenes: Corpus, reader: Client):
 
 def test_a_missing_file_is_not_found(scenes: Corpus, reader: Client):
     address = address_in(reader)
-    kept = picture_path(Image.objects.get(key="scene-1").picture)
-    content = kept.read_bytes()
-    kept.unlink()
+    stored = picture_path(Image.objects.get(key="scene-1").picture)
+    content = stored.read_bytes()
+    stored.unlink()
     try:
         assert reader.get(address).status_code == 404
     finally:
-        kept.write_bytes(content)
+        stored.write_bytes(content)
 
 
 @pytest.mark.parametrize("prefix", ["/protected", "/protected/"])
@@ -168,8 +168,8 @@ def test_a_small_copy_keeps_the_shape(
     assert small == tmp_path / "thumbnails" / "ab" / "abc.webp"
     with Pillow.open(small) as copy:
         assert copy.size == expected
-    made = small.stat().st_mtime_ns
-    assert thumbnail(picture).stat().st_mtime_ns == made
+    created = small.stat().st_mtime_ns
+    assert thumbnail(picture).stat().st_mtime_ns == created
 
 
 def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, settings: LazySettings):

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from annotation import instructions
-from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, Standing
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, TrustState
 from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
@@ -37,12 +37,12 @@ TASKS = {
 @pytest.fixture(params=kinds.names())
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Each kind of question, in a campaign that asks it."""
-    asked: str = request.param
-    if asked in TASKS:
-        counted_desk.campaign(tmp_path / "drawn", TASKS[asked])
+    requested: str = request.param
+    if requested in TASKS:
+        counted_desk.campaign(tmp_path / "drawn", TASKS[requested])
     else:
         desk.campaign(tmp_path / "drawn")
-    return asked
+    return requested
 
 
 def ann() -> Client:
@@ -67,8 +67,8 @@ def answer(kind: str, item: PracticeItem, *, right: bool = True) -> dict[str, An
         return {"answer": "drawn", **edges(tuple_of(left[0]))}
     if item.blocks:
         ticks = {
-            f"tick-{place}-{number}": "on"
-            for place, (_name, sentences) in enumerate(item.blocks)
+            f"tick-{index}-{number}": "on"
+            for index, (_name, sentences) in enumerate(item.blocks)
             for number, (_text, fits) in enumerate(sentences)
             if fits == right
         }
@@ -76,14 +76,14 @@ def answer(kind: str, item: PracticeItem, *, right: bool = True) -> dict[str, An
         return {"answer": "judged", "sizes": sizes, **ticks}
     if kind == REGION_DESCRIPTION:
         regions: dict[str, Any] = {"answer": "described"}
-        for place, (corners, words) in enumerate(item.regions):
-            regions[f"region-{place}-text"] = f"my {words}"
-            regions |= {f"region-{place}-{edge}": value for edge, value in edges(corners).items()}
+        for index, (corners, words) in enumerate(item.regions):
+            regions[f"region-{index}-text"] = f"my {words}"
+            regions |= {f"region-{index}-{edge}": value for edge, value in edges(corners).items()}
         return regions
     if item.models:
         return {"answer": "written", "text": "A boy plays with his dog in the field."}
-    wrong = [word for word in q.answers_to(kind) if word not in (item.right, "written")]
-    return {"answer": item.right if right else wrong[0]}
+    invalid = [word for word in q.answers_to(kind) if word not in (item.right, "written")]
+    return {"answer": item.right if right else invalid[0]}
 
 
 def tuple_of(box: Any) -> tuple[int, int, int, int]:
@@ -96,22 +96,22 @@ def edges(corners: tuple[int, int, int, int]) -> dict[str, int]:
 
 def stored() -> list[int]:
     """How much there is of all that practice must not touch."""
-    return [each.objects.count() for each in (Assignment, Judgment, Standing, Control, AuditEntry)]
+    return [item.objects.count() for item in (Assignment, Judgment, TrustState, Control, AuditEntry)]
 
 
 def text_of(page: Any) -> str:
     """A page's words, without markup."""
-    plain = re.sub(r"<[^>]+>", " ", page.content.decode())
-    return " ".join(plain.replace("&#x27;", "'").replace("&quot;", '"').split())
+    text = re.sub(r"<[^>]+>", " ", page.content.decode())
+    return " ".join(text.replace("&#x27;", "'").replace("&quot;", '"').split())
 
 
 def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
     client, before = ann(), stored()
     right = 0
     for number, item in enumerate(PRACTICE.get(kind).items, 1):
-        shown = client.get(address(kind, number, right))
-        assert f"Practice, {number} of {len(PRACTICE.get(kind).items)}" in text_of(shown)
-        assert str(item.why) not in text_of(shown)
+        response = client.get(address(kind, number, right))
+        assert f"Practice, {number} of {len(PRACTICE.get(kind).items)}" in text_of(response)
+        assert str(item.why) not in text_of(response)
         page = client.post(address(kind, number, right), answer(kind, item))
         assert page.status_code == 200
         verdict = "Correct" if item.right else "A good answer"
@@ -137,10 +137,10 @@ def test_a_wrong_answer_is_told_what_is_right_and_why(kind: str):
 def test_instructions_lead_to_practice_and_show_a_good_and_a_bad_picture(kind: str):
     page = ann().get(f"{desk.address(kind)}instructions/").content.decode()
     assert f'href="{desk.address(kind)}practice/"' in page
-    shown = re.findall(
+    listed = re.findall(
         r'<figure class="example (good|bad)">\s*<div class="frame"><img[^>]* alt="([^"]+)"', page
     )
-    assert {sort for sort, _alt in shown} == {"good", "bad"}
+    assert {sort for sort, _alt in listed} == {"good", "bad"}
 
 
 @pytest.fixture

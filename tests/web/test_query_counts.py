@@ -37,8 +37,8 @@ from annotation.models import (
     Item,
     Job,
     OpenImage,
-    Standing,
     Task,
+    TrustState,
     Webhook,
     WebhookDelivery,
     Worker,
@@ -105,7 +105,16 @@ PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
-        *("entry", "new_known_item", "texts", "jobs", "known_items", "machines", "manage_corpus", "tags"),
+        *(
+            "entry",
+            "new_control_item",
+            "texts",
+            "jobs",
+            "control_item_list",
+            "machines",
+            "manage_corpus",
+            "tags",
+        ),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
         *("evaluation:batch", "evaluation:report"),
     ],
@@ -209,10 +218,10 @@ def things(first: int, last: int) -> None:
             changed_at=now,
         )
         kind = campaign.kinds[0]
-        asked = Task.objects.create(
+        task = Task.objects.create(
             campaign=campaign, image=opened, kind=kind, key=f"{kind}|{n}", rank=1, wanted=1, created_at=now
         )
-        Item.objects.create(task=asked, content={})
+        Item.objects.create(task=task, content={})
         for purpose in (Control.CONTROL, Control.QUALIFICATION):
             Control.objects.create(
                 campaign=campaign,
@@ -225,8 +234,8 @@ def things(first: int, last: int) -> None:
                 source="page",
                 purpose=purpose,
             )
-        for each in campaign.kinds[::2]:
-            Standing.objects.create(campaign=campaign, worker=worker, kind=each, attempt=1, changed_at=now)
+        for item in campaign.kinds[::2]:
+            TrustState.objects.create(campaign=campaign, worker=worker, kind=item, attempt=1, changed_at=now)
         AuditEntry.objects.create(act="campaign_open", campaign=campaign)
         hook = Webhook.objects.create(
             name=name, address="https://x.org/", events=[], salt=name, campaign=campaign, owner=owner
@@ -236,9 +245,9 @@ def things(first: int, last: int) -> None:
                 webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
             )
         AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en")
-        for made, about in MADE.items():
+        for job_kind, about in MADE.items():
             Job.objects.create(
-                kind=made, corpus=corpus, state="done", arguments={about: name}, result={about: name}
+                kind=job_kind, corpus=corpus, state="done", arguments={about: name}, result={about: name}
             )
         if n < 9:  # nobody may have more than ten
             keeping.begin_draft(owner=owner, corpus=corpus)
@@ -253,7 +262,7 @@ def things(first: int, last: int) -> None:
             items=np.array([image.pk], "<i8").tobytes(),
             scores=np.array([1.0], "<f4").tobytes(),
         )
-        Standing.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
+        TrustState.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
 
 
 #: What a batch came to when it was launched.
@@ -285,11 +294,11 @@ MADE = {
 
 def readers() -> dict[str, Client]:
     """Somebody of each role; the annotator is the worker who stands in every campaign."""
-    found = {role: world.signed_in(f"lists-{role}", role) for role in ("researcher", "admin", "annotator")}
+    result = {role: world.signed_in(f"lists-{role}", role) for role in ("researcher", "admin", "annotator")}
     worker = Worker.objects.create(pseudonym="lists-w")
     account = world.Account.objects.get(username="lists-annotator")
     Identity.objects.create(worker=worker, account=account)
-    return found
+    return result
 
 
 def beside_the_first(first: int, last: int) -> None:
@@ -353,7 +362,7 @@ def more_images(count: int) -> None:
 
 def asked(clients: dict[str, Client]) -> dict[str, int]:
     """How much each page asks of the database when nothing is remembered."""
-    found = {}
+    by_name = {}
     pages: dict[str, tuple[list[Any], str]] = {route: ([], role) for route, role in LISTS.items()}
     pages |= {route: ([FIRST], role) for route, role in PAGES.items()}
     pages |= {route: (arguments(), role) for route, (arguments, role) in DEEPER.items()}
@@ -365,8 +374,8 @@ def asked(clients: dict[str, Client]) -> dict[str, int]:
         with CaptureQueriesContext(connection) as queries:
             answer = clients[role].get(address)
         assert answer.status_code == 200, (route, answer.status_code)
-        found[route] = len(queries)
-    return found
+        by_name[route] = len(queries)
+    return by_name
 
 
 def grown(*sizes: int) -> dict[str, list[int]]:
@@ -378,8 +387,8 @@ def grown(*sizes: int) -> dict[str, list[int]]:
         more_images(size - there)
         there = size
         counts.append(asked(clients))
-    found = {route: [count[route] for count in counts] for route in counts[0]}
-    return {route: of for route, of in found.items() if max(of) > of[0]}
+    result = {route: [count[route] for count in counts] for route in counts[0]}
+    return {route: of for route, of in result.items() if max(of) > of[0]}
 
 
 def test_no_page_asks_more_of_the_database_where_there_are_more_things():

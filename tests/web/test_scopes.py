@@ -26,8 +26,8 @@ OTHER_LAYER = "import"
 def campaign(db: None) -> Campaign:
     """A campaign, beside a second one of its corpus and a corpus of somebody else."""
     world = the_world()
-    plain = world.campaign.settings
-    Campaign.objects.create(name="second", corpus=world.corpus, tasks="entities", settings=plain)
+    reference = world.campaign.settings
+    Campaign.objects.create(name="second", corpus=world.corpus, tasks="entities", settings=reference)
     a_corpus("secret", some_images(1))
     return world.campaign
 
@@ -47,9 +47,9 @@ def test_lists_hold_what_a_role_for_a_corpus_covers(campaign: Campaign):
     assert campaign.name in listed and "second" in listed and "Open a campaign" in listed
     form = words(bob.get(reverse("operation", args=["open_campaign"])))
     assert campaign.corpus.name in form and "secret" not in form
-    sent = {"name": "c", "corpus": "secret", "tasks": "entities"}
-    refused = bob.post(reverse("operation", args=["open_campaign"]), sent)
-    assert refused.status_code == 400 and "There is no corpus “secret” here" in words(refused)
+    form_data = {"name": "c", "corpus": "secret", "tasks": "entities"}
+    response = bob.post(reverse("operation", args=["open_campaign"]), form_data)
+    assert response.status_code == 400 and "There is no corpus “secret” here" in words(response)
     assert not Campaign.objects.filter(name="c").exists()
 
 
@@ -68,21 +68,21 @@ def test_a_role_for_a_campaign_opens_that_campaign_alone(campaign: Campaign):
 
 def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Campaign):
     bob = somebody(RESEARCHER, campaign=campaign)
-    sent = {"format": "jsonl", "unfinished": "include"}
-    other = {**sent, "corpus": campaign.corpus.name, "layer": OTHER_LAYER}
-    page = bob.post(reverse("operation", args=["export_dataset"]), other)
+    form_data = {"format": "jsonl", "unfinished": "include"}
+    by_name = {**form_data, "corpus": campaign.corpus.name, "layer": OTHER_LAYER}
+    page = bob.post(reverse("operation", args=["export_dataset"]), by_name)
     assert page.status_code == 400 and not Job.objects.exists()
     layer_rows.write_layer(
         corpus=campaign.corpus, name=campaign.name, source="campaign", records=[], settings=campaign.settings
     )
-    bob.post(reverse("operation", args=["export_campaign"]), {**sent, "campaign": campaign.name})
+    bob.post(reverse("operation", args=["export_campaign"]), {**form_data, "campaign": campaign.name})
     assert Job.objects.get().campaign == campaign
 
 
 def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
     bob = somebody(RESEARCHER, campaign=campaign)
-    sent = {"campaign": campaign.name, "layer": OTHER_LAYER}
-    page = bob.post(reverse("operation", args=["add_controls_from_layer"]), sent)
+    form_data = {"campaign": campaign.name, "layer": OTHER_LAYER}
+    page = bob.post(reverse("operation", args=["add_controls_from_layer"]), form_data)
     assert "Your role covers only this campaign" in page.content.decode() and not Control.objects.exists()
 
 

@@ -22,11 +22,10 @@ from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
 from annotation.workers.accounts import granting, inviting, sealed, second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
-from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import press, said, words
 
-pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db
 
 
 class Clock:
@@ -41,9 +40,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(database, "now", lambda: made.at)
-    return made
+    created = Clock()
+    monkeypatch.setattr(database, "now", lambda: created.at)
+    return created
 
 
 @pytest.fixture
@@ -92,11 +91,11 @@ def test_an_app_is_set_up_by_a_picture_and_its_first_code(ada: Account, clock: C
     people.confirm(client)
     page = client.get(reverse("set_up_second_factor"))
     assert 'src="data:image/svg+xml' in page.content.decode()
-    found = re.search(r'class="key">([A-Z2-7 ]+)<', page.content.decode())
-    assert found
-    secret = found[1].replace(" ", "")
-    wrong = client.post(reverse("set_up_second_factor"), {"code": "000000"})
-    assert wrong.status_code == 422 and secret[:4] in words(wrong)
+    match = re.search(r'class="key">([A-Z2-7 ]+)<', page.content.decode())
+    assert match
+    secret = match[1].replace(" ", "")
+    response = client.post(reverse("set_up_second_factor"), {"code": "000000"})
+    assert response.status_code == 422 and secret[:4] in words(response)
     assert not second_factor.has_second_factor(ada)
     code = pyotp.TOTP(secret).at(clock.at)
     codes = re.findall(
@@ -109,11 +108,11 @@ def test_an_app_is_set_up_by_a_picture_and_its_first_code(ada: Account, clock: C
     stored = str(
         [*SecondFactor.objects.values(), *RecoveryCode.objects.values(), *AuditEntry.objects.values()]
     )
-    assert secret not in stored and not any(one.replace("-", "") in stored for one in codes)
+    assert secret not in stored and not any(item.replace("-", "") in stored for item in codes)
 
 
 def test_a_secret_is_shown_again_in_the_session_alone_that_began_it(ada: Account, clock: Clock):
-    def shown(client: Client) -> str:
+    def visible(client: Client) -> str:
         page = client.get(reverse("set_up_second_factor")).content.decode()
         return page.split('class="key">')[1].split("<")[0].replace(" ", "")
 
@@ -121,15 +120,15 @@ def test_a_secret_is_shown_again_in_the_session_alone_that_began_it(ada: Account
     for client in (ours, theirs):
         client.force_login(ada)
         people.confirm(client)
-    first = shown(ours)
-    assert shown(ours) == first
-    other = shown(theirs)
-    assert other != first and shown(theirs) == other
+    first = visible(ours)
+    assert visible(ours) == first
+    another = visible(theirs)
+    assert another != first and visible(theirs) == another
     # The later one counts; the page of the first shows that its code is of another app.
     code = pyotp.TOTP(first).at(clock.at)
     assert ours.post(reverse("set_up_second_factor"), {"code": code}).status_code == 422
     assert not second_factor.has_second_factor(ada)
-    mine = pyotp.TOTP(shown(ours)).at(clock.at)
+    mine = pyotp.TOTP(visible(ours)).at(clock.at)
     assert "Recovery codes" in words(ours.post(reverse("set_up_second_factor"), {"code": mine}))
 
 
@@ -138,8 +137,8 @@ def test_setting_one_up_asks_for_the_password(ada: Account, clock: Clock):
     client.force_login(ada)
     client.get(reverse("set_up_second_factor"))
     secret = sealed.unseal(SecondFactor.objects.get().secret)
-    asked = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
-    assert "Confirm your password" in words(asked) and not second_factor.has_second_factor(ada)
+    response = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
+    assert "Confirm your password" in words(response) and not second_factor.has_second_factor(ada)
 
 
 # Signing in
@@ -177,21 +176,21 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
     # Their own clock: the process's is not turned while others run.
     SecondFactor.objects.update(last_step=0)
 
-    def enter(given: str) -> None:
+    def enter(value: str) -> None:
         together.wait()
         try:
-            accepted.append(second_factor.accept_code(account=account, code=given))
+            accepted.append(second_factor.accept_code(account=account, code=value))
         finally:
             connection.close()
 
-    def at_once(given: str) -> int:
+    def at_once(value: str) -> int:
         accepted.clear()
-        threads = [Thread(target=enter, args=(given,)) for _each in range(4)]
+        threads = [Thread(target=enter, args=(value,)) for _each in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return sum(found is not None for found in accepted)
+        return sum(item is not None for item in accepted)
 
     assert at_once(code) == 1
     assert at_once(phone.recovery[0]) == 1
@@ -209,9 +208,9 @@ def test_a_recovery_code_signs_in_once(phone: Phone):
 
 
 def test_anothers_code_and_recovery_code_are_wrong(phone: Phone, clock: Clock):
-    other = Phone(people.account("bob", RESEARCHER), clock)
+    another = Phone(people.account("bob", RESEARCHER), clock)
     client, _answer = by_password()
-    assert [send(client, code).status_code for code in (other.code(), other.recovery[0])] == [422, 422]
+    assert [send(client, code).status_code for code in (another.code(), another.recovery[0])] == [422, 422]
 
 
 def test_guessing_codes_is_slow_for_everybody_together(phone: Phone):
@@ -233,8 +232,8 @@ def test_in_a_known_browser_codes_are_guessed_every_five_minutes_at_most(phone: 
         phone.clock.pass_seconds(limits.SECOND_FACTOR_KNOWN)
     phone.clock.pass_seconds(60 - limits.SECOND_FACTOR_KNOWN)
     client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
-    refused = send(client, phone.recovery[0])
-    assert refused.status_code == 429 and int(refused["Retry-After"]) == limits.SECOND_FACTOR_KNOWN - 60
+    response = send(client, phone.recovery[0])
+    assert response.status_code == 429 and int(response["Retry-After"]) == limits.SECOND_FACTOR_KNOWN - 60
 
 
 def test_a_password_counts_for_ten_minutes_and_no_longer_than_it_holds(phone: Phone, ada: Account):
@@ -331,8 +330,8 @@ def test_where_staff_must_have_one_who_has_none_sets_it_up_before_anything_else(
     secret = sealed.unseal(SecondFactor.objects.get(account=ada).secret)
     codes = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
     assert "Recovery codes" in words(codes) and client.get(reverse("campaigns")).status_code == 200
-    refused = client.post(reverse("remove_second_factor"), follow=True)
-    assert "asks your account for a second factor" in said(refused)[0]
+    response = client.post(reverse("remove_second_factor"), follow=True)
+    assert "asks your account for a second factor" in said(response)[0]
     ann = Client()
     ann.post(reverse("sign_in"), {"username": "ann", "password": people.PASSWORD})
     assert ann.get(reverse("tasks")).status_code == 200, "annotators are never asked"

@@ -51,13 +51,13 @@ def test_next_does_not_lead_a_signed_in_visitor_in_a_circle(ada: None):
 
 
 def test_what_is_wrong_is_not_told(ada: None):
-    said = []
+    lines = []
     for name, password in (("ada", "wrong"), ("nobody-of-this-name", "wrong")):
         answer = send(Client(), name, password)
         assert answer.status_code == 200
-        said.append(answer.content.decode().replace(f'value="{name}"', ""))
-        assert 'role="alert"' in said[-1]
-    first, second = ([line for line in page.splitlines() if "csrf" not in line] for page in said)
+        lines.append(answer.content.decode().replace(f'value="{name}"', ""))
+        assert 'role="alert"' in lines[-1]
+    first, second = ([line for line in page.splitlines() if "csrf" not in line] for page in lines)
     assert first == second
 
 

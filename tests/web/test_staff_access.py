@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, Standing
+from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, TrustState
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -34,8 +34,8 @@ PAGES = {
     "workers": (OF_IT, RUNNERS),
     "worker": (OF_WORKER, RUNNERS),
     "entry": (OF_IT, RUNNERS),
-    "known_items": (OF_IT, RUNNERS),
-    "new_known_item": (OF_IT, RUNNERS),
+    "control_item_list": (OF_IT, RUNNERS),
+    "new_control_item": (OF_IT, RUNNERS),
     "texts": (OF_IT, RUNNERS),
     "text": (["review", "consent"], RUNNERS),
     "jobs": (OF_IT, RUNNERS),
@@ -48,7 +48,7 @@ ACTS = {
 BOTH = {
     "campaign_drafts": RUNNERS,
     "change_settings": RUNNERS,
-    "new_known_item": RUNNERS,
+    "new_control_item": RUNNERS,
 }
 #: Whatever takes a POST: route -> what its address needs, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
@@ -123,7 +123,7 @@ def test_a_page_says_whom_to_ask_for_what_one_may_not_do(world):
 def test_a_reviewer_is_shown_only_what_a_reviewer_may_open(world):
     page = visitor("reviewer").get(reverse("campaign", args=["review"])).content.decode()
     assert reverse("review", args=["review"]) in page
-    for route in ("workers", "known_items", "texts", "jobs"):
+    for route in ("workers", "control_item_list", "texts", "jobs"):
         assert reverse(route, args=["review"]) not in page
 
 
@@ -145,7 +145,7 @@ def state_of_everything():
         list(Campaign.objects.values("state", "settings", "revision")),
         list(Flag.objects.values("resolved_at")),
         list(Ruling.objects.values("pk", "withdrawn_at")),
-        list(Standing.objects.values("blocked", "withdrawn_at")),
+        list(TrustState.objects.values("blocked", "withdrawn_at")),
         list(Invitation.objects.values("pk", "revoked_at")),
         Control.objects.count(),
         Job.objects.count(),

@@ -69,7 +69,7 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
     page = ada.get(PAGE)
     assert "and 5 more like it" in words(page)
     assert (
-        f'href="{reverse("known_items", args=[world.campaign.name])}">Add control items'
+        f'href="{reverse("control_item_list", args=[world.campaign.name])}">Add control items'
         in page.content.decode()
     )
 
@@ -127,17 +127,17 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"),
+    ("values", "error"),
     [
         ({"budget": "lots"}, "Expected a number."),
         ({"until": "2030-02-31"}, "Expected a date"),
         ({"images": "-1"}, "Expected 0 or more."),
     ],
 )
-def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, given, wrong):
-    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **given)
-    assert page.status_code == 400 and wrong in words(page)
-    (name, value), *_rest = given.items()
+def test_a_stop_rule_that_cannot_be_is_refused_and_kept_for_mending(world, ada, values, error):
+    page = press(ada, reverse("campaign_settings", args=["review"]), "Set", **values)
+    assert page.status_code == 400 and error in words(page)
+    (name, value), *_rest = values.items()
     assert [value] in [form.fields.get(name) for form in forms(page)]
     assert Campaign.objects.get().settings["stop"]["budget"] is None
 
@@ -165,14 +165,14 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
 
 def test_what_earns_nothing_needs_a_word(ada):
     a_corpus("streets", some_images(1))
-    asked = {"name": "first", "corpus": "streets", "tasks": "entities"}
-    page = press(ada, OPENING, "Open a campaign", **asked)
+    form_data = {"name": "first", "corpus": "streets", "tasks": "entities"}
+    page = press(ada, OPENING, "Open a campaign", **form_data)
     assert page.status_code == 400 and "No pay is set for coref_link, chain_verification" in words(page)
     some = "[pay]\nbasis = 'item'\nper_item = { coref_link = 0.02 }"
-    page = press(ada, OPENING, "Open a campaign", **asked, campaign_settings=some)
+    page = press(ada, OPENING, "Open a campaign", **form_data, campaign_settings=some)
     assert "No pay is set for chain_verification, box_requirement" in words(page)
     assert not Campaign.objects.exists() and not Job.objects.exists()
-    press(ada, OPENING, "Open a campaign", **asked, unpaid="on")
+    press(ada, OPENING, "Open a campaign", **form_data, unpaid="on")
     assert Campaign.objects.get().name == "first"
 
 
@@ -182,9 +182,9 @@ def test_a_campaign_is_opened_like_another_with_what_is_changed(world, ada):
     settings = f"verification_votes = 3\n{settings}"
     address = f"{OPENING}?like=review"
     press(ada, address, "Open a campaign", name="again", campaign_settings=settings, unpaid="on")
-    made = Campaign.objects.get(name="again")
-    assert made.settings == {**world.campaign.settings, "verification_votes": 3}
-    assert instructions.current_text(campaign=made, kind=q.COREF_LINK).text == "Look twice."
+    campaign = Campaign.objects.get(name="again")
+    assert campaign.settings == {**world.campaign.settings, "verification_votes": 3}
+    assert instructions.current_text(campaign=campaign, kind=q.COREF_LINK).text == "Look twice."
     assert "duplicated another campaign of review" in words(ada.get("/campaigns/again/"))
 
 
@@ -206,7 +206,7 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"),
+    ("value", "error"),
     [
         ({"name": "gold"}, "choose another name"),
         ({"name": "a b"}, "no valid name"),
@@ -216,11 +216,11 @@ def test_a_campaign_that_somebody_holds_a_task_of_is_not_deleted(world, ada):
         ({"name": "x", "images": "many"}, "Expected a whole number."),
     ],
 )
-def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, given, wrong):
+def test_a_campaign_that_cannot_be_opened_says_why_and_keeps_what_was_typed(ada, value, error):
     a_corpus("streets", some_images(1))
     also = {"corpus": "streets", "tasks": "entities", "unpaid": "on"}
-    page = press(ada, OPENING, "Open a campaign", **also, **given)
-    assert page.status_code in (400, 409) and wrong in words(page)
+    page = press(ada, OPENING, "Open a campaign", **also, **value)
+    assert page.status_code in (400, 409) and error in words(page)
     (form,) = [form for form in forms(page) if "Open a campaign" in form.buttons]
-    assert form.fields["name"] == [given["name"]]
+    assert form.fields["name"] == [value["name"]]
     assert not Campaign.objects.exists() and not Job.objects.exists()

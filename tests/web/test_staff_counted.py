@@ -71,13 +71,13 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     page = ada.get(ITEMS)
     assert "From captions" in words(page) and "From a correct layer" not in words(page)
     done = press(ada, ITEMS, "Add from captions", split="train")
-    found = Control.objects.count()
-    assert found and said(done) == [f"{found} control items added."]
+    count = Control.objects.count()
+    assert count and said(done) == [f"{count} control items added."]
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
-    sent = {"campaign": "judging", "split": "moon", "next": ITEMS}
-    refused = ada.post("/operations/add_controls_from_captions/", sent)
-    assert refused.status_code == 409 and "unknown split" in words(refused)
-    assert Control.objects.count() == found
+    form_data = {"campaign": "judging", "split": "moon", "next": ITEMS}
+    response = ada.post("/operations/add_controls_from_captions/", form_data)
+    assert response.status_code == 409 and "unknown split" in words(response)
+    assert Control.objects.count() == count
 
 
 def test_the_sentences_of_the_test_of_spelling_are_listed(ada: Client):

@@ -55,7 +55,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert "layer is unchecked at links, verification" in words(page)
     assert "Unchecked: there are no gold answers to coref_link, chain_verification" in words(page)
     assert "Not in the files: the place of 1 image in the order of the corpus." in words(page)
-    assert f'href="{reverse("known_items", args=["quay"])}"' in page.content.decode()
+    assert f'href="{reverse("control_item_list", args=["quay"])}"' in page.content.decode()
     assert 'data-live="on"' not in page.content.decode()
     answer = download(ada)
     assert answer["Content-Disposition"].startswith("attachment")
@@ -101,8 +101,8 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     layer_rows.refresh_layer_rows(world.campaign)
     address = "/campaigns/open-still/jobs/"
     # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
-    refused = press(ada, address, "Export", format="jsonl")
-    assert "unfinished" in words(refused) and not Job.objects.exists()
+    response = press(ada, address, "Export", format="jsonl")
+    assert "unfinished" in words(response) and not Job.objects.exists()
     press(ada, address, "Export", format="jsonl", unfinished="include")
     name = Layer.objects.filter(name="open-still")
     name.update(name="gone")
@@ -114,7 +114,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("request", "why"),
     [
         ({"format": "jsonl", "pictures": "on"}, "has no pictures"),
         ({"format": "csv"}, "has no caption, and csv cannot store that"),
@@ -122,22 +122,22 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     ],
     ids=str,
 )
-def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, asked, why):
+def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, request, why):
     first, second = world.corpus.images.order_by("position")
-    if asked["format"] == "csv":
+    if request["format"] == "csv":
         first.captions.all().delete()
-    elif asked["format"] == "entities":
+    elif request["format"] == "entities":
         Image.objects.filter(pk=second.pk).update(split="dev")
-    page = press(ada, JOBS, "Export", **asked)
+    page = press(ada, JOBS, "Export", **request)
     assert why in words(page) and not Job.objects.exists()
 
 
 def test_jobs_and_what_an_export_lacks_are_told_in_the_language_of_the_page(world, ada):
     jobs.enqueue(kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign)
     OpenImage.objects.update(complete=False)
-    asked = {"campaign": "quay", "format": "jsonl"}
+    form_data = {"campaign": "quay", "format": "jsonl"}
     german = {"Accept-Language": "de"}
-    page = ada.post(reverse("operation", args=["export_campaign"]), asked, headers=german)
+    page = ada.post(reverse("operation", args=["export_campaign"]), form_data, headers=german)
     assert "Ebene „quay“ ist unfertig" in words(page)
     assert "Ebene einer Kampagne aktualisieren" in words(ada.get(JOBS, headers=german))
 
@@ -219,8 +219,8 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
     Campaign.objects.update(pilot={"split": None, "images": None, "tags": []}, open_to_all=False)
     plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
     settings = as_toml(settings_of(world.campaign.settings))
-    sent = {**plan, "campaign_settings": settings, "unpaid": "on"}
-    page = ada.post(reverse("operation", args=["open_campaign"]), sent)
+    form_data = {**plan, "campaign_settings": settings, "unpaid": "on"}
+    page = ada.post(reverse("operation", args=["open_campaign"]), form_data)
     assert page.status_code == 409 and "is a pilot: continue with all its images" in words(page)
     body = {**plan, "campaign_settings": world.campaign.settings, "unpaid": True}
     answer = ada.post("/api/v1/campaigns", body, content_type="application/json")
@@ -249,8 +249,8 @@ def test_a_text_is_published_as_a_new_version_by_page(world, ada):
 
 
 def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
-    wrong = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
-    assert wrong.status_code == 409 and "are empty" in words(wrong)
+    response = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
+    assert response.status_code == 409 and "are empty" in words(response)
     page = press(ada, reverse("texts", args=["quay"]), "Publish as a new version", text="")
     assert said(page) == ["Published: workers now read version 1."]
     assert "0 workers agreed to the newest one" in words(page)

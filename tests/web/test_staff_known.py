@@ -32,8 +32,8 @@ def ada():
 
 def upload(client, text, name="items.csv"):
     file = SimpleUploadedFile(name, text.encode(), "text/csv")
-    sent = {"campaign": "review", "file": file, "next": LIST}
-    return client.post(reverse("operation", args=["import_controls"]), sent, follow=True)
+    form_data = {"campaign": "review", "file": file, "next": LIST}
+    return client.post(reverse("operation", args=["import_controls"]), form_data, follow=True)
 
 
 def test_a_link_is_made_by_hand(world, ada):
@@ -85,15 +85,15 @@ def test_drawing_is_offered_for_tests_alone(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("filled", "wrong"),
+    ("filled", "error"),
     [
         ({"known": "yes"}, "0 mentions for coref_link; expected 2"),
         ({"mention": [MAN, THE_MAN, HAT], "known": "yes"}, "3 mentions for coref_link; expected 2"),
     ],
 )
-def test_an_item_that_cannot_be_says_why_and_keeps_what_was_chosen(world, ada, filled, wrong):
+def test_an_item_that_cannot_be_says_why_and_keeps_what_was_chosen(world, ada, filled, error):
     page = press(ada, f"{NEW}?image=man&kind=coref_link", "Add item", **filled)
-    assert page.status_code == 409 and wrong in words(page)
+    assert page.status_code == 409 and error in words(page)
     (form,) = [form for form in forms(page) if "Add item" in form.buttons]
     assert form.fields.get("mention", []) == filled.get("mention", [])
     assert not Control.objects.exists()
@@ -119,16 +119,16 @@ def test_a_file_is_uploaded_and_taken_whole(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("text", "wrong"),
+    ("text", "error"),
     [
         (HEAD + "coref_link,control,woman,0:0-2 1:0-2,,,yes,\n", "line 2: there is no image 'woman'"),
         ("kind,image\n", "mine.csv"),
         ("", "mine.csv"),
     ],
 )
-def test_a_bad_file_is_refused_whole_naming_file_or_line(world, ada, text, wrong):
+def test_a_bad_file_is_refused_whole_naming_file_or_line(world, ada, text, error):
     page = upload(ada, text, name="mine.csv")
-    assert wrong in words(page) and "/tmp" not in words(page)
+    assert error in words(page) and "/tmp" not in words(page)
     assert not Control.objects.exists()
 
 
@@ -139,8 +139,8 @@ def test_a_missing_file_is_refused(world, ada):
 
 def test_items_are_made_from_a_layer_by_page(world, ada):
     page = press(ada, LIST, "Add from the layer", layer="import")
-    made = Control.objects.count()
-    assert made and said(page) == [f"{made} control items added."]
+    count = Control.objects.count()
+    assert count and said(page) == [f"{count} control items added."]
     assert "links" in words(page) and "a layer" in words(page)
 
 
@@ -170,7 +170,7 @@ def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
 
 def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
     world = the_world(
-        trust={**TRUSTING["trust"], "control_share": 0.02, "probation_known": 30, "probation_items": 30}
+        trust={**TRUSTING["trust"], "control_share": 0.02, "warm_up_known": 30, "warm_up_items": 30}
     )
     upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,no,\n")
     lease = world.held(0)

@@ -90,7 +90,7 @@ def test_images_below_the_usual_come_last_and_what_is_held_stays(world: World):
 
 
 @pytest.mark.parametrize(
-    ("images", "priority", "status", "wrong"),
+    ("images", "priority", "status", "error"),
     [
         ("1000\nharbour.jpg", "1", 409, "The corpus has no image “harbour.jpg”: correct the name"),
         ("a\nb\n1000\nc\nd", "1", 409, "no such 4 images: “a”, “b”, “c”, …. Correct the names"),
@@ -100,11 +100,11 @@ def test_images_below_the_usual_come_last_and_what_is_held_stays(world: World):
     ],
 )
 def test_what_cannot_be_is_named_with_its_remedy_and_kept_for_mending(
-    world: World, ada: Client, images: str, priority: str, status: int, wrong: str
+    world: World, ada: Client, images: str, priority: str, status: int, error: str
 ):
     before = state()
     page = ada.post(FORM, {"campaign": "quay", "images": images, "priority": priority, "next": PAGE})
-    assert page.status_code == status and wrong in words(page)
+    assert page.status_code == status and error in words(page)
     (form,) = (form for form in forms(page) if "Set which images come first" in form.buttons)
     assert form.fields["images"] == [images] and form.fields["priority"] == [priority]
     assert form.fields["next"] == [PAGE] and state() == before
@@ -146,16 +146,16 @@ def test_by_command_images_are_named(world: World):
 
 
 @pytest.mark.parametrize(
-    ("command", "wrong"),
+    ("command", "error"),
     [
         (["none", "--images", "1000"], "There is no campaign “none” here"),
         (["quay", "--images", "1000", "nowhere.txt"], "The corpus has no image “nowhere.txt”"),
         (["quay", "--images", "1000", "--priority", "40000"], "--priority: Expected 1000 or less."),
     ],
 )
-def test_the_command_refuses_in_one_line_and_changes_nothing(world: World, command: list[str], wrong: str):
+def test_the_command_refuses_in_one_line_and_changes_nothing(world: World, command: list[str], error: str):
     before = state()
-    with pytest.raises(CommandError, match=wrong) as caught:
+    with pytest.raises(CommandError, match=error) as caught:
         text(*command)
     assert "\n" not in str(caught.value) and state() == before
 

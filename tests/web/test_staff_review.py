@@ -54,8 +54,8 @@ def test_the_queue_says_who_waits_why_and_leads_there(world, rev):
 
 def test_the_queue_pages_by_key(rev):
     world = the_world([a_man(f"n{i}") for i in range(3)])
-    for place in range(3):
-        lose_the_hat(world, place, worker=place)
+    for index in range(3):
+        lose_the_hat(world, index, worker=index)
     first = review.review_queue(campaign=world.campaign.pk, size=2)
     page = rev.get(reverse("review", args=["review"]), {"after": first.after})
     assert [w.image.key for w in page.context["queue"].images] == ["n0"]
@@ -123,18 +123,18 @@ def test_mentions_are_grouped_anew_by_page(world, rev):
 
 def test_boxes_are_given_by_page_and_what_was_typed_is_kept_where_it_is_wrong(world, rev):
     lose_the_hat(world)
-    wrong = press(rev, IMAGE, "Save boxes", boxes="30, 10, 60\n", comment="there")
-    assert wrong.status_code == 409
-    assert "Line 1, “30, 10, 60”, is not a box" in words(wrong)
-    (form,) = [form for form in forms(wrong) if "Save boxes" in form.buttons]
+    response = press(rev, IMAGE, "Save boxes", boxes="30, 10, 60\n", comment="there")
+    assert response.status_code == 409
+    assert "Line 1, “30, 10, 60”, is not a box" in words(response)
+    (form,) = [form for form in forms(response) if "Save boxes" in form.buttons]
     assert (form.fields["boxes"], form.fields["comment"]) == (["30, 10, 60\n"], ["there"])
     outside = press(rev, IMAGE, "Save boxes", boxes="30 10 600 30")
     assert outside.status_code == 409 and "500 x 375" in words(outside)
     assert not Ruling.objects.exists()
     press(rev, IMAGE, "Save boxes", boxes="30, 10, 60, 30\n\n 1 1 5 5 ")
     assert chain(image(world), HAT)["b"] == [[30, 10, 60, 30], [1, 1, 5, 5]]
-    shown = forms(rev.get(IMAGE, {"chain": 2}))
-    assert ["30, 10, 60, 30\n1, 1, 5, 5"] in [form.fields.get("boxes") for form in shown]
+    visible = forms(rev.get(IMAGE, {"chain": 2}))
+    assert ["30, 10, 60, 30\n1, 1, 5, 5"] in [form.fields.get("boxes") for form in visible]
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_withdrawing_twice_says_so(world, rev):
     refuse(world)
     press(rev, IMAGE, "Keep as one chain")
     address = reverse("operation", args=["withdraw_ruling"])
-    sent = {"campaign": "review", "ruling": Ruling.objects.get().pk}
-    rev.post(address, sent)
-    assert "already withdrawn" in words(rev.post(address, sent))
+    form_data = {"campaign": "review", "ruling": Ruling.objects.get().pk}
+    rev.post(address, form_data)
+    assert "already withdrawn" in words(rev.post(address, form_data))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from annotation import jobs
-from annotation.models import Account, AuditEntry, Identity, Job, Judgment, Standing, Worker
+from annotation.models import Account, AuditEntry, Identity, Job, Judgment, TrustState, Worker
 from annotation.protocol import questions as q
 from annotation.queue import image_state
 from annotation.queue.leases import Lease
@@ -45,7 +45,7 @@ def names(page):
 
 
 def stand(worker, **values):
-    Standing.objects.filter(worker__pseudonym=f"quay-w{worker}").update(**values)
+    TrustState.objects.filter(worker__pseudonym=f"quay-w{worker}").update(**values)
     cache.clear()
 
 
@@ -60,26 +60,26 @@ def test_the_table_sorts_by_every_column_and_says_how(world, ada):
     )
     assert names(ada.get(TABLE, {"sort": "accuracy", "way": "up"})) == [f"quay-w{i}" for i in (3, 2, 1, 0)]
     assert names(ada.get(TABLE, {"sort": "worker", "way": "up"})) == [f"quay-w{i}" for i in range(4)]
-    by_answers = [one.figures.answers for one in ada.get(TABLE).context["rows"]]
+    by_answers = [row.figures.answers for row in ada.get(TABLE).context["rows"]]
     assert by_answers == sorted(by_answers, reverse=True) and sum(by_answers) == Judgment.objects.count()
 
 
 def test_those_of_whom_nothing_is_known_come_last_whichever_way_one_sorts(world, ada):
-    Standing.objects.update(known=0, right=0, last="")
+    TrustState.objects.update(known=0, right=0, last="")
     stand(2, known=10, right=5)
     for way in ("up", ""):
         assert names(ada.get(TABLE, {"sort": "accuracy", "way": way}))[0] == "quay-w2"
 
 
 def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
-    Standing.objects.filter(worker__pseudonym="quay-w1", kind=q.BOX_DRAWING).update(state="suspended")
-    Standing.objects.filter(worker__pseudonym="quay-w2", kind=q.COREF_LINK).update(blocked=True)
+    TrustState.objects.filter(worker__pseudonym="quay-w1", kind=q.BOX_DRAWING).update(state="suspended")
+    TrustState.objects.filter(worker__pseudonym="quay-w2", kind=q.COREF_LINK).update(blocked=True)
     assert names(ada.get(TABLE, {"state": "suspended"})) == ["quay-w1"]
     assert names(ada.get(TABLE, {"state": "suspended", "kind": q.COREF_LINK})) == []
     assert names(ada.get(TABLE, {"state": "blocked"})) == ["quay-w2"]
     assert names(ada.get(TABLE, {"find": "W3"})) == ["quay-w3"]
     links = ada.get(TABLE, {"kind": q.COREF_LINK}).context["rows"]
-    assert sum(one.figures.answers for one in links) == Judgment.objects.filter(kind=q.COREF_LINK).count()
+    assert sum(link.figures.answers for link in links) == Judgment.objects.filter(kind=q.COREF_LINK).count()
     assert "No worker matches" in words(ada.get(TABLE, {"find": "nobody"}))
     assert (
         ada.get(TABLE, {"sort": "x", "kind": "x", "state": "x", "after": "x", "find": "\0"}).status_code
@@ -88,12 +88,12 @@ def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
 
 
 def test_the_table_pages_by_key_and_keeps_its_order(world):
-    found, after = [], 0
+    values, after = [], 0
     for _ in range(3):
         page = worker_page(world.campaign, WorkerTableRequest(sort="worker", up=True, after=after), size=2)
-        found += [row.pseudonym for row, _figures in page.rows]
+        values += [row.pseudonym for row, _figures in page.rows]
         after = page.after or 0
-    assert found[:4] == [f"quay-w{i}" for i in range(4)] and page.total == 4
+    assert values[:4] == [f"quay-w{i}" for i in range(4)] and page.total == 4
 
 
 def test_what_nobody_earns_is_no_column(world, ada):
@@ -107,12 +107,12 @@ def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
     page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
     assert said(page) == ["Suspended: 1 worker."]
     assert "drawing suspended by a researcher boxes far too large" in words(page)
-    blocked = Standing.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
+    blocked = TrustState.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
     page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)
     assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
     assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: 1 worker."]
-    assert not Standing.objects.filter(blocked=True).exists()
+    assert not TrustState.objects.filter(blocked=True).exists()
     assert [str(e.actor) for e in AuditEntry.objects.filter(act__endswith="_worker")] == ["ada", "ada"]
 
 
@@ -135,11 +135,11 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
 
 
 def test_a_kind_that_is_none_is_refused(world, ada):
-    sent = {"campaign": "quay", "workers": "quay-w0", "kind": "x"}
-    page = ada.post(reverse("operation", args=["withdraw_answers"]), sent)
+    form_data = {"campaign": "quay", "workers": "quay-w0", "kind": "x"}
+    page = ada.post(reverse("operation", args=["withdraw_answers"]), form_data)
     assert page.status_code == 400 and "Expected one of: " in words(page) and not Job.objects.exists()
-    sent["kind"] = "relevance"
-    page = ada.post(reverse("operation", args=["withdraw_answers"]), sent)
+    form_data["kind"] = "relevance"
+    page = ada.post(reverse("operation", args=["withdraw_answers"]), form_data)
     assert "no kind of question “relevance” here" in words(page) and not Job.objects.exists()
 
 
@@ -151,21 +151,21 @@ def test_a_refused_act_keeps_what_was_chosen_and_typed(world, ada):
     assert (form.fields["workers"], form.fields["next"]) == (["quay-w0"], [ONE])
 
 
-def identified(world, place=0):
+def identified(world, index=0):
     account = people.account("wanda", "annotator")
-    Identity.objects.create(worker=Worker.objects.get(pk=world.workers[place]), account=account)
+    Identity.objects.create(worker=Worker.objects.get(pk=world.workers[index]), account=account)
 
 
 def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, boss, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     identified(world)
     assert not any("Erase" in form.buttons for form in forms(ada.get(ONE)))
-    given = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
+    count = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
     page = press(boss, ONE, "Erase", sure="on")
     assert "nothing links the pseudonym" in said(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
-    assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == given
+    assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == count
 
 
 def test_a_worker_who_is_due_payment_is_not_erased(boss, settings, tmp_path):

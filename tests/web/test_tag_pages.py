@@ -40,7 +40,7 @@ def tagged(scenes: Corpus) -> Corpus:
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "expected"),
     [
         ("dog", "01"),
         ("frisbee and dog", "0"),
@@ -57,9 +57,9 @@ def tagged(scenes: Corpus) -> Corpus:
         ("", "012"),
     ],
 )
-def test_images_are_found_by_their_tags(tagged: Corpus, reader: Client, query: str, wanted: str) -> None:
+def test_images_are_found_by_their_tags(tagged: Corpus, reader: Client, query: str, expected: str) -> None:
     page = reader.get(reverse("corpus", args=["scenes"]), {"tags": query}).content.decode()
-    assert keys(page) == [f"scene-{number}" for number in wanted]
+    assert keys(page) == [f"scene-{number}" for number in expected]
 
 
 def test_tags_join_the_other_filters_and_the_way_through_the_images(tagged: Corpus, reader: Client) -> None:
@@ -80,7 +80,7 @@ def test_unknown_tags_are_named_with_some_that_are_written_alike(tagged: Corpus,
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("dog and", "“and” must stand between two tags."),
         ("or dog", "“or” must stand between two tags."),
@@ -90,11 +90,13 @@ def test_unknown_tags_are_named_with_some_that_are_written_alike(tagged: Corpus,
         (" ".join(f"t{n}" for n in range(21)), "Name at most 20 tags."),
     ],
 )
-def test_a_query_that_cannot_be_read_says_why(tagged: Corpus, reader: Client, query: str, told: str) -> None:
+def test_a_query_that_cannot_be_read_says_why(
+    tagged: Corpus, reader: Client, query: str, message: str
+) -> None:
     with pytest.raises(BadTagQuery):
         read_tag_query(query)
     page = reader.get(reverse("corpus", args=["scenes"]), {"tags": query}).content.decode()
-    assert told in page and keys(page) == []
+    assert message in page and keys(page) == []
 
 
 @pytest.mark.parametrize("images", [3, 9])
@@ -140,12 +142,12 @@ def test_the_tags_of_a_corpus_are_listed_by_frequency(
     assert "No tag matches." in reader.get(f"{address}?contains=zz").content.decode()
     for module in ("annotation.selectors.tags.kept", "annotation.web.corpus.tagged"):
         monkeypatch.setattr(f"{module}.TAGS_PER_PAGE", 2)
-    found, query = [], ""
+    names, query = [], ""
     for _ in range(3):
         page = reader.get(address + query).content.decode()
-        found += re.findall(r'<a href="[^"]*">([^<]+)</a> <span class="figures">', page)
+        names += re.findall(r'<a href="[^"]*">([^<]+)</a> <span class="figures">', page)
         query = next(iter(re.findall(r'rel="next" href="([^"]+)"', page)), "")
-    assert found == ["dog", "frisbee", "soccer field", "cat", "grass"] and not query
+    assert names == ["dog", "frisbee", "soccer field", "cat", "grass"] and not query
 
 
 def test_the_tags_of_all_images_are_exported_as_rank_tags_writes_them(tagged: Corpus, reader: Client) -> None:
@@ -185,15 +187,20 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
 
     with pytest.raises(OSError, match="full"):
         keep_tags(corpus=tagged, images=broken(), unit="nouns", alpha=0.75)
-    assert {row.text for row in CorpusTag.objects.all()} == {tag for own in TAGS.values() for tag, _ in own}
+    assert {row.text for row in CorpusTag.objects.all()} == {tag for tags in TAGS.values() for tag, _ in tags}
     TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
     long = "x" * 201
-    kept = keep(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
-    assert kept == KeptTags(images=2, tags=1, distinct=1, left_out=1)
-    (one,) = ImageTag.objects.all()
-    assert (one.tag.text, one.score, one.place, one.tag.images) == ("zebra", 0.9, 0, 1)
+    stored = keep(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
+    assert stored == KeptTags(images=2, tags=1, distinct=1, left_out=1)
+    (image_tag,) = ImageTag.objects.all()
+    assert (image_tag.tag.text, image_tag.score, image_tag.place, image_tag.tag.images) == (
+        "zebra",
+        0.9,
+        0,
+        1,
+    )
     assert TagList.objects.get().published
     with pytest.raises(KeyError):
         keep(tagged, {"nobody": []})
-    shown = Image.objects.get(corpus=tagged, key="scene-1")
-    assert [tag.text for tag in selectors.tags_of_image(shown)] == ["zebra"]
+    image = Image.objects.get(corpus=tagged, key="scene-1")
+    assert [tag.text for tag in selectors.tags_of_image(image)] == ["zebra"]

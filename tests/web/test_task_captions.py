@@ -31,21 +31,21 @@ def pieces(*spans: tuple[int, int], caption: ShownCaption = LONG) -> list[Captio
     "spans", [((30, 32),), ((0, 2),), ((58, 60),), ((3, 4), (50, 52)), ((10, 12), (14, 15))]
 )
 def test_a_long_caption_is_clipped_around_its_phrases_and_loses_nothing(spans: tuple[tuple[int, int], ...]):
-    found = pieces(*spans)
-    assert "".join(piece.text for piece in found) == LONG.text
-    hidden = [piece.text for piece in found if piece.cut]
-    assert hidden and all(not piece.number for piece in found if piece.cut)
-    shown = sum(len(piece.text) for piece in found if not piece.cut)
-    assert shown <= len(spans) * (2 * CONTEXT + 20) < len(LONG.text)
+    result = pieces(*spans)
+    assert "".join(piece.text for piece in result) == LONG.text
+    hidden = [piece.text for piece in result if piece.cut]
+    assert hidden and all(not piece.number for piece in result if piece.cut)
+    visible = sum(len(piece.text) for piece in result if not piece.cut)
+    assert visible <= len(spans) * (2 * CONTEXT + 20) < len(LONG.text)
     # Words are whole, on either side of a cut.
     assert all(set(text.split()) <= set(WORDS) for text in hidden)
-    assert all(set(piece.text.split()) <= set(WORDS) for piece in found if not piece.cut)
+    assert all(set(piece.text.split()) <= set(WORDS) for piece in result if not piece.cut)
 
 
 def test_what_is_beside_a_phrase_is_shown_and_what_is_far_is_not():
-    found = pieces((30, 32))
-    shown = " ".join(piece.text for piece in found if not piece.cut)
-    assert "word29" in shown and "word33" in shown and "word1 " not in shown and "word59" not in shown
+    result = pieces((30, 32))
+    text = " ".join(piece.text for piece in result if not piece.cut)
+    assert "word29" in text and "word33" in text and "word1 " not in text and "word59" not in text
 
 
 def test_a_caption_of_usual_length_is_left_as_it_is():
@@ -82,10 +82,10 @@ def test_how_much_is_left_is_told_in_tens_and_does_not_follow_single_answers(tmp
     ann = desk.at_work(work)
     before = available_tasks.about_left(campaign=work.campaign.pk, kind="coref_link")
     assert before % 10 == 0
-    said = left_in_words(work.campaign.pk, "coref_link")
-    assert said in text_of(ann.get(desk.address()))
+    text = left_in_words(work.campaign.pk, "coref_link")
+    assert text in text_of(ann.get(desk.address()))
     work.work(["coref_link"])
-    assert left_in_words(work.campaign.pk, "coref_link") == said
+    assert left_in_words(work.campaign.pk, "coref_link") == text
     available_tasks._about_left.cache_clear()
     assert left_in_words(work.campaign.pk, "coref_link") == "fewer than 10 left"
     assert left_in_words(work.campaign.pk, "coref_link", of_visit=3) == "3 left"

@@ -45,12 +45,12 @@ def test_new_instructions_are_read_first_and_stand_on_the_page(work: World):
 def test_consent_is_asked_first_and_once(db: None, tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
     ann = desk.at_work(work)
-    asked = ann.get(desk.address())
-    assert (asked.status_code, asked["Location"]) == (303, "/tasks/quay/consent/?kind=coref_link")
-    page = ann.get(asked["Location"])
+    response = ann.get(desk.address())
+    assert (response.status_code, response["Location"]) == (303, "/tasks/quay/consent/?kind=coref_link")
+    page = ann.get(response["Location"])
     assert "We keep your answers." in text_of(page)
     assert not Assignment.objects.exists()
-    assert ann.post(asked["Location"], {"version": "1"})["Location"] == desk.address()
+    assert ann.post(response["Location"], {"version": "1"})["Location"] == desk.address()
     assert ann.get(desk.address()).status_code == 200
     assert "You have agreed to this" in text_of(ann.get("/tasks/quay/consent/"))
 

@@ -31,8 +31,8 @@ def test_every_question_is_shown_answered_and_followed_by_the_next(work: World, 
     page = ann.get(desk.address(kind))
     assert page.status_code == 200
     form = form_of(work, page)
-    sent = ann.post(desk.address(kind), form)
-    assert (sent.status_code, sent["Location"]) == (303, desk.address(kind))
+    response = ann.post(desk.address(kind), form)
+    assert (response.status_code, response["Location"]) == (303, desk.address(kind))
     judgment = Judgment.objects.get(assignment=form["assignment"])
     assert judgment.answer == form["answer"]
     assert judgment.schema == TASK_TYPES.get(kind).schema_version
@@ -63,8 +63,8 @@ def test_a_box_question_shows_the_caption_of_the_chains_longest_phrase(work: Wor
 
 
 def test_punctuation_stands_as_in_print(work: World):
-    said = text_of(desk.at_work(work).get(desk.address()))
-    assert "in the park." in said and "park ." not in said
+    text = text_of(desk.at_work(work).get(desk.address()))
+    assert "in the park." in text and "park ." not in text
 
 
 def test_boxes_that_are_there_and_the_one_in_question_are_named(work: World):
@@ -98,8 +98,8 @@ def test_an_answer_after_the_lease_ran_out_is_stored(work: World, monkeypatch: p
     later = database.now() + timedelta(hours=1)
     monkeypatch.setattr(database, "now", lambda: later)
     leases.end_expired_leases()
-    sent = ann.post(desk.address(), form, follow=True)
-    assert sent.status_code == 200
+    response = ann.post(desk.address(), form, follow=True)
+    assert response.status_code == 200
     assert Judgment.objects.get(assignment=form["assignment"]).answer == form["answer"]
 
 
@@ -161,7 +161,7 @@ def test_without_a_time_worked_an_answer_counts_all_the_same(work: World, second
 
 
 @pytest.mark.parametrize(
-    ("edges", "said"),
+    ("edges", "text"),
     [
         (("", "", "", ""), "Draw a box first"),
         (("1", "2", "3", ""), "Draw a box first"),
@@ -172,14 +172,14 @@ def test_without_a_time_worked_an_answer_counts_all_the_same(work: World, second
         (("10", "10", "481", "40"), "extends beyond the picture"),
     ],
 )
-def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str, ...], said: str):
+def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str, ...], text: str):
     desk.bring_up(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
-    sent = dict(zip(("xmin", "ymin", "xmax", "ymax"), edges, strict=True))
-    page = ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "drawn", **sent})
+    payload = dict(zip(("xmin", "ymin", "xmax", "ymax"), edges, strict=True))
+    page = ann.post(desk.address(q.BOX_DRAWING), {**held, "answer": "drawn", **payload})
     assert page.status_code == 422
-    assert said in text_of(page)
+    assert text in text_of(page)
     assert re.findall(r'name="[xy]m\w+" value="([^"]*)"', page.content.decode()) == list(edges)
     assert not Judgment.objects.filter(assignment=int(held["assignment"])).exists()
 
@@ -229,20 +229,20 @@ def test_reloading_keeps_the_task(work: World):
 def test_a_page_that_is_open_gets_its_next_task_alone(work: World):
     ann = desk.at_work(work)
     first = desk.hidden(ann.get(desk.address()))
-    again = ann.get(desk.address() + "?part=desk")
+    again = ann.get(desk.address() + "?part=task")
     assert desk.hidden(again)["assignment"] == first["assignment"]
-    following = ann.get(desk.address() + f"?part=desk&holding={first['assignment']},x,")
+    following = ann.get(desk.address() + f"?part=task&holding={first['assignment']},x,")
     assert desk.hidden(following)["assignment"] != first["assignment"]
-    assert following.content.decode().strip().startswith('<div class="desk" data-desk')
+    assert following.content.decode().strip().startswith('<div class="task" data-task')
     assert "<title>" not in following.content.decode() and "no-store" in following["Cache-Control"]
 
 
 def test_what_comes_instead_of_the_next_task_is_told_by_its_code(work: World):
     ann, unread = desk.at_work(work), desk.at_work(work, read=False)
-    assert unread.get(desk.address() + "?part=desk").json() == {"nothing": "instructions"}
-    assert ann.get(desk.address(q.BOX_QUALITY) + "?part=desk").json() == {"nothing": "none_open"}
+    assert unread.get(desk.address() + "?part=task").json() == {"nothing": "instructions"}
+    assert ann.get(desk.address(q.BOX_QUALITY) + "?part=task").json() == {"nothing": "none_open"}
     instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
-    assert ann.get(desk.address() + "?part=desk").json() == {"nothing": "no_consent"}
+    assert ann.get(desk.address() + "?part=task").json() == {"nothing": "no_consent"}
 
 
 def test_nothing_is_kept_by_browsers(work: World):

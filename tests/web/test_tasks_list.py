@@ -12,7 +12,7 @@ from django.test import Client
 
 from annotation import instructions
 from annotation.common import database
-from annotation.models import Assignment, Campaign, Control, Identity, Standing
+from annotation.models import Assignment, Campaign, Control, Identity, TrustState
 from annotation.protocol import questions as q
 from annotation.quality import controls, qualification
 from annotation.quality.controls import ControlItem
@@ -25,7 +25,7 @@ from tests.web import desk, world
 from tests.web.desk import form_of, text_of
 
 TESTED: dict[str, Any] = {
-    "trust": {"verdict_known": 2, "double_check_share": 0.0, "control_share": 0.0, "probation_known": 1},
+    "trust": {"verdict_known": 2, "double_check_share": 0.0, "control_share": 0.0, "warm_up_known": 1},
     "pay": {"basis": "item", "currency": "EUR", "per_item": {"coref_link": 0.02}},
 }
 DOGS, COUPLE, WOMAN = ("0:3-5", "1:6-7"), "0:0-2", "1:0-2"
@@ -57,9 +57,9 @@ def set_test(work: World, *, only: str = "") -> None:
 def rows(client: Client) -> dict[str, str]:
     """Title -> what its row of the list says."""
     page = client.get("/tasks/").content.decode()
-    found = re.findall(r'<li class="line.*?</li>', page, flags=re.S)
-    told = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in found]
-    return {title: row for row in told for title in TITLES if row.startswith(title)}
+    names = re.findall(r'<li class="line.*?</li>', page, flags=re.S)
+    lines = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in names]
+    return {title: row for row in lines for title in TITLES if row.startswith(title)}
 
 
 LINK, VERIFY, DRAW = "Same or different?", "All the same?", "Draw a box"
@@ -75,8 +75,8 @@ def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
         if row.control is None:
             break
         known = str(row.control.known)
-        given = known if right else {"yes": "no", "no": "yes"}[known]
-        page = ann.post(desk.address(kind), {**held, "answer": given}, follow=True)
+        value = known if right else {"yes": "no", "no": "yes"}[known]
+        page = ann.post(desk.address(kind), {**held, "answer": value}, follow=True)
     return page
 
 
@@ -111,8 +111,8 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     ann = desk.at_work(work)
     row = rows(ann)[DRAW]
     assert "Others still have to check 1 of your boxes: choose another task" in row and "Work" not in row
-    said = text_of(ann.get(desk.address(q.BOX_DRAWING)))
-    assert "or in 60 min at the latest" in said and "Refresh" in said
+    text = text_of(ann.get(desk.address(q.BOX_DRAWING)))
+    assert "or in 60 min at the latest" in text and "Refresh" in text
     judged = work.held(1, q.BOX_QUALITY)
     work.submit(1, judged, then=False)
     assert "still have to check" not in rows(ann)[DRAW]
@@ -129,9 +129,9 @@ def test_whoever_may_judge_a_box_of_a_machine_first_is_told_so_and_where(db: Non
     row = rows(ann)[DRAW]
     assert "what is left to draw depends on them" in row and "Work" not in row and "Start" not in row
     assert "machine" not in row
-    said = text_of(ann.get(desk.address(q.BOX_DRAWING)))
-    assert "check some of them first" in said and "Refresh" in said
-    assert "Other tasks open to you" in said and "Is this box good?" in said
+    text = text_of(ann.get(desk.address(q.BOX_DRAWING)))
+    assert "check some of them first" in text and "Refresh" in text
+    assert "Other tasks open to you" in text and "Is this box good?" in text
 
 
 def test_a_kind_that_has_not_come_up_says_so(work: World):
@@ -155,28 +155,28 @@ def test_who_comes_while_others_hold_the_rest_is_told_when_to_look_again(work: W
     ann = desk.at_work(work)
     while b"data-answer" in (page := ann.get(desk.address())).content:
         ann.post(desk.address(), {**desk.hidden(page), "act": "return"})
-    said = text_of(page)
-    assert re.search(r"Others are answering the remaining questions.* \d+ min", said)
-    assert "Refresh" in said
+    text = text_of(page)
+    assert re.search(r"Others are answering the remaining questions.* \d+ min", text)
+    assert "Refresh" in text
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "text"),
     [(Campaign.PAUSED, "This campaign is paused: lunch"), (Campaign.CLOSED, "This campaign is over")],
 )
-def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, said: str):
+def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, text: str):
     ann = desk.at_work(work)
     ann.get(desk.address(q.COREF_LINK))
     Campaign.objects.update(state=state, reason="lunch")
     page = text_of(ann.get("/tasks/"))
-    assert page.count(said) == 1
+    assert page.count(text) == 1
     assert "Continue" in rows(ann)[LINK]
 
 
 def test_a_campaign_without_an_open_question_says_so_once_and_stands_below_those_with_work(work: World):
     work.work()
-    other = World(name="zoo")
-    instructions.publish_text(campaign=other.campaign, kind=instructions.CONSENT, text="")
+    another = World(name="zoo")
+    instructions.publish_text(campaign=another.campaign, kind=instructions.CONSENT, text="")
     page = text_of(desk.at_work(work).get("/tasks/"))
     assert page.count("No question is open here now: choose another campaign, or come back later.") == 1
     assert page.index("zoo") < page.index("quay") < page.index("No question is open here now")
@@ -200,42 +200,42 @@ def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
     ann.get(desk.address(q.BOX_REQUIREMENT))
     ann.get(desk.address())
     Assignment.objects.filter(worker=work.workers[0]).delete()
-    Standing.objects.filter(worker=work.workers[0], kind=q.COREF_LINK).update(
+    TrustState.objects.filter(worker=work.workers[0], kind=q.COREF_LINK).update(
         state="suspended", known=12, right=2, last="0" * 10 + "11"
     )
     assert "suspended for you" in rows(ann)[LINK]
-    said = text_of(ann.get(desk.address()))
-    assert "Fewer than 80 % of your checked answers were right" in said
-    assert "Other tasks open to you Is there something to box?" in said
+    text = text_of(ann.get(desk.address()))
+    assert "Fewer than 80 % of your checked answers were right" in text
+    assert "Other tasks open to you Is there something to box?" in text
 
 
 def test_who_was_taken_off_by_a_researcher_is_told_the_reason(work: World):
     ann = desk.at_work(work)
     ann.get(desk.address())
     Assignment.objects.filter(worker=work.workers[0]).delete()
-    Standing.objects.update(blocked=True, reason="please write to us")
+    TrustState.objects.update(blocked=True, reason="please write to us")
     assert "please write to us" in rows(ann)[LINK]
     assert "please write to us" in text_of(ann.get(desk.address()))
 
 
 @pytest.mark.parametrize(
-    ("reported", "said"),
+    ("reported", "text"),
     [
         ({"tasks": 20}, "needs 500 finished tasks"),
         ({"tasks": 900, "approved": 0.5}, "needs an approval rate of 95 %"),
     ],
 )
-def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str, Any], said: str):
+def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str, Any], text: str):
     Identity.objects.filter(worker=work.workers[0]).update(**reported)
     ann = desk.at_work(work)
-    assert said in rows(ann)[LINK]
-    assert said in text_of(ann.get(desk.address()))
+    assert text in rows(ann)[LINK]
+    assert text in text_of(ann.get(desk.address()))
 
 
-def practise(ann: Client, wrong: int) -> Any:
+def practise(ann: Client, error: int) -> Any:
     """Go through practice with so many wrong answers; its last page."""
     for number, item in enumerate(PRACTICE.get(q.COREF_LINK).items, 1):
-        right = number > wrong
+        right = number > error
         answer = item.right if right else {"yes": "no", "no": "yes"}[item.right]
         ann.post(f"{desk.address()}practice/?n={number}", {"answer": answer})
     return ann.get(f"{desk.address()}practice/?n={len(PRACTICE.get(q.COREF_LINK).items) + 1}&right=5")
@@ -248,10 +248,10 @@ def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_rig
     assert "I have read this: practise" in text_of(first) and "read this: begin" not in text_of(first)
     begun = ann.post(f"{desk.address()}instructions/")
     assert begun["Location"] == f"{desk.address()}practice/"
-    over = practise(ann, wrong=2)
+    over = practise(ann, error=2)
     assert "More must be correct before you can begin" in text_of(over)
     assert ann.post(f"{desk.address()}instructions/")["Location"] == f"{desk.address()}practice/"
-    assert b"<button>Begin</button>" in practise(ann, wrong=1).content
+    assert b"<button>Begin</button>" in practise(ann, error=1).content
     page = ann.post(f"{desk.address()}instructions/", follow=True)
     assert b"data-answer" in page.content
     ann.post(desk.address(), form_of(tested, page))
@@ -266,8 +266,8 @@ def test_a_test_whose_items_are_all_alike_is_told_to_be_unready(tested: World):
     set_test(tested, only="yes")
     ann = desk.at_work(tested)
     assert "which the researcher has not set up yet" in rows(ann)[LINK]
-    said = text_of(ann.get(desk.address()))
-    assert "which the researcher has not set up yet" in said and "Take the test" not in said
+    text = text_of(ann.get(desk.address()))
+    assert "which the researcher has not set up yet" in text and "Take the test" not in text
 
 
 def test_a_test_is_taken_and_leads_to_the_work(tested: World):

@@ -82,16 +82,16 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     press(ada, page, "Check", also="_upload")
     assert "Check an upload" in words(ada.get(page))
     assert run_jobs() == [Job.DONE]
-    shown = words(ada.get(page))
-    assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in shown
-    assert "The files read as flickr8k." in shown
-    assert "3 problems" in shown and "corrupt picture: 2" in shown and "no caption: 1" in shown
-    assert all(name in shown for name in ("photos/p07.jpg", "photos/p21.jpg", "photos/p39.jpg"))
-    sent = ada.get(
+    text = words(ada.get(page))
+    assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in text
+    assert "The files read as flickr8k." in text
+    assert "3 problems" in text and "corrupt picture: 2" in text and "no caption: 1" in text
+    assert all(name in text for name in ("photos/p07.jpg", "photos/p21.jpg", "photos/p39.jpg"))
+    response = ada.get(
         reverse("operation_file", args=["download_upload_problems"]),
         {"upload": page.rstrip("/").rpartition("/")[2]},
     )
-    listed = b"".join(sent.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+    listed = b"".join(response.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert len([json.loads(line) for line in listed]) == 3
     picture = ada.get(f"{page}preview/0")
     assert picture["Content-Type"] == "image/jpeg"
@@ -103,7 +103,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     assert ada.get(page).headers["Location"] == reverse("corpus", args=["mine"])
     assert uploads.uploads_of(world.Account.objects.get(username="ada")) == []
     line = AuditEntry.objects.get(act="import_corpus")
-    assert (line.actor_name, line.about["corpus"], line.about["left_out"]) == ("ada", "mine", 3)
+    assert (line.actor_name, line.about["corpus"], line.about["skipped"]) == ("ada", "mine", 3)
 
 
 def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):
@@ -119,11 +119,11 @@ def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):
     by_command = import_corpus(name="other", path=tmp_path / "forty.zip", format="flickr8k", how=how).problems
     by_page = Job.objects.get(kind="check_upload").result["problems"]
 
-    def told(sort: str, file: str, line: int | None, what: str) -> tuple[str, str, int | None, str]:
+    def message(sort: str, file: str, line: int | None, what: str) -> tuple[str, str, int | None, str]:
         return sort, Path(file).name, line, what.replace("forty/", "")
 
-    assert {told(p["sort"], p["file"], p["line"], p["what"]) for p in by_page} == {
-        told(p.sort, p.file, p.line, p.what) for p in by_command
+    assert {message(p["sort"], p["file"], p["line"], p["what"]) for p in by_page} == {
+        message(p.sort, p.file, p.line, p.what) for p in by_command
     }
 
 
@@ -131,8 +131,8 @@ def test_sound_files_are_imported_as_they_are(ada: Client):
     page = whole(ada, {"captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
     press(ada, page, "Check", also="_upload")
     run_jobs()
-    shown = words(ada.get(page))
-    assert "problem" not in shown.lower() and "1 image is sound" in shown
+    text = words(ada.get(page))
+    assert "problem" not in text.lower() and "1 image is sound" in text
     press(ada, page, "Import", also="_upload")
     run_jobs()
     assert Corpus.objects.get().caption_count == 1
@@ -145,9 +145,9 @@ def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada
     assert "holds no captions in a format that is known" in words(ada.get(page))
     press(ada, page, "Check", also="_upload", format="csv")
     assert run_jobs() == [Job.FAILED]
-    shown = words(ada.get(page))
-    assert "expected one file *.csv" in shown
-    assert "corpus_uploads" not in shown and str(settings.DATA_DIR) not in Job.objects.latest("pk").error
+    text = words(ada.get(page))
+    assert "expected one file *.csv" in text
+    assert "corpus_uploads" not in text and str(settings.DATA_DIR) not in Job.objects.latest("pk").error
     assert "Upload removed." in said(press(ada, page, "Remove this upload"))
     assert ada.get(page).status_code == 404
 
@@ -158,8 +158,8 @@ def test_no_folder_of_the_server_is_named_where_files_cannot_be_read_or_imported
     page = whole(ada, {"captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
     upload = stored_upload(page.split("/")[2])
 
-    def broken(**given: Any) -> NoReturn:
-        raise OSError(errno.EIO, "Input/output error", str(given["path"] / "captions.token.txt"))
+    def broken(**value: Any) -> NoReturn:
+        raise OSError(errno.EIO, "Input/output error", str(value["path"] / "captions.token.txt"))
 
     check_upload(upload, report_progress=lambda phase, share: None)
     monkeypatch.setattr(uploaded_source, "import_corpus", broken)
@@ -182,16 +182,16 @@ def test_other_peoples_uploads_are_not_there(ada: Client):
     assert stored(eve, page).status_code == 404
     for way in ("", "preview/0"):
         assert eve.get(page + way).status_code == 404, way
-    sent = {"upload": page.rstrip("/").rpartition("/")[2]}
+    form_data = {"upload": page.rstrip("/").rpartition("/")[2]}
     for name in ("check_upload", "import_upload", "remove_upload"):
-        assert eve.post(reverse("operation", args=[name]), sent).status_code == 400, name
+        assert eve.post(reverse("operation", args=[name]), form_data).status_code == 400, name
     problems = reverse("operation_file", args=["download_upload_problems"])
-    assert eve.get(problems, sent).status_code == 404
+    assert eve.get(problems, form_data).status_code == 404
     assert page not in eve.get(reverse("uploads")).content.decode()
     assert stored(ada, page).json()["received"] == 0
     # Nor is somebody's job about it: whoever knows the key can neither stop nor see it.
     send(ada, page, 0, content)
-    ada.post(reverse("operation", args=["check_upload"]), sent)
+    ada.post(reverse("operation", args=["check_upload"]), form_data)
     eve.post(reverse("operation", args=["cancel_job"]), {"job": Job.objects.get().pk})
     assert Job.objects.get().state == Job.QUEUED and not Job.objects.get().cancel
 
@@ -205,9 +205,9 @@ def test_parts_say_what_is_wrong_with_them(ada: Client):
     assert send(ada, page, 0, bytes(10), -1).status_code == 400
     assert send(ada, page, 7, bytes(10)).status_code == 409
     assert send(ada, page, 1, b"").json() == {"received": 0}
-    told = stored(ada, page).json()
-    assert told["part_bytes"] == uploads.PART_BYTES
-    assert [(file["size"], file["received"]) for file in told["files"]] == [(20, 10), (0, 0)]
+    answer = stored(ada, page).json()
+    assert answer["part_bytes"] == uploads.PART_BYTES
+    assert [(file["size"], file["received"]) for file in answer["files"]] == [(20, 10), (0, 0)]
 
 
 def test_names_are_escaped_wherever_they_are_shown(ada: Client):

@@ -49,9 +49,9 @@ def caption(text: str) -> CaptionRecord:
 
 def mention(number: int, text: str, phrase: str, *categories: str) -> Mention:
     """The mention `phrase` in caption `text` (words at white space), which is caption `number`."""
-    words, wanted = text.split(), phrase.split()
-    start = next(i for i in range(len(words)) if words[i : i + len(wanted)] == wanted)
-    return Mention(number, start, start + len(wanted), tuple(wanted), categories)
+    words, expected = text.split(), phrase.split()
+    start = next(i for i in range(len(words)) if words[i : i + len(expected)] == expected)
+    return Mention(number, start, start + len(expected), tuple(expected), categories)
 
 
 def layer_of(captions: list[str]) -> LayerRecord:
@@ -119,9 +119,9 @@ def _drawn(number: int) -> bytes:
                 pen.ellipse((middle - 28, box.ymin, middle + 28, box.ymin + 56), fill="#d9a77c")
             else:
                 pen.rounded_rectangle(corners, 30, fill=colour)
-    found = io.BytesIO()
-    picture.save(found, "PNG")
-    return found.getvalue()
+    result = io.BytesIO()
+    picture.save(result, "PNG")
+    return result.getvalue()
 
 
 def corpus(folder: Path, images: int = 3, *, name: str = "scenes", pictures: bool = True) -> Corpus:
@@ -152,16 +152,16 @@ def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
     """Have an operation done by an account, or by whoever runs commands; what comes out of it."""
     declared = operation_named(operation)
     request = read_request(declared.request, fields)
-    declared.admit(request, actor)
+    declared.authorize(request, actor)
     return declared.run(request, OperationContext(actor))
 
 
 def account(name: str, *roles: str) -> Account:
     """Somebody with `roles`, who signs in with PASSWORD."""
-    made = Account.objects.create_user(username=name, password=PASSWORD)
+    created = Account.objects.create_user(username=name, password=PASSWORD)
     for role in roles:
-        RoleGrant.objects.create(account=made, role=role)
-    return made
+        RoleGrant.objects.create(account=created, role=role)
+    return created
 
 
 def signed_in(name: str, *roles: str) -> Client:

@@ -59,32 +59,34 @@ class ListRequest(NamedTuple):
         """The page of these rows; `mark` is that of the last of them, None where no more follow."""
         return CursorPage(list(results), None if mark is None else _sealed(self.name, mark))
 
-    def of_rows(self, rows: QuerySet[M], by: str, plain: Callable[[M], Any]) -> CursorPage:
+    def of_rows(self, rows: QuerySet[M], by: str, to_dict: Callable[[M], Any]) -> CursorPage:
         """The page of `rows` by the column `by` ("-pk": from the last), which no two rows share."""
         column, side = by.removeprefix("-"), "lt" if by.startswith("-") else "gt"
         if self.mark is not None:
             rows = rows.filter(**{f"{column}__{side}": self.mark})
-        found = list(rows.order_by(by)[: self.limit + 1])
-        shown = found[: self.limit]
-        more = len(found) > self.limit
-        return self.page(map(plain, shown), getattr(shown[-1], column) if more else None)
+        rows_and_next = list(rows.order_by(by)[: self.limit + 1])
+        page_rows = rows_and_next[: self.limit]
+        more = len(rows_and_next) > self.limit
+        return self.page(map(to_dict, page_rows), getattr(page_rows[-1], column) if more else None)
 
     def of_values(
-        self, values: Iterable[T], key: Callable[[T], str], plain: Callable[[T], Any]
+        self, values: Iterable[T], key: Callable[[T], str], to_dict: Callable[[T], Any]
     ) -> CursorPage:
         """The page of what is held in memory, by a text that no two share."""
         ordered = sorted(values, key=key)
         if self.mark is not None:
-            ordered = [each for each in ordered if key(each) > str(self.mark)]
-        shown = ordered[: self.limit]
-        return self.page(map(plain, shown), key(shown[-1]) if len(ordered) > self.limit else None)
+            ordered = [value for value in ordered if key(value) > str(self.mark)]
+        page_rows = ordered[: self.limit]
+        return self.page(map(to_dict, page_rows), key(page_rows[-1]) if len(ordered) > self.limit else None)
 
 
-def list_request(*, path: str, account: int, filters: Mapping[str, Any], place: CursorRequest) -> ListRequest:
+def list_request(
+    *, path: str, account: int, filters: Mapping[str, Any], cursor: CursorRequest
+) -> ListRequest:
     """What a call asks of the list at `path`. Raises Problem for a cursor of another list."""
     known = json.dumps([path, account, filters], sort_keys=True, default=str)
     name = hashlib.sha256(known.encode()).hexdigest()[:32]
-    return ListRequest(name, place.limit, _opened(name, place.cursor) if place.cursor else None)
+    return ListRequest(name, cursor.limit, _opened(name, cursor.cursor) if cursor.cursor else None)
 
 
 def _sealed(name: str, mark: Any) -> str:

@@ -4,10 +4,13 @@ problems."""
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.http.multipartparser import MultiPartParserError
 from django.urls import reverse
@@ -19,50 +22,74 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from annotation import jobs
-from annotation.api.problems import Problem, invalid_problem
-from annotation.api.rest.callers import TokenOrSession
-from annotation.api.rest.cursors import CursorPage, CursorRequest, list_request
-from annotation.api.rest.declared import address_values
-from annotation.api.rest.doors import check_permission, check_place, missing
-from annotation.api.rest.operations import (
-    KEY_HEADER,
-    ROUTE_PREFIX,
-    ApiCall,
-    ApiRoute,
-    Created,
-    OperationAnswer,
-    Served,
-    described_for_openapi,
-)
-from annotation.api.rest.throttles import check_pace
-from annotation.common import database, plain_json
+from annotation.api.problems import Problem, invalid_problem, missing, no_role
+from annotation.api.rest.access import TokenOrSession, check_confirmed, check_path_arguments, check_rate
+from annotation.api.rest.cursors import CursorPage, CursorRequest, ListRequest, list_request
+from annotation.api.rest.endpoints import ROUTE_PREFIX, Endpoint
+from annotation.api.rest.openapi import described_for_openapi
+from annotation.common import incoming_json
+from annotation.common.files import file_download, received_files
 from annotation.common.locks import Busy
-from annotation.common.operations import FieldError, Invalid, plain_result, read_request
+from annotation.common.operations import (
+    FieldError,
+    Forbidden,
+    Invalid,
+    Listing,
+    NewFile,
+    OperationContext,
+    Pages,
+    invalid,
+    read_request,
+    request_fields,
+    result_to_dict,
+)
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
-from annotation.workers import sessions
+from annotation.workers.picture_addresses import signed_picture_address
 from annotation.workers.repeated_calls import (
+    KEY_HEADER,
     CallAnswer,
     CallKey,
     KeyReused,
     StillAtWork,
-    begin_call,
     digest_of_call,
-    end_call,
-    give_key_back,
+    done_once,
 )
 from phrasebox.registry import UnknownName
 
 #: What any operation may be refused for by the services behind it.
-_REFUSALS = (jobs.JobError, UnknownName, Busy)
+_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 
-class _OneAnswer(BaseContentNegotiation):
+class ApiCall(NamedTuple):
+    """A call that was let in: who calls, what its address names, the values of its body or its query, and
+    what it asks of a list, where it is one."""
+
+    request: HttpRequest
+    account: Account
+    path_arguments: Mapping[str, Any]
+    data: Mapping[str, Any]
+    listed: ListRequest | None
+
+
+class Created(NamedTuple):
+    """What was made: its plain data, and the address under which it is found."""
+
+    body: Any
+    location: str
+
+
+#: What an operation answers: plain data, a page of a list, a job that was asked for, what was made, a file,
+#: or None where there is nothing to say.
+OperationAnswer = Mapping[str, Any] | CursorPage | Job | Created | HttpResponseBase | None
+
+
+class _OneType(BaseContentNegotiation):
     """Answers are of one type, whatever a call would rather have."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
-        """None: bodies are read by `_sent`, and parsers only tell the OpenAPI document their type."""
+        """None: bodies are read by `_body_data`, and parsers only tell the OpenAPI document their type."""
         return None
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
@@ -73,79 +100,129 @@ class _OneAnswer(BaseContentNegotiation):
 class OperationView(APIView):
     """The operations at one address, by method."""
 
-    operations: ClassVar[Mapping[str, Served]] = {}
+    endpoints: ClassVar[Mapping[str, Endpoint]] = {}
     http_method_names = ["get", "post", "patch", "delete", "head"]
     authentication_classes = [TokenOrSession]
     permission_classes = []
     throttle_classes = []
-    content_negotiation_class = _OneAnswer
+    content_negotiation_class = _OneType
 
     def get_parsers(self) -> list[BaseParser]:
         """JSON, or a form where the operation takes files."""
-        about = self._about()
-        if about is None or not about.uploads:
+        endpoint = self._endpoint()
+        if endpoint is None or not endpoint.uploads:
             return [JSONParser()]
-        return [MultiPartParser(), JSONParser()] if about.json_too else [MultiPartParser()]
+        return [MultiPartParser(), JSONParser()] if endpoint.takes_json else [MultiPartParser()]
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
         """What went wrong, as a problem; what is our fault is raised on."""
-        about = self._about()
-        return private(problem_of(exc, about).response())
+        return private(problem_of(exc, self._endpoint(), self.kwargs).response())
 
-    def _about(self) -> ApiRoute | None:
+    def _endpoint(self) -> Endpoint | None:
         # drf-spectacular asks before there is a request.
         method = getattr(self.request, "method", "") or ""
-        found = self.operations.get("GET" if method == "HEAD" else method)
-        return found.about if found is not None else None
+        return self.endpoints.get("GET" if method == "HEAD" else method)
 
-    def _performed(self, request: Request, **place: Any) -> HttpResponseBase:
-        about, handler = self.operations["GET" if request.method == "HEAD" else str(request.method)]
-        account = request.user
-        assert isinstance(account, Account)
-        if about.declared.rest is None or about.declared.rest.paced:
-            check_pace(account.pk, reads=about.reads)
-        check_place(place)
-        check_permission(about.declared.permission, account)
-        if (
-            about.confirms
-            and request.auth is None
-            and not sessions.recently_confirmed(request._request.session)
-        ):
-            detail = _("This asks for your password: give it on a page, or use a token.")
-            raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
-        inner = request._request
-        place_in_list, data = _read(about, inner)
-        key = _key_of(about, account, inner)
+    def _performed(self, request: Request, **path_arguments: Any) -> HttpResponseBase:
+        endpoint, account, inner = self._endpoint(), request.user, request._request
+        assert endpoint is not None and isinstance(account, Account)
+        operation = endpoint.operation
+        if endpoint.rest.paced:
+            check_rate(account.pk, reads=endpoint.reads)
+        check_path_arguments(path_arguments)
+        if not operation.permission.allows(account):
+            raise Forbidden(*operation.permission.roles)
+        if operation.confirms:
+            check_confirmed(request)
+        cursor, data = _read(endpoint, inner)
+        key = _key_of(endpoint, account, inner)
         listed = (
-            list_request(path=inner.path, account=account.pk, filters=data, place=place_in_list)
-            if about.listed
+            list_request(path=inner.path, account=account.pk, filters=data, cursor=cursor)
+            if operation.listed
             else None
         )
-        token: Any = request.auth
-        call = ApiCall(inner, account, data, listed, token)
+        call = ApiCall(inner, account, path_arguments, data, listed)
         if key is None:
-            return _response(about, handler(call, **place))
-        return _done_once(key, about, lambda: _plain(about, handler(call, **place)))
+            answer = _answer(endpoint, call)
+            if isinstance(answer, HttpResponseBase):
+                return private(answer)
+            return _as_response(_call_answer(endpoint, answer))
+        return _answered_once(key, endpoint, call)
 
 
-def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
+def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
     """What answers at the address of `route`."""
 
-    def answering(one: Served) -> Any:
-        def method(self: OperationView, request: Request, **place: Any) -> HttpResponseBase:
-            return self._performed(request, **place)
+    def answering(endpoint: Endpoint) -> Any:
+        def method(self: OperationView, request: Request, **path_arguments: Any) -> HttpResponseBase:
+            return self._performed(request, **path_arguments)
 
-        method.__doc__ = one.handler.__doc__
-        return described_for_openapi(one)(method)
+        return described_for_openapi(endpoint)(method)
 
     name = "".join(part.title() for part in route.split("_")) + "View"
-    held = {one.about.method.lower(): answering(one) for one in methods.values()}
-    view: Any = type(name, (OperationView,), {**held, "operations": methods, "__doc__": f"Route {route}."})
+    held = {endpoint.rest.method.lower(): answering(endpoint) for endpoint in methods.values()}
+    view: Any = type(name, (OperationView,), {**held, "endpoints": methods, "__doc__": f"Route {route}."})
     return view.as_view()
 
 
-def problem_of(error: Exception, about: ApiRoute | None) -> Problem:
-    """An error as a problem; raises it on where it is our fault."""
+def _answer(endpoint: Endpoint, call: ApiCall) -> OperationAnswer:
+    """Have the operation done that a call asks for; its address holds some fields of the request."""
+    operation = endpoint.operation
+    operation.authorize_named(call.path_arguments, call.account)
+    for name in sorted(call.path_arguments.keys() & call.data.keys()):
+        known = ", ".join(
+            field for field in request_fields(operation.request) if field not in call.path_arguments
+        )
+        raise invalid(name, "extra_forbidden", known=known)
+    for name in endpoint.uploads:
+        if name in call.data:
+            raise invalid(name, "file_expected")
+    with received_files(operation, call.request.FILES) as files:
+        request = read_request(operation.request, {**call.data, **call.path_arguments, **files})
+        row = operation.authorize(request, call.account)
+        if operation.as_job:
+            return jobs.enqueue_operation(operation, request, row=row, actor=call.account)
+        picture = partial(signed_picture_address, call.request)
+        result = operation.run(request, OperationContext(call.account, picture=picture))
+        match result:
+            case None:
+                return None
+            case Listing() | Pages():
+                assert call.listed is not None
+                return _page(call.listed, result)
+            case NewFile():
+                return file_download(operation, result)
+    if endpoint.rest.creates:
+        address = endpoint.rest.creates.format(**asdict(result))
+        root = reverse("v1_openapi").removesuffix("openapi.json")
+        return Created(result_to_dict(result), f"{root}{address}")
+    return result_to_dict(result)
+
+
+def _page(listed: ListRequest, result: Listing | Pages) -> CursorPage:
+    if isinstance(result, Pages):
+        results, mark = result.page(listed.mark, listed.limit)
+        return listed.page(map(result_to_dict, results), mark)
+    rows, by = result.rows, result.by
+    if isinstance(rows, QuerySet) and isinstance(by, str):
+        return listed.of_rows(rows, by, lambda row: result_to_dict(result.result(row)))
+    assert callable(by) and not isinstance(rows, QuerySet)
+    return listed.of_values(rows, by, lambda row: result_to_dict(result.result(row)))
+
+
+def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[str, Any]:
+    """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
+    refused."""
+    fields = {name: field for name, field in request_fields(request).items() if field.upload is None}
+    data: dict[str, Any] = {}
+    for name, texts in query.items():
+        values = [fields[name].read_text(text) for text in texts] if name in fields else texts
+        data[name] = values if name in fields and fields[name].many else values[-1]
+    return data
+
+
+def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapping[str, Any]) -> Problem:
+    """An error of a call with these `path_arguments` as a problem; raises it again if it is a bug."""
     match error:
         case Problem():
             return error
@@ -157,13 +234,19 @@ def problem_of(error: Exception, about: ApiRoute | None) -> Problem:
         case exceptions.MethodNotAllowed():
             detail = _("This address does not accept this method.")
             return Problem(HTTPStatus.METHOD_NOT_ALLOWED, "bad_method", detail)
+        case Forbidden():
+            return no_role(*error.roles)
         case Invalid():
+            for field_error in error.errors:
+                # A name in the address that nothing has is an address of nothing.
+                if field_error.field in path_arguments and field_error.code != "extra_forbidden":
+                    return missing(field_error.detail)
             return invalid_problem(error)
         case Http404():
             return missing(str(error) or _("There is no such thing here."))
-    if about is not None and isinstance(error, about.stale):
+    if endpoint is not None and isinstance(error, endpoint.operation.stale):
         return Problem(HTTPStatus.PRECONDITION_FAILED, "stale", str(error))
-    if isinstance(error, (*_REFUSALS, *(about.refuses if about is not None else ()))):
+    if isinstance(error, (*_SERVICE_ERRORS, *(endpoint.operation.errors if endpoint is not None else ()))):
         return Problem(HTTPStatus.CONFLICT, "refused", str(error))
     raise error
 
@@ -174,12 +257,12 @@ def private(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
-def _sent(about: ApiRoute, request: HttpRequest) -> Any:
+def _body_data(endpoint: Endpoint, request: HttpRequest) -> Any:
     """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
     kind = (request.content_type or "").strip().lower()
-    if about.uploads and kind == _FORM:
+    if endpoint.uploads and kind == _FORM:
         return request.POST
-    if about.uploads and not about.json_too:
+    if endpoint.uploads and not endpoint.takes_json:
         raise _bad_type(_FORM)
     if kind.startswith("multipart/"):  # it was read as a form: there is no body any more
         raise _bad_type(_JSON)
@@ -188,27 +271,27 @@ def _sent(about: ApiRoute, request: HttpRequest) -> Any:
     if kind != _JSON:
         raise _bad_type(_JSON)
     try:
-        return plain_json.read_plain_json(request.body)
-    except plain_json.BadJson as error:
+        return incoming_json.read_json(request.body)
+    except incoming_json.BadJson as error:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
-def _read(about: ApiRoute, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
-    """The place in a list, and what is said of the request's fields, which are checked later."""
-    query, of = dict(request.GET.lists()), about.declared.request
-    place: dict[str, list[str]] = {
-        name: query.pop(name) for name in ("limit", "cursor") if about.listed and name in query
+def _read(endpoint: Endpoint, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
+    """The cursor in a list, and the raw values of the request's fields, which are checked later."""
+    query, of = dict(request.GET.lists()), endpoint.operation.request
+    cursor_fields: dict[str, list[str]] = {
+        name: query.pop(name) for name in ("limit", "cursor") if endpoint.operation.listed and name in query
     }
-    if about.reads:
+    if endpoint.reads:
         data = address_values(of, query)
     elif query:
         raise Invalid(*(FieldError(name[:100], "extra_forbidden", {"known": ""}) for name in query))
     else:
-        sent = _sent(about, request)
-        data = address_values(of, dict(sent.lists())) if isinstance(sent, QueryDict) else sent
+        body = _body_data(endpoint, request)
+        data = address_values(of, dict(body.lists())) if isinstance(body, QueryDict) else body
         if not isinstance(data, dict):
             raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
-    return read_request(CursorRequest, address_values(CursorRequest, place)), data
+    return read_request(CursorRequest, address_values(CursorRequest, cursor_fields)), data
 
 
 def _bad_type(kind: str) -> Problem:
@@ -216,51 +299,41 @@ def _bad_type(kind: str) -> Problem:
     return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "bad_type", detail)
 
 
-def _key_of(about: ApiRoute, account: Account, request: HttpRequest) -> CallKey | None:
+def _key_of(endpoint: Endpoint, account: Account, request: HttpRequest) -> CallKey | None:
     """The call under the key that it was sent with; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
-    if key is None or not about.takes_key:
+    if key is None or not endpoint.takes_key:
         return None
     if not (0 < len(key) <= 100 and key.isascii() and key.isprintable() and " " not in key):
         detail = _("The header Idempotency-Key has 1 to 100 visible ASCII characters.")
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_key", detail, field=KEY_HEADER)
     body = _form_as_bytes(request) if request.content_type == _FORM else request.body
-    return CallKey(
-        account, f"{about.method} {about.route}", key, digest_of_call(request.get_full_path(), body)
-    )
+    digest = digest_of_call(request.get_full_path(), body)
+    return CallKey(account, f"{endpoint.rest.method} {endpoint.route}", key, digest)
 
 
 def _form_as_bytes(request: HttpRequest) -> bytes:
     """A form and its files, as far as they tell two calls apart."""
-    said: list[Any] = sorted(request.POST.lists())
+    parts: list[Any] = sorted(request.POST.lists())
     for name in sorted(request.FILES):
         for file in request.FILES.getlist(name):
             digest = hashlib.sha256()
             for chunk in file.chunks():
                 digest.update(chunk)
             file.seek(0)
-            said.append([name, file.name, digest.hexdigest()])
-    return json.dumps(said).encode()
+            parts.append([name, file.name, digest.hexdigest()])
+    return json.dumps(parts).encode()
 
 
-def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
+def _answered_once(key: CallKey, endpoint: Endpoint, call: ApiCall) -> HttpResponseBase:
     """Do the work unless it was done under this key; answer as then."""
     try:
-        if about.own_transactions:
-            before = begin_call(key)
-            if before is None:
-                try:
-                    made: CallAnswer = work()
-                except BaseException:
-                    give_key_back(key)
-                    raise
-                end_call(key, _kept(about, made))
-        else:
-            with database.writing():
-                before = begin_call(key)
-                if before is None:
-                    made = work()
-                    end_call(key, _kept(about, made))
+        answer, before = done_once(
+            key,
+            lambda: _call_answer(endpoint, _answer(endpoint, call)),
+            secret=endpoint.operation.secret,
+            own_transactions=endpoint.rest.own_transactions,
+        )
     except KeyReused:
         detail = _("This key was sent with another call within the last 24 hours: choose a new one.")
         raise Problem(HTTPStatus.CONFLICT, "key_reused", detail, field=KEY_HEADER) from None
@@ -269,19 +342,19 @@ def _done_once(key: CallKey, about: ApiRoute, work: Any) -> HttpResponseBase:
         raise Problem(
             HTTPStatus.CONFLICT, "still_at_work", detail, field=KEY_HEADER, headers={"Retry-After": "5"}
         ) from None
-    response = _as_response(before or made)
-    if before is not None:
+    response = _as_response(answer)
+    if before:
         response["Idempotent-Replayed"] = "true"
     return response
 
 
-def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
+def _call_answer(endpoint: Endpoint, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
     location = ""
     body: Any = answer
     match answer:
         case Job():
-            body = plain_result(job_status(answer))
+            body = result_to_dict(job_status(answer))
             location = reverse(f"{ROUTE_PREFIX}job", args=[answer.pk])
         case Created():
             body, location = answer
@@ -289,18 +362,7 @@ def _plain(about: ApiRoute, answer: OperationAnswer) -> CallAnswer:
             body = answer._asdict()
         case HttpResponseBase():
             raise TypeError("a file is no answer to a call under a key")
-    return CallAnswer(about.status, "" if body is None else json.dumps(body, default=str), location)
-
-
-def _kept(about: ApiRoute, answer: CallAnswer) -> CallAnswer:
-    """What is kept of an answer for the same call under the same key: all but a secret."""
-    if not about.secret:
-        return answer
-    return answer._replace(body=json.dumps({**json.loads(answer.body), about.secret: None}))
-
-
-def _response(about: ApiRoute, answer: OperationAnswer) -> HttpResponseBase:
-    return private(answer) if isinstance(answer, HttpResponseBase) else _as_response(_plain(about, answer))
+    return CallAnswer(endpoint.status, "" if body is None else json.dumps(body, default=str), location)
 
 
 def _as_response(answer: CallAnswer) -> HttpResponse:

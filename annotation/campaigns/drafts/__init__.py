@@ -3,6 +3,6 @@
 fields, reading     which fields there are, and what they say
 keeping             begun, saved, imported, duplicated, thrown away
 posing, marks       questions about images of the corpus, and control items answered by hand
-paces, estimate     how long answers take, and what the campaign will
+answer_times, estimate  how long answers take, and what the campaign will
 readiness, opening  whether it can be opened; the campaign, and what a pilot left out
 """

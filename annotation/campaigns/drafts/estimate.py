@@ -19,7 +19,7 @@ from django.db.models import Count, Max
 
 from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.paces import KindPace, student95
+from annotation.campaigns.drafts.answer_times import AnswerTime, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.common import database
@@ -71,11 +71,11 @@ class DraftEstimate:
 
 @dataclass(frozen=True, slots=True)
 class EstimateTerms:
-    """What an estimate weighs answers by: pay and shares of `settings`, and `paces` by kind."""
+    """What an estimate weighs answers by: pay and shares of `settings`, and `answer_times` by kind."""
 
     kinds: tuple[str, ...]
     settings: CampaignSettings
-    paces: Mapping[str, KindPace]
+    answer_times: Mapping[str, AnswerTime]
 
     def extra(self, kind: str) -> float:
         """How many answers are paid for one on a task: control items of trusted workers come on top."""
@@ -87,7 +87,7 @@ def estimate_draft(plan: DraftPlan, *, pilot: int) -> DraftEstimate | None:
     images = plan.chosen_images().count()
     if not images or plan.corpus is None:
         return None
-    terms = EstimateTerms(plan.kinds, plan.settings, plan.paces)
+    terms = EstimateTerms(plan.kinds, plan.settings, plan.answer_times)
     if plan.tasks != ENTITIES:
         return estimate_from(terms, images, [_counted(plan, images)], pilot=pilot)
     sample, guessed = _rehearsed(plan)
@@ -115,41 +115,45 @@ def estimate_from(
 
     def of(weigh: Mapping[str, float]) -> tuple[float, float]:
         """The mean over images of a weighted sum of answers, and half of its interval."""
-        each = [
-            sum(weigh[kind] * extra[kind] * number for kind, number in one.items() if kind in extra)
-            for one in sample
+        per_image = [
+            sum(weigh[kind] * extra[kind] * number for kind, number in counts.items() if kind in extra)
+            for counts in sample
         ]
         # Of the images themselves what was looked at is known; of others they have a chance of their own.
-        share = len(each) / images
+        share = len(per_image) / images
         left = sqrt(1 + share) if apart else sqrt(max(0.0, 1 - share))
-        if not sampled or len(each) < 2:
-            return fmean(each), 0.0
-        mean = fmean(each)
+        if not sampled or len(per_image) < 2:
+            return fmean(per_image), 0.0
+        mean = fmean(per_image)
         # statistics.stdev counts in fractions, which took most of an estimate.
-        deviation = sqrt(fsum((one - mean) ** 2 for one in each) / (len(each) - 1))
-        return mean, left * student95(len(each) - 1) * deviation / sqrt(len(each))
+        deviation = sqrt(fsum((counts - mean) ** 2 for counts in per_image) / (len(per_image) - 1))
+        return mean, left * student95(len(per_image) - 1) * deviation / sqrt(len(per_image))
 
     def over(weights: Sequence[Mapping[str, float]]) -> Range:
-        (mean, _), (low, below), (high, above) = (of(each) for each in weights)
+        (mean, _), (low, below), (high, above) = (of(per_image) for per_image in weights)
         return Range(images * mean, images * max(0.0, low - below), images * (high + above))
 
-    paces = [
-        {kind: pace.seconds for kind, pace in terms.paces.items()},
-        {kind: pace.least for kind, pace in terms.paces.items()},
-        {kind: pace.most for kind, pace in terms.paces.items()},
+    answer_times = [
+        {kind: reading.seconds for kind, reading in terms.answer_times.items()},
+        {kind: reading.least for kind, reading in terms.answer_times.items()},
+        {kind: reading.most for kind, reading in terms.answer_times.items()},
     ]
     pay = terms.settings.pay
-    cost = over([{kind: pay.amount(kind, s) / MICROS for kind, s in each.items()} for each in paces])
+    cost = over(
+        [{kind: pay.amount(kind, s) / MICROS for kind, s in per_image.items()} for per_image in answer_times]
+    )
     few = min(pilot, images)
     return DraftEstimate(
         images=images,
         answers=over([dict.fromkeys(terms.kinds, 1.0)] * 3),
-        hours=over([{kind: seconds / 3600 for kind, seconds in each.items()} for each in paces]),
+        hours=over(
+            [{kind: seconds / 3600 for kind, seconds in per_image.items()} for per_image in answer_times]
+        ),
         cost=cost,
         pilot=few,
         pilot_cost=cost.value * few / images,
         by_kind={
-            kind: images * extra[kind] * fmean([each.get(kind, 0.0) for each in sample])
+            kind: images * extra[kind] * fmean([per_image.get(kind, 0.0) for per_image in sample])
             for kind in terms.kinds
         },
         sampled=sampled,
@@ -161,17 +165,17 @@ def estimate_from(
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
     (kind,) = plan.kinds
-    asked = plan.settings.answers.wanted(kind)
-    wanted = asked + (_second_share(plan, kind) if asked == 1 else 0.0)
+    answers = plan.settings.answers.wanted(kind)
+    needed = answers + (_second_share(plan, kind) if answers == 1 else 0.0)
     if kind_of(kind).about == ABOUT_IMAGE:
-        return {kind: float(wanted)}
+        return {kind: float(needed)}
     captions = Caption.objects.filter(image__in=plan.chosen_images().values("pk")).count()
     pairs = 2 * captions  # each image's own, and as many of others (`campaigns.counted.trial_pairs`)
     if not is_page(kind):
-        return {kind: wanted * pairs / images}
+        return {kind: needed * pairs / images}
     page = plan.settings.page
     blocks = images * ceil(pairs / images / page.captions)
-    return {kind: wanted * ceil(blocks / (page.images - page.controls)) / images}
+    return {kind: needed * ceil(blocks / (page.images - page.controls)) / images}
 
 
 def _second_share(plan: DraftPlan, kind: str) -> float:
@@ -191,25 +195,25 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     shares = {kind: _second_share(plan, kind) for kind in plan.kinds}
     choice = [_SAMPLE, plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks, shares]
     mark = blake2b(json.dumps(choice, sort_keys=True, default=str).encode(), digest_size=9).hexdigest()
-    kept: dict[str, Any] = plan.draft.sample if plan.draft.sample.get("of") == mark else {}
-    done: dict[str, dict[str, float]] = dict(kept.get("images", {}))
-    guessed = bool(kept.get("guessed"))
+    stored: dict[str, Any] = plan.draft.sample if plan.draft.sample.get("of") == mark else {}
+    done: dict[str, dict[str, float]] = dict(stored.get("images", {}))
+    guessed = bool(stored.get("guessed"))
     ids = list(plan.chosen_images().values_list("pk", flat=True))
-    places = sorted(range(len(ids)), key=lambda place: draw_number("sample", plan.draft.pk, place))[
+    places = sorted(range(len(ids)), key=lambda index: draw_number("sample", plan.draft.pk, index))[
         :LARGEST_REHEARSAL
     ]
-    wanted = [ids[place] for place in places if str(ids[place]) not in done]
+    missing = [ids[index] for index in places if str(ids[index]) not in done]
     began, new = time.monotonic(), 0
-    for few in chunks(wanted, AT_ONCE):
+    for few in chunks(missing, AT_ONCE):
         if new >= AT_ONCE and time.monotonic() - began > SECONDS_A_LOOK:
             break
         rows = {row.key: row for row in Image.objects.filter(pk__in=few)}
         for record, layer, known in layers_of_images(plan, list(rows.values())):
             row = rows[record.id]
-            told = _to_ask(layer)
+            questions = _to_ask(layer)
             settings = protocol.of_image(pictured=bool(row.picture))
             size = (record.width, record.height)
-            gold = (record.id, size, told)
+            gold = (record.id, size, questions)
             done[str(row.pk)] = answers_for(gold, settings, seed=plan.draft.pk, share=shares.__getitem__)
             guessed = not known
         for row in rows.values():  # nothing is asked about images that gold does not cover
@@ -233,11 +237,11 @@ def _to_ask(layer: LayerRecord) -> LayerRecord:
 def hourly_rate(plan: DraftPlan, kind: str) -> tuple[float, float, float]:
     """What an hour of answers of a kind earns, in currency units: at the usual pace, the slowest one, the
     fastest one."""
-    pay, pace = plan.settings.pay, plan.paces[kind]
+    pay, time = plan.settings.pay, plan.answer_times[kind]
     return (
-        _hourly(pay.amount(kind, pace.seconds), pace.seconds),
-        _hourly(pay.amount(kind, pace.most), pace.most),
-        _hourly(pay.amount(kind, pace.least), pace.least),
+        _hourly(pay.amount(kind, time.seconds), time.seconds),
+        _hourly(pay.amount(kind, time.most), time.most),
+        _hourly(pay.amount(kind, time.least), time.least),
     )
 
 
@@ -245,4 +249,4 @@ def _hourly(micros: int, seconds: float) -> float:
     return micros / MICROS * 3600 / seconds if seconds else 0.0
 
 
-__all__ = ["DraftEstimate", "KindPace", "Range", "estimate_draft", "hourly_rate"]
+__all__ = ["DraftEstimate", "AnswerTime", "Range", "estimate_draft", "hourly_rate"]

@@ -43,19 +43,19 @@ _STEPS = {
 
 def settings_by_step(tasks: str) -> Mapping[str, tuple[SettingField, ...]]:
     """The settings that the steps show of campaigns of these tasks, by step, in the order of the pages."""
-    found: dict[str, list[SettingField]] = {}
-    for one in setting_fields(tasks):
-        step = _STEPS.get(one.name.rpartition(".")[0]) or _STEPS.get(one.name)
+    by_step: dict[str, list[SettingField]] = {}
+    for declared in setting_fields(tasks):
+        step = _STEPS.get(declared.name.rpartition(".")[0]) or _STEPS.get(declared.name)
         if step is not None:
-            found.setdefault(step, []).append(one)
-    return {step: tuple(settings) for step, settings in found.items()}
+            by_step.setdefault(step, []).append(declared)
+    return {step: tuple(settings) for step, settings in by_step.items()}
 
 
 def fields_of_step(step: str, tasks: str) -> tuple[str, ...]:
     """The names of a step's fields."""
     return (
         *OWN_FIELDS.get(step, ()),
-        *(one.name for one in settings_by_step(tasks).get(step, ())),
+        *(declared.name for declared in settings_by_step(tasks).get(step, ())),
     )
 
 
@@ -80,31 +80,33 @@ def read_typed_settings(
     `tested`: whether work begins with a test or practice. `suggested`: by field, what holds where neither
     says anything.
     """
-    plain = deepcopy(dict(base))
-    fields = {one.name: one for settings in settings_by_step(tasks).values() for one in settings}
+    typed_settings = deepcopy(dict(base))
+    fields = {
+        declared.name: declared for settings in settings_by_step(tasks).values() for declared in settings
+    }
     for name, value in suggested.items():
         if name in fields and name not in typed:
-            put_setting(plain, name, value)
-    for name, one in fields.items():
+            put_setting(typed_settings, name, value)
+    for name, declared in fields.items():
         if name in typed:
-            put_setting(plain, name, one.read(typed[name]))
-    put_setting(plain, "trust.qualification", tested)
-    return _without_faults(tasks, plain, fields)
+            put_setting(typed_settings, name, declared.read(typed[name]))
+    put_setting(typed_settings, "trust.qualification", tested)
+    return _without_faults(tasks, typed_settings, fields)
 
 
-def _without_faults(tasks: str, plain: dict[str, Any], fields: Mapping[str, SettingField]) -> ReadSettings:
+def _without_faults(tasks: str, settings: dict[str, Any], fields: Mapping[str, SettingField]) -> ReadSettings:
     """The settings of `plain`; what they refuse becomes a problem of its field, and is left out."""
     problems: dict[str, str] = {}
     for _attempt in range(len(fields) + 1):
         try:
-            return ReadSettings(settings_of_tasks(tasks, plain), problems)
+            return ReadSettings(settings_of_tasks(tasks, settings), problems)
         except CampaignError as error:
             name = error.setting if isinstance(error, SettingError) else ""
             if name not in fields or name in problems:
                 # Nothing of the fields: settings that were imported and do not go together.
                 return ReadSettings(settings_of({}), {**problems, "settings": str(error)})
             problems[name] = str(error).removeprefix("setting ")
-            put_setting(plain, name, fields[name].default_value)
+            put_setting(settings, name, fields[name].default_value)
     return ReadSettings(settings_of({}), problems)
 
 

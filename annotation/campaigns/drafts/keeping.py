@@ -26,13 +26,13 @@ def begin_draft(*, owner: Account, corpus: Corpus) -> CampaignDraft:
 
     Raises CampaignError where the account has as many as it may.
     """
-    return _made(owner, corpus=corpus, fields={"name": _free_name(corpus.name)})
+    return _created(owner, corpus=corpus, fields={"name": _free_name(corpus.name)})
 
 
 def duplicate_to_draft(*, campaign: Campaign, owner: Account) -> CampaignDraft:
     """A draft of a campaign like another: its corpus, tasks and settings; its texts and control items follow
     when it is opened. Raises CampaignError where the account has as many as it may."""
-    return _made(
+    return _created(
         owner,
         corpus=campaign.corpus,
         like=campaign,
@@ -56,8 +56,8 @@ def save_step(
         row = _locked(draft)
         names = fields.fields_of_step(step, data.get("tasks") or tasks)
         # A field that the form did not show is left as it is: of other tasks than it was made for.
-        shown = set(data.get("shown", "").split()) or set(names)
-        row.fields = {**row.fields, **fields.typed_in(data, [name for name in names if name in shown])}
+        visible = set(data.get("shown", "").split()) or set(names)
+        row.fields = {**row.fields, **fields.typed_in(data, [name for name in names if name in visible])}
         if corpus is not None and corpus.pk != row.corpus_id:
             row.corpus, row.sample = corpus, {}
         row.save()
@@ -70,19 +70,19 @@ def import_settings(*, draft: CampaignDraft, text: str, tasks: str) -> None:
     Raises CampaignError where they cannot be; nothing changes then.
     """
     try:
-        given = tomllib.loads(text)
+        table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise CampaignError(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
-    found = settings_of_tasks(tasks, given)
-    names = {one.name for settings in fields.settings_by_step(tasks).values() for one in settings}
+    imported = settings_of_tasks(tasks, table)
+    names = {declared.name for settings in fields.settings_by_step(tasks).values() for declared in settings}
     with database.writing():
         row = _locked(draft)
-        kept = {name: value for name, value in row.fields.items() if name not in names}
-        if not found.trust.qualification:
-            kept["entry"] = fields.ENTRY_NONE
-        elif kept.get("entry") == fields.ENTRY_NONE:
-            del kept["entry"]
-        row.fields, row.settings = kept, found.as_dict()
+        remaining = {name: value for name, value in row.fields.items() if name not in names}
+        if not imported.trust.qualification:
+            remaining["entry"] = fields.ENTRY_NONE
+        elif remaining.get("entry") == fields.ENTRY_NONE:
+            del remaining["entry"]
+        row.fields, row.settings = remaining, imported.as_dict()
         row.save()
     draft.refresh_from_db()
 
@@ -92,7 +92,7 @@ def throw_away(*, draft: CampaignDraft) -> None:
     CampaignDraft.objects.filter(pk=draft.pk).delete()
 
 
-def _made(owner: Account, **values: object) -> CampaignDraft:
+def _created(owner: Account, **values: object) -> CampaignDraft:
     if drafts_of(owner).count() >= MOST_DRAFTS:
         raise CampaignError(
             _("You have %(n)d drafts, the most allowed: open or delete some of them first.")

@@ -29,7 +29,7 @@ Mark = Mapping[str, Any]
 MarkedItem = ControlItem | CountedControlItem
 
 
-class MarkPlace(NamedTuple):
+class MarkKey(NamedTuple):
     """Where a mark stands: a kind of question, what its items are for, and the image."""
 
     kind: str
@@ -43,10 +43,10 @@ def purposes_of(kind: str) -> tuple[str, ...]:
     return (Control.QUALIFICATION, Control.CONTROL) if measured else (Control.QUALIFICATION,)
 
 
-def marks_of(plan: DraftPlan) -> dict[MarkPlace, Mark]:
+def marks_of(plan: DraftPlan) -> dict[MarkKey, Mark]:
     """The marks of the draft's corpus and tasks, by their place."""
     return {
-        MarkPlace(mark["kind"], mark["purpose"], mark["image"]): mark
+        MarkKey(mark["kind"], mark["purpose"], mark["image"]): mark
         for mark in plan.draft.marks
         if plan.corpus is not None and mark["corpus"] == plan.corpus.pk and mark["kind"] in plan.kinds
     }
@@ -78,12 +78,12 @@ def is_about(mark: Mark, posed: PosedQuestion) -> bool:
     """Whether a mark answers this very question."""
     return (
         tuple(mark["mentions"]) == posed.mentions
-        and [list(each) for each in mark["captions"]] == [list(each) for each in posed.captions]
+        and [list(group) for group in mark["captions"]] == [list(group) for group in posed.captions]
         and [tuple(box) for box in mark["boxes"]] == [tuple(corners(box)) for box in posed.boxes]
     )
 
 
-def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkPlace] = ()) -> None:
+def store_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkKey] = ()) -> None:
     """Keep marks, each in the place of an older one; those of `cleared` places go.
 
     Who marks items of a test means to have one: it becomes the way in.
@@ -91,36 +91,36 @@ def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable
     marks = list(marks)
     with database.writing():
         row = CampaignDraft.objects.select_for_update(of=("self",)).get(pk=draft.pk)
-        gone = {(place, row.corpus_id) for place in cleared}
-        gone |= {(_place(mark), mark["corpus"]) for mark in marks}
-        kept = [mark for mark in row.marks if (_place(mark), mark["corpus"]) not in gone]
-        row.marks = [*kept, *marks][-MOST_MARKS:]
+        gone = {(cleared_key, row.corpus_id) for cleared_key in cleared}
+        gone |= {(_mark_key(mark), mark["corpus"]) for mark in marks}
+        remaining = [mark for mark in row.marks if (_mark_key(mark), mark["corpus"]) not in gone]
+        row.marks = [*remaining, *marks][-MOST_MARKS:]
         if any(mark["purpose"] == Control.QUALIFICATION for mark in marks):
             row.fields = {**row.fields, "entry": fields.ENTRY_MARKED}
         row.save(update_fields=["marks", "fields", "changed_at"])
     draft.refresh_from_db()
 
 
-def _place(mark: Mark) -> MarkPlace:
-    return MarkPlace(mark["kind"], mark["purpose"], mark["image"])
+def _mark_key(mark: Mark) -> MarkKey:
+    return MarkKey(mark["kind"], mark["purpose"], mark["image"])
 
 
 def items_of_marks(plan: DraftPlan) -> list[MarkedItem]:
     """The control items that the marks make, those that follow from drawn boxes among them."""
-    found: list[MarkedItem] = []
-    given = marks_of(plan)
-    for place, mark in given.items():
-        kind = kind_of(place.kind)
+    items: list[MarkedItem] = []
+    marks = marks_of(plan)
+    for mark_key, mark in marks.items():
+        kind = kind_of(mark_key.kind)
         if kind.draws:
             if mark["done"]:
-                found += [
+                items += [
                     item
                     for item in _of_drawing(plan, kind, mark)
-                    if item.kind == kind.key or MarkPlace(item.kind, item.purpose, item.image) not in given
+                    if item.kind == kind.key or MarkKey(item.kind, item.purpose, item.image) not in marks
                 ]
         else:
-            found.append(_item(mark))
-    return _balanced(plan, found)
+            items.append(_item(mark))
+    return _balanced(plan, items)
 
 
 def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem]:
@@ -133,22 +133,22 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
         return
     yield ControlItem(kind.key, purpose, image, mentions, (), boxes=boxes)
     # One for the test, another for the work: of which answer, the picture decides.
-    for turn, use in enumerate(purposes_of(judging)):
-        wrong = (draw_number("fits", image, mark["mentions"]) < 0.5) != bool(turn)
+    for number, use in enumerate(purposes_of(judging)):
+        worse = (draw_number("fits", image, mark["mentions"]) < 0.5) != bool(number)
         fits, fails = kind_of(judging).strata
-        pending = worse_box(boxes[0], boxes) if wrong else boxes[0]
-        yield ControlItem(judging, use, image, mentions, fails if wrong else fits, pending=pending)
+        pending = worse_box(boxes[0], boxes) if worse else boxes[0]
+        yield ControlItem(judging, use, image, mentions, fails if worse else fits, pending=pending)
         for key in plan.kinds:
             if kind_of(key).needs_boxes:
                 missing, complete = kind_of(key).strata
-                shown, known = (boxes[:-1], missing) if wrong and len(boxes) > 1 else (boxes, complete)
-                yield ControlItem(key, use, image, mentions, known, boxes=shown)
+                boxes_shown, known = (boxes[:-1], missing) if worse and len(boxes) > 1 else (boxes, complete)
+                yield ControlItem(key, use, image, mentions, known, boxes=boxes_shown)
 
 
 def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:
     """The items without those of kinds that follow from drawn boxes and have one answer alone: nobody could
     begin such a test."""
-    marked = {place.kind for place in marks_of(plan)}
+    marked = {mark_key.kind for mark_key in marks_of(plan)}
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for item in items:
         answers[item.kind, item.purpose].add(str(item.known))
@@ -157,7 +157,7 @@ def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:
 
 def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
     """(kind, purpose) -> the answers that its items have, counted; what cannot be an item is left out."""
-    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    strata: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for item in items_of_marks(plan):
         kind = kind_of(item.kind)
         if kind.draws:
@@ -166,19 +166,19 @@ def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
             answer = str(sum(map(bool, item.known)))
         else:
             answer = item.known
-        found[item.kind, item.purpose][answer] += 1
-    return dict(found)
+        strata[item.kind, item.purpose][answer] += 1
+    return dict(strata)
 
 
 def strata_there(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
     """What `strata_of_marks` counts, and the items that come along from the campaign that a draft is like."""
-    found = strata_of_marks(plan)
+    strata = strata_of_marks(plan)
     like = plan.like
     if like is not None and plan.corpus is not None and like.corpus_id == plan.corpus.pk:
         for (kind, purpose, answer), number in control_item_counts(like).items():
             if kind in plan.kinds:
-                found.setdefault((kind, purpose), Counter())[answer] += number
-    return found
+                strata.setdefault((kind, purpose), Counter())[answer] += number
+    return strata
 
 
 def check_items(plan: DraftPlan, items: Iterable[MarkedItem]) -> None:
@@ -215,11 +215,11 @@ def _item(mark: Mark) -> MarkedItem:
 __all__ = [
     "BadItem",
     "Mark",
-    "MarkPlace",
+    "MarkKey",
     "check_items",
     "is_about",
     "items_of_marks",
-    "keep_marks",
+    "store_marks",
     "mark_for",
     "marks_of",
     "purposes_of",

@@ -10,14 +10,14 @@ from annotation.audit import record
 from annotation.campaigns.choosing import ENTITIES, images_chosen, not_open
 from annotation.campaigns.counted import asks_pairs
 from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.answer_times import answer_times_of
 from annotation.campaigns.drafts.estimate import DraftEstimate, EstimateTerms, estimate_from
 from annotation.campaigns.drafts.marks import items_of_marks
-from annotation.campaigns.drafts.paces import kind_paces
 from annotation.campaigns.drafts.readiness import LINE_MISSING, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import create_campaign
-from annotation.campaigns.portions import not_planned
+from annotation.campaigns.planned_images import not_planned
 from annotation.common import database
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment
@@ -49,7 +49,7 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
                 _("It cannot be opened yet: %(what)s")
                 % {"what": " ".join(f"{line.title}: {line.text}" for line in missing)}
             )
-        campaign = _made(plan)
+        campaign = _created(plan)
         if campaign.jobs.exists() or campaign.images.exists():  # somebody else's, made in this very moment
             raise CampaignError(
                 _("There is a campaign “%(name)s” already: choose another name.") % {"name": plan.name}
@@ -76,10 +76,10 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
     return campaign
 
 
-def _made(plan: DraftPlan) -> Campaign:
+def _created(plan: DraftPlan) -> Campaign:
     """The campaign of a plan, without images; with the texts and items of the one that it is like."""
     assert plan.corpus is not None
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "name": plan.name,
         "corpus": plan.corpus.name,
         "tasks": plan.tasks,
@@ -88,7 +88,9 @@ def _made(plan: DraftPlan) -> Campaign:
         "actor": plan.draft.owner,
     }
     like = plan.like
-    return duplicate_campaign(campaign=like, **asked) if like is not None else create_campaign(**asked)
+    return (
+        duplicate_campaign(campaign=like, **arguments) if like is not None else create_campaign(**arguments)
+    )
 
 
 def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | No
         share = campaign.images.count() / PILOT_IMAGES
         sample = {image: {kind: n * share for kind, n in of.items()} for image, of in sample.items()}
     settings, kinds = settings_of(campaign.settings), campaign.kinds
-    terms = EstimateTerms(kinds, settings, kind_paces(reader, kinds))
+    terms = EstimateTerms(kinds, settings, answer_times_of(reader, kinds))
     return estimate_from(terms, left, list(sample.values()), sampled=len(sample), apart=True)
 
 

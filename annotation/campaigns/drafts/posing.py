@@ -50,29 +50,29 @@ class PosedQuestion:
     @property
     def stamp(self) -> str:
         """A short text that differs for any other question, so that no answer lands on another picture."""
-        asked = (self.kind, self.image, self.key, self.mentions, self.captions, self.boxes, self.pending)
-        return blake2b(repr(asked).encode(), digest_size=9).hexdigest()
+        parts = (self.kind, self.image, self.key, self.mentions, self.captions, self.boxes, self.pending)
+        return blake2b(repr(parts).encode(), digest_size=9).hexdigest()
 
 
 def posed_questions(
-    plan: DraftPlan, kind: str, *, turn: int = 0, number: int = GRID_PICTURES
+    plan: DraftPlan, kind: str, *, offset: int = 0, number: int = GRID_PICTURES
 ) -> list[PosedQuestion]:
     """`number` questions of a kind about as many images, the same ones for each `turn`; fewer where the
     corpus has no more, or where nothing can be asked about an image."""
-    rows = images_to_show(plan, turn=turn, number=number)
+    rows = images_to_show(plan, offset=offset, number=number)
     about = kind_of(kind)
     if plan.tasks == ENTITIES:
         return list(_about_chains(plan, about, rows))
-    found = []
-    for place, row in enumerate(rows):
-        others = [other for other in rows if other.pk != row.pk]
-        posed = _counted(plan, about, row, others, place)
+    questions = []
+    for index, row in enumerate(rows):
+        others = [neighbour for neighbour in rows if neighbour.pk != row.pk]
+        posed = _counted(plan, about, row, others, index)
         if posed is not None:
-            found.append(posed)
-    return found
+            questions.append(posed)
+    return questions
 
 
-def images_to_show(plan: DraftPlan, *, turn: int, number: int) -> list[Image]:
+def images_to_show(plan: DraftPlan, *, offset: int, number: int) -> list[Image]:
     """Images with pictures in a drawn order, those first that the campaign will not ask about: nobody judges
     as a task what they met as a control item."""
     if plan.corpus is None:
@@ -85,25 +85,25 @@ def images_to_show(plan: DraftPlan, *, turn: int, number: int) -> list[Image]:
         if apart[:number].count() == number:
             pool = apart
     ids = _ids(pool.order_by("position"))
-    drawn = _drawn(len(ids), number * (turn + 1), plan)[number * turn :]
-    rows = {row.pk: row for row in Image.objects.filter(pk__in=[ids[place] for place in drawn])}
-    return [rows[ids[place]] for place in drawn]
+    drawn = _drawn(len(ids), number * (offset + 1), plan)[number * offset :]
+    rows = {row.pk: row for row in Image.objects.filter(pk__in=[ids[index] for index in drawn])}
+    return [rows[ids[index]] for index in drawn]
 
 
 def _ids(images: QuerySet[Image]) -> list[int]:
     return list(images.values_list("pk", flat=True))
 
 
-def _drawn(there: int, wanted: int, plan: DraftPlan) -> list[int]:
+def _drawn(there: int, number: int, plan: DraftPlan) -> list[int]:
     """`wanted` different places among so many, in a drawn order that a larger number only continues."""
-    found: dict[int, None] = {}
-    turn = 0
-    while len(found) < min(wanted, there):
-        found.setdefault(int(draw_number("draft", plan.draft.pk, turn) * there))
-        turn += 1
-        if turn > 20 * there + 100:  # few are left to be hit: take the rest in their order
-            found.update(dict.fromkeys(range(there)))
-    return list(found)[:wanted]
+    drawn: dict[int, None] = {}
+    attempt = 0
+    while len(drawn) < min(number, there):
+        drawn.setdefault(int(draw_number("draft", plan.draft.pk, attempt) * there))
+        attempt += 1
+        if attempt > 20 * there + 100:  # few are left to be hit: take the rest in their order
+            drawn.update(dict.fromkeys(range(there)))
+    return list(drawn)[:number]
 
 
 def layers_of_images(
@@ -117,8 +117,8 @@ def layers_of_images(
     if plan.corpus is None:
         return
     layer = gold_layer(plan.corpus)
-    wanted = Image.objects.filter(pk__in=[row.pk for row in rows])
-    for record in stream_records(corpus=plan.corpus, layer=layer, images=wanted):
+    images = Image.objects.filter(pk__in=[row.pk for row in rows])
+    for record in stream_records(corpus=plan.corpus, layer=layer, images=images):
         if layer is None:
             yield record, guessed_layer(mentions_of(record), (record.width, record.height)), False
         elif record.layer is not None:
@@ -127,64 +127,66 @@ def layers_of_images(
 
 def _about_chains(plan: DraftPlan, kind: Kind, rows: Sequence[Image]) -> Iterator[PosedQuestion]:
     ids = {row.key: row.pk for row in rows}
-    found: dict[str, PosedQuestion] = {}
+    questions: dict[str, PosedQuestion] = {}
     for record, layer, known in layers_of_images(plan, rows):
         # By the name of the image, so that a question stays the same whatever else is shown.
-        turn = int(draw_number("turn", plan.draft.pk, record.id) * 2)
-        asked = _of_chains(kind, layer, known, record.id, turn)
-        if asked is not None:
-            mentions, boxes, pending = asked
-            names = tuple(mention.id for mention in sorted(mentions, key=lambda each: each.place))
+        variant = int(draw_number("turn", plan.draft.pk, record.id) * 2)
+        question = _of_chains(kind, layer, known, record.id, variant)
+        if question is not None:
+            mentions, boxes, pending = question
+            names = tuple(mention.id for mention in sorted(mentions, key=lambda phrase: phrase.place))
             content = {
                 "mentions": list(names),
                 "boxes": [corners(box) for box in boxes],
                 "pending": corners(pending) if pending else None,
             }
-            found[record.id] = PosedQuestion(
+            questions[record.id] = PosedQuestion(
                 kind.key, ids[record.id], record.id, content, names, boxes, pending
             )
-    return (found[row.key] for row in rows if row.key in found)
+    return (questions[row.key] for row in rows if row.key in questions)
 
 
-_Asked = tuple[Sequence[Mention], tuple[Box, ...], Box | None]
+_ChainQuestion = tuple[Sequence[Mention], tuple[Box, ...], Box | None]
 
 
-def _of_chains(kind: Kind, layer: LayerRecord, known: bool, image: str, turn: int) -> _Asked | None:
+def _of_chains(
+    kind: Kind, layer: LayerRecord, known: bool, image: str, variant: int
+) -> _ChainQuestion | None:
     """What a question of the chain asks about an image: mentions, boxes, the box in question. `turn` 0 or 1
     asks for either answer, as far as one can tell."""
     chains = [chain for chain in layer.chains if chain.mentions and chain.id != NOT_VISUAL]
     chains.sort(key=lambda chain: draw_number("chain", image, chain.mentions[0].id))
     if kind.mentions == (2, 2):
-        return _linked(chains, turn)
+        return _linked(chains, variant)
     if kind.mentions[0] > 1:
         long = next((chain for chain in chains if len(chain.mentions) > 1), None)
-        mixed = _linked(chains, 1) if turn else None
+        mixed = _linked(chains, 1) if variant else None
         return mixed or ((long.mentions, (), None) if long is not None else None)
     boxed = [chain for chain in chains if known and layer.boxes_of(chain.id)]
     if kind.judges:
         if not boxed:
             return None
         box = layer.boxes_of(boxed[0].id)[0]
-        return boxed[0].mentions, (), (worse_box(box, layer.boxes_of(boxed[0].id)) if turn else box)
+        return boxed[0].mentions, (), (worse_box(box, layer.boxes_of(boxed[0].id)) if variant else box)
     if kind.needs_boxes:
-        several = [chain for chain in boxed if len(layer.boxes_of(chain.id)) > 1] if turn else []
+        several = [chain for chain in boxed if len(layer.boxes_of(chain.id)) > 1] if variant else []
         for chain in several or boxed:
             boxes = tuple(sorted(layer.boxes_of(chain.id)))
             return chain.mentions, boxes[:-1] if several else boxes, None
         return None
     scenes = [chain for chain in chains if SCENE in chain.categories]
     things = [chain for chain in chains if SCENE not in chain.categories]
-    first = (things or scenes) if kind.draws or not turn else (scenes or things)
+    first = (things or scenes) if kind.draws or not variant else (scenes or things)
     return (first[0].mentions, (), None) if first else None
 
 
-def _linked(chains: Sequence[Chain], turn: int) -> _Asked | None:
+def _linked(chains: Sequence[Chain], variant: int) -> _ChainQuestion | None:
     """Two mentions that workers may be asked to link: of one chain, or (`turn` 1) of two; of the other where
     there are none."""
     of = {mention.id: number for number, chain in enumerate(chains) for mention in chain.mentions}
     mentions = [mention for chain in chains for mention in chain.mentions]
     pairs = [(a, b) for a, b in combinations(mentions, 2) if may_corefer(b, [a])]
-    fitting = [pair for pair in pairs if (of[pair[0].id] != of[pair[1].id]) == bool(turn)] or pairs
+    fitting = [pair for pair in pairs if (of[pair[0].id] != of[pair[1].id]) == bool(variant)] or pairs
     return (fitting[0], (), None) if fitting else None
 
 
@@ -200,22 +202,26 @@ def worse_box(box: Box, right: Sequence[Box]) -> Box:
 
 
 def _counted(
-    plan: DraftPlan, kind: Kind, row: Image, others: Sequence[Image], place: int
+    plan: DraftPlan, kind: Kind, row: Image, others: Sequence[Image], index: int
 ) -> PosedQuestion | None:
     """A question that is only counted about an image; others lend their captions."""
     if kind.about == ABOUT_IMAGE:
         return PosedQuestion(kind.key, row.pk, row.key, kind.content(plan.settings.answers.number))
-    own = [(row, number) for number in range(len(shown_image(row.pk).captions))]
-    lent = [(other, number) for other in others for number in range(len(shown_image(other.pk).captions))]
+    matching = [(row, number) for number in range(len(shown_image(row.pk).captions))]
+    lent = [
+        (neighbour, number)
+        for neighbour in others
+        for number in range(len(shown_image(neighbour.pk).captions))
+    ]
     if kind.about == ABOUT_PAIR:
-        pool = lent if place % 2 and lent else own or lent
+        pool = lent if index % 2 and lent else matching or lent
         if not pool:
             return None
         owner, number = pool[int(draw_number("pair", plan.draft.pk, row.key) * len(pool))]
         return PosedQuestion(
             kind.key, row.pk, row.key, {"caption": [owner.pk, number]}, captions=((owner.key, number),)
         )
-    names = _block(plan, kind, row, own, lent)
+    names = _block(plan, kind, row, matching, lent)
     if not names:
         return None
     block = {"image": row.pk, "captions": [[owner.pk, number] for owner, number in names]}
@@ -232,12 +238,12 @@ def _block(
     plan: DraftPlan,
     kind: Kind,
     row: Image,
-    own: Sequence[tuple[Image, int]],
+    matching: Sequence[tuple[Image, int]],
     lent: Sequence[tuple[Image, int]],
 ) -> list[tuple[Image, int]]:
     """Captions beside an image of a page: some of its own, the others of other images, in a drawn order."""
     size = plan.settings.page.captions
-    true = list(own[: 1 + int(draw_number("own", plan.draft.pk, row.key) * max(1, kind.most_true))])
+    true = list(matching[: 1 + int(draw_number("own", plan.draft.pk, row.key) * max(1, kind.most_true))])
     by_name = {f"{owner.key}#{number}": (owner, number) for owner, number in (*true, *lent)}
     theirs = draw_sample(
         (name for name, (owner, _) in by_name.items() if owner.pk != row.pk),
@@ -248,16 +254,16 @@ def _block(
     return [by_name[name] for name in draw_sample(names, size, "order", plan.draft.pk, row.key)]
 
 
-def posed_page(plan: DraftPlan, kind: str, *, turn: int) -> PosedQuestion | None:
+def posed_page(plan: DraftPlan, kind: str, *, offset: int) -> PosedQuestion | None:
     """The question that a preview shows: of pages a whole one, else one about one image."""
-    blocks = posed_questions(plan, kind, turn=0)
+    blocks = posed_questions(plan, kind, offset=0)
     if not blocks:
         return None
-    turn %= len(blocks)
+    offset %= len(blocks)
     if "blocks" not in blocks[0].content:
-        return blocks[turn]
-    turned = [*blocks[turn:], *blocks[:turn]][: plan.settings.page.images]
-    whole = [each.content["blocks"][0] for each in turned]
+        return blocks[offset]
+    turned = [*blocks[offset:], *blocks[:offset]][: plan.settings.page.images]
+    whole = [block.content["blocks"][0] for block in turned]
     return PosedQuestion(kind, turned[0].image, turned[0].key, {"blocks": whole})
 
 

@@ -76,14 +76,14 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
         "“%(name)s” asks about %(n)d images of %(corpus)s.",
         images,
     ) % {"name": plan.name, "n": images, "corpus": plan.corpus.name}
-    found = [ReadinessLine(LINE_DONE, title, text, step)]
+    lines = [ReadinessLine(LINE_DONE, title, text, step)]
     if any(kind_of(kind).about != ABOUT_IMAGE for kind in plan.kinds):
         captions = Caption.objects.filter(image__in=plan.chosen_images().values("pk"))
         if not captions.exists():
             text = _("These images have no captions, and the questions are about captions.")
-            found.append(ReadinessLine(LINE_MISSING, _("Captions"), text, step))
+            lines.append(ReadinessLine(LINE_MISSING, _("Captions"), text, step))
         elif text := _not_english(plan):
-            found.append(ReadinessLine(LINE_ADVICE, _("Captions"), text, step))
+            lines.append(ReadinessLine(LINE_ADVICE, _("Captions"), text, step))
     blank = Image.objects.filter(pk__in=plan.chosen_images().values("pk"), picture="").count()
     if blank:
         text = ngettext(
@@ -97,8 +97,8 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
                 "%(n)d images have no picture: workers can only report them.",
                 blank,
             ) % {"n": blank}
-        found.append(ReadinessLine(LINE_ADVICE, _("Pictures"), text, step))
-    return found
+        lines.append(ReadinessLine(LINE_ADVICE, _("Pictures"), text, step))
+    return lines
 
 
 def _not_english(plan: DraftPlan) -> str:
@@ -155,7 +155,7 @@ def _of_test(plan: DraftPlan) -> list[ReadinessLine]:
 
 def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
     """A line for each kind: whether its test can be taken, and whether it is as long as it should be."""
-    found, step, wanted = [], fields.TEST_STEP, plan.settings.trust.verdict_known
+    lines, step, needed = [], fields.TEST_STEP, plan.settings.trust.verdict_known
     there = strata_there(plan)
     kinds = marked_kinds(plan.tasks)
     for kind in kinds:
@@ -163,19 +163,19 @@ def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
         title = _("Test of %(kind)s") % {"kind": _name(kind)}
         if not answers:
             text = _("Nothing is marked: it begins with practice.")
-            found.append(ReadinessLine(LINE_ADVICE, title, text, step))
+            lines.append(ReadinessLine(LINE_ADVICE, title, text, step))
         elif len(answers) < 2:
             text = _("All marks have one answer, so nobody could begin. Mark one with another answer.")
-            found.append(ReadinessLine(LINE_MISSING, title, text, step))
+            lines.append(ReadinessLine(LINE_MISSING, title, text, step))
         else:
             # Each answer comes as often as any other, or once more often.
-            asked = min(wanted, len(answers) * min(answers.values()) + len(answers) - 1, answers.total())
-            text = _("%(n)d of %(wanted)d items.") % {"n": asked, "wanted": wanted}
-            found.append(ReadinessLine(LINE_DONE if asked >= wanted else LINE_ADVICE, title, text, step))
+            usable = min(needed, len(answers) * min(answers.values()) + len(answers) - 1, answers.total())
+            text = _("%(n)d of %(wanted)d items.") % {"n": usable, "wanted": needed}
+            lines.append(ReadinessLine(LINE_DONE if usable >= needed else LINE_ADVICE, title, text, step))
     if kinds and not any(there.get((kind, Control.QUALIFICATION)) for kind in kinds):
         text = _("Nothing is marked yet. Mark some pictures, or choose another way to begin.")
         return [ReadinessLine(LINE_MISSING, _("Entry test"), text, step)]
-    return found
+    return lines
 
 
 def _of_work(plan: DraftPlan) -> list[ReadinessLine]:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, covered, gold_layer
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.paces import KindPace, kind_paces
+from annotation.campaigns.drafts.answer_times import AnswerTime, answer_times_of
 from annotation.campaigns.setting_fields import ITEM_PAY
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
@@ -37,7 +37,7 @@ class DraftPlan:
     campaign whose texts and items come along, too.
 
     `known` names the layer, or the split, that a test comes from. `problems`: what is wrong, by field.
-    `paces`: how long answers take, by kind.
+    `answer_times`: how long answers take, by kind.
     """
 
     draft: CampaignDraft
@@ -55,7 +55,7 @@ class DraftPlan:
     pilot: bool
     open_to_all: bool
     problems: Mapping[str, str]
-    paces: Mapping[str, KindPace]
+    answer_times: Mapping[str, AnswerTime]
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -76,27 +76,27 @@ class DraftPlan:
     def chosen_images(self) -> QuerySet[Image]:
         """The images that the campaign will ask about, all of them, in their order: none that gold does not
         cover, where there is gold for its questions."""
-        found = Image.objects.filter(corpus=self.corpus).order_by("position")
+        images = Image.objects.filter(corpus=self.corpus).order_by("position")
         if self.corpus is None or "tags" in self.problems or "split" in self.problems:
-            return found if self.corpus is not None else found.none()
+            return images if self.corpus is not None else images.none()
         if self.tags:
             sample = draw_by_tags(
                 self.corpus, self.tags, seed=Campaign().seed, number=self.images, split=self.split
             )
-            return covered(self.unsaved(), found.filter(pk__in=sample.images))
+            return covered(self.unsaved(), images.filter(pk__in=sample.images))
         if self.split is not None:
-            found = found.filter(split=self.split)
-        return covered(self.unsaved(), found)[: self.images]
+            images = images.filter(split=self.split)
+        return covered(self.unsaved(), images)[: self.images]
 
     def problems_of(self, step: str) -> dict[str, str]:
         """What is wrong in one step."""
         names = fields.fields_of_step(step, self.tasks)
-        found = {name: text for name, text in self.problems.items() if name in names}
+        problems = {name: text for name, text in self.problems.items() if name in names}
         if step == fields.CORPUS_STEP and "corpus" in self.problems:
-            found["corpus"] = self.problems["corpus"]
+            problems["corpus"] = self.problems["corpus"]
         if step == fields.VOTES_STEP and "settings" in self.problems:
-            found["settings"] = self.problems["settings"]
-        return found
+            problems["settings"] = self.problems["settings"]
+        return problems
 
 
 def read_draft(draft: CampaignDraft) -> DraftPlan:
@@ -111,8 +111,8 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
         problems["tasks"] = _("Choose what the campaign asks.")
         tasks = _usual_tasks()
     name = typed.get("name", "").strip()
-    if wrong := _wrong_name(name):
-        problems["name"] = wrong
+    if problem := _name_problem(name):
+        problems["name"] = problem
     split, images, tags = _which_images(typed, corpus, problems)
     known = typed.get("known", "") or next(iter(known_sources(corpus, tasks, split)), "")
     entry = typed.get("entry") or _usual_entry(corpus, tasks, known)
@@ -123,13 +123,13 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
         problems["known"] = _("Choose where the answers are known from.")
     kinds = kinds_of_tasks(tasks)
     owner = draft.owner if draft.owner_id else None  # a command has none
-    paces = kind_paces(owner, kinds)
+    answer_times = answer_times_of(owner, kinds)
     read = fields.read_typed_settings(
         tasks,
         draft.settings,
         typed,
         tested=entry != fields.ENTRY_NONE,
-        suggested={} if draft.settings else suggested_pay(paces),
+        suggested={} if draft.settings else suggested_pay(answer_times),
     )
     problems |= read.problems
     unpaid = typed.get("unpaid") == "yes"
@@ -153,16 +153,16 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
         pilot=typed.get("pilot", "yes") == "yes",
         open_to_all=typed.get("open_to_all") == "yes",
         problems=problems,
-        paces=paces,
+        answer_times=answer_times,
     )
 
 
-def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
+def suggested_pay(answer_times: Mapping[str, AnswerTime]) -> dict[str, Any]:
     """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
-    found: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
-    for kind, pace in paces.items():
-        found[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
-    return found
+    suggested: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
+    for kind, time in answer_times.items():
+        suggested[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * time.seconds / 36 - 1e-9) / 100
+    return suggested
 
 
 def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[str]:
@@ -171,14 +171,14 @@ def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[
         return []
     kind = only_kind(tasks)
     if tasks == ENTITIES:
-        found = corpus.layers.filter(published=True).values_list("name", flat=True)
-        return sorted(found, key=lambda name: (name not in GOLD_LAYERS, name))
-    if kind is not None and made_from_captions(kind) and split is not None:
+        layers = corpus.layers.filter(published=True).values_list("name", flat=True)
+        return sorted(layers, key=lambda name: (name not in GOLD_LAYERS, name))
+    if kind is not None and asked_from_captions(kind) and split is not None:
         return [name for name in split_names(corpus) if name != split]
     return []
 
 
-def made_from_captions(kind: Kind) -> bool:
+def asked_from_captions(kind: Kind) -> bool:
     """Whether control items of a kind are made from captions that are known to be an image's own."""
     return kind.pair_known is not None or bool(kind.most_true)
 
@@ -211,7 +211,7 @@ def _corpus(draft: CampaignDraft) -> Corpus | None:
     return open_to_them.filter(pk=draft.corpus_id).first() if draft.corpus_id else None
 
 
-def _wrong_name(name: str) -> str:
+def _name_problem(name: str) -> str:
     """What is wrong with a campaign's name, "" where nothing is."""
     if not name:
         return _("Give the campaign a name.")

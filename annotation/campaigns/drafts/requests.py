@@ -112,7 +112,7 @@ class PlanCampaignRequest:
             return like.corpus
         return Corpus.objects.get(name=self.corpus, published=True)
 
-    def tasks_asked(self) -> str:
+    def tasks_to_ask(self) -> str:
         """What it asks."""
         like = self.like_row()
         return self.tasks or (like.tasks if like is not None else "")
@@ -170,18 +170,18 @@ class PlannedCampaign:
 def plan_campaign(request: PlanCampaignRequest, context: OperationContext) -> PlannedCampaign:
     """What a campaign would come to. Raises CampaignError."""
     plan = draft_plan(request, context)
-    lines, found = readiness(plan), estimate_draft(plan, pilot=PILOT_IMAGES)
+    lines, estimate = readiness(plan), estimate_draft(plan, pilot=PILOT_IMAGES)
     return PlannedCampaign(
         ready=can_open(lines),
         workers=plan.crowd_size(),
         readiness=tuple(lines),
-        estimate=_estimate(found, plan.settings.pay.currency) if found is not None else None,
+        estimate=_estimate(estimate, plan.settings.pay.currency) if estimate is not None else None,
     )
 
 
 def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> DraftPlan:
     """What a request says, read as the pages read a draft; nothing is stored. Raises CampaignError."""
-    tasks = request.tasks_asked()
+    tasks = request.tasks_to_ask()
     settings = settings_of_tasks(tasks, request.settings())
     entry = fields.ENTRY_PRACTICE if settings.trust.qualification else fields.ENTRY_NONE
     typed = {
@@ -208,27 +208,29 @@ def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> Draft
 def check_plan(request: PlanCampaignRequest, plan: DraftPlan) -> None:
     """Raise Invalid where a campaign names images or a source of its test that are not there, or where some
     kind would earn nothing and nobody said that this is meant."""
-    wrong = {name: plan.problems[name] for name in _CHECKED if name in plan.problems}
-    if wrong:
-        raise Invalid(*(FieldError(name, "wrong", {"message": text}) for name, text in wrong.items()))
+    invalid_settings = {name: plan.problems[name] for name in _CHECKED if name in plan.problems}
+    if invalid_settings:
+        raise Invalid(
+            *(FieldError(name, "wrong", {"message": text}) for name, text in invalid_settings.items())
+        )
     unpaid = settings_of(request.settings()).pay.unpaid(plan.kinds)
     if unpaid and not request.unpaid:
         raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
 
 
-def _estimate(found: DraftEstimate, currency: str) -> PlanEstimate:
-    cost = {name: _amount(value, currency) for name, value in asdict(found.cost).items()}
+def _estimate(estimate: DraftEstimate, currency: str) -> PlanEstimate:
+    cost = {name: _amount(value, currency) for name, value in asdict(estimate.cost).items()}
     return PlanEstimate(
-        images=found.images,
-        answers=found.answers,
-        hours=found.hours,
+        images=estimate.images,
+        answers=estimate.answers,
+        hours=estimate.hours,
         cost=AmountRange(**cost),
         currency=currency,
-        by_kind=dict(found.by_kind),
-        pilot_images=found.pilot,
-        pilot_cost=_amount(found.pilot_cost, currency),
-        sampled=found.sampled,
-        guessed=found.guessed,
+        by_kind=dict(estimate.by_kind),
+        pilot_images=estimate.pilot,
+        pilot_cost=_amount(estimate.pilot_cost, currency),
+        sampled=estimate.sampled,
+        guessed=estimate.guessed,
     )
 
 

@@ -2,7 +2,7 @@
 
 A declaration (`Operation`) says what is asked for (a dataclass, its request), what comes out of it, who may
 ask, and the function that does it. Pages, the API, commands and jobs are made from it: see
-`annotation.web.common.request_forms`, `annotation.api.rest.declared`, `annotation.management.operations` and
+`annotation.web.common.request_forms`, `annotation.api.rest.views`, `annotation.management.operations` and
 `annotation.jobs.registry`. Declarations are in an app's package `operations`, requests beside the services
 that take them.
 """
@@ -29,11 +29,11 @@ from annotation.common.operations.operation import (
 from annotation.common.operations.requests import (
     RequestField,
     json_schema,
-    plain_request,
-    plain_result,
     read_request,
     read_result,
     request_fields,
+    request_to_dict,
+    result_to_dict,
 )
 from annotation.common.operations.settings import SettingField, put_setting
 from annotation.common.operations.stored import StoredThing, register_stored
@@ -67,8 +67,8 @@ __all__ = [
     "invalid",
     "json_schema",
     "operation_named",
-    "plain_request",
-    "plain_result",
+    "request_to_dict",
+    "result_to_dict",
     "put_setting",
     "read_request",
     "read_result",

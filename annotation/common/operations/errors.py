@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-#: Code -> what is said of it. Codes are pydantic's, and "unknown" for a name that nothing has.
+#: Code -> its message. Codes are pydantic's, and "unknown" for a name that nothing has.
 WORDING: Mapping[str, str | Promise] = {
     "missing": _("This is required."),
     "extra_forbidden": _("There is no field of this name; known: %(known)s."),
@@ -91,7 +91,7 @@ class Invalid(ValueError):
 
     def __init__(self, *errors: FieldError) -> None:
         self.errors = errors
-        super().__init__("; ".join(f"{one.field}: {one.detail}" for one in errors))
+        super().__init__("; ".join(f"{error.field}: {error.detail}" for error in errors))
 
 
 def invalid(name: str, code: str, **params: Any) -> Invalid:

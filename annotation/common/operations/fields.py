@@ -39,8 +39,8 @@ class StoredKind:
         """The row of that name that the account may use; None where there is none."""
         if isinstance(name, int) and name > LARGEST_ID:
             return None
-        found: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
-        return found
+        row: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
+        return row
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
         """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
@@ -88,10 +88,10 @@ class Help:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        found = dict(handler(schema))
+        field_schema = dict(handler(schema))
         with translation.override("en"):
             words = [str(part).rstrip(".") for part in (self.label, self.text) if part]
-        return found | {"description": ". ".join(words) + "."}
+        return field_schema | {"description": ". ".join(words) + "."}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +125,9 @@ class ServerFile:
 
     def names(self) -> list[str]:
         """The names that a page offers."""
-        found = (Path(settings.DATA_DIR) / "sources" / self.folder).glob("[!.]*")
+        paths = (Path(settings.DATA_DIR) / "sources" / self.folder).glob("[!.]*")
         # `NAME.ids.txt` lists what the rows of another file are of.
-        files = (file.name for file in found if file.is_file() and not file.name.endswith(".ids.txt"))
+        files = (file.name for file in paths if file.is_file() and not file.name.endswith(".ids.txt"))
         return [*self.also(), *sorted(name for name in files if name.endswith(self.endings))]
 
     def path(self, name: str, *, by_path: bool) -> Path:

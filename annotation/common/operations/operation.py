@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.errors import FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
-from annotation.common.operations.requests import plain_request, request_fields
+from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry, discover
@@ -45,8 +45,8 @@ class OperationContext:
     out: Path | None = None
     listener: Callable[[str, float], object] = lambda phase, share: None
 
-    def tell(self, phase: str, share: float) -> None:
-        """Say which phase the work is in, and which share of the whole is done; it never falls."""
+    def report_progress(self, phase: str, share: float) -> None:
+        """Report the current phase, and the share of the whole that is done; it never falls."""
         self.listener(phase, share)
         if self.progress is not None:
             self.progress.advance(max(self.progress.share, share), phase=phase)
@@ -58,7 +58,7 @@ class OperationContext:
         def passed_on(things: Iterable[_T]) -> Iterator[_T]:
             for number, thing in enumerate(things):
                 if number % step == 0:
-                    self.tell(phase, min(1.0, number / max(1, total)))
+                    self.report_progress(phase, min(1.0, number / max(1, total)))
                 yield thing
 
         return passed_on
@@ -121,7 +121,7 @@ class Has:
     corpora: bool = False
     server: bool = False
 
-    def admits(self, account: Any) -> bool:
+    def allows(self, account: Any) -> bool:
         """Whether an account may have it done for something."""
         if self.server:
             return bool(account.has_role(*self.roles, on=WHOLE_SERVER))
@@ -186,7 +186,7 @@ class FormPage:
 
 
 class _AsRunSays:
-    """What is said by the annotations of an operation's `run`."""
+    """Marks a value that comes from the annotations of `run`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -234,26 +234,26 @@ class Operation:
 
     @property
     def app(self) -> str:
-        """The package that it is of, as `evaluation`."""
+        """The name of its app, such as `evaluation`."""
         return self.run.__module__.partition(".")[0]
 
-    def admit(self, request: Any, account: Any) -> Any:
+    def authorize(self, request: Any, account: Any) -> Any:
         """The row that the permission is about, None where it is about none; account None may do everything.
 
         Raises Forbidden, and Invalid where the request names what is not there, or not open to the account.
         """
         row = None
         with suppress(Invalid):  # which is among those of all fields
-            row = self.admit_named(plain_request(request), account)
+            row = self.authorize_named(request_to_dict(request), account)
         if errors := list(self._unknown(request, account)):
             raise Invalid(*errors)
         return row
 
-    def admit_named(self, data: Mapping[str, Any], account: Any) -> Any:
+    def authorize_named(self, data: Mapping[str, Any], account: Any) -> Any:
         """The row that the permission is about, where `data`, which may lack fields, names it; raises as
-        `admit`."""
+        `authorize`."""
         roles, on = self.permission.roles, self.permission.on
-        if account is not None and not self.permission.admits(account):
+        if account is not None and not self.permission.allows(account):
             raise Forbidden(*roles)
         if not on or on not in data:
             return None
@@ -268,29 +268,29 @@ class Operation:
 
     def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:
         """An error for each name in the request that nothing has which the account may use."""
-        for one in request_fields(self.request).values():
-            if not (value := getattr(request, one.name)):
+        for declared in request_fields(self.request).values():
+            if not (value := getattr(request, declared.name)):
                 continue
-            if one.server_file is not None and account is not None:
-                known = one.server_file.names()
-                for name in value if one.many else [value]:
+            if declared.server_file is not None and account is not None:
+                known = declared.server_file.names()
+                for name in value if declared.many else [value]:
                     if name not in known:
                         params = {"kind": _("file"), "value": name[:100], "known": ", ".join(known)}
-                        yield FieldError(one.name, "unknown_of" if known else "unknown", params)
-            if one.named is None or one.named.kind is None:
+                        yield FieldError(declared.name, "unknown_of" if known else "unknown", params)
+            if declared.named is None or declared.named.kind is None:
                 continue
-            for number, name in enumerate(value if one.many else [value]):
-                if one.named.kind.find(name, account, self.permission.roles) is None:
-                    place = f"{one.name}.{number}" if one.many else one.name
-                    yield _unknown_name(place, name, one.named.kind, account, self.permission.roles)
+            for number, name in enumerate(value if declared.many else [value]):
+                if declared.named.kind.find(name, account, self.permission.roles) is None:
+                    path = f"{declared.name}.{number}" if declared.many else declared.name
+                    yield _unknown_name(path, name, declared.named.kind, account, self.permission.roles)
 
 
 def _unknown_name(
-    place: str, name: str | int, kind: StoredKind, account: Any, roles: Iterable[str]
+    path: str, name: str | int, kind: StoredKind, account: Any, roles: Iterable[str]
 ) -> FieldError:
     known = kind.names(account, roles)[: _LISTED + 1]
     params = {"kind": kind.title, "value": str(name)[:100], "known": ", ".join(map(str, known))}
-    return FieldError(place, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
+    return FieldError(path, "unknown_of" if 0 < len(known) <= _LISTED else "unknown", params)
 
 
 _OPERATIONS: Registry[Operation] = Registry("operation")

@@ -23,7 +23,7 @@ _M = TypeVar("_M")
 #: Nothing is converted, and nothing unknown is passed over.
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 #: A result has all its fields, those with a default too.
-_ALL_SAID = ConfigDict(json_schema_serialization_defaults_required=True)
+_ALL_REQUIRED = ConfigDict(json_schema_serialization_defaults_required=True)
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _TRUTHS = {"true": True, "false": False}
 
@@ -91,28 +91,28 @@ def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
 @cache
 def _request_fields(kind: Any) -> Mapping[str, RequestField]:
     hints, rules = get_type_hints(kind, include_extras=True), field_rules(kind)
-    found = {}
-    for one in dataclasses.fields(kind):
-        help_ = _marker(hints[one.name], Help)
-        default, required = one.default, False
+    fields = {}
+    for field in dataclasses.fields(kind):
+        help_ = _marker(hints[field.name], Help)
+        default, required = field.default, False
         if default is dataclasses.MISSING:
-            required = one.default_factory is dataclasses.MISSING
-            default = None if one.default_factory is dataclasses.MISSING else one.default_factory()
-        found[one.name] = RequestField(
-            name=one.name,
-            rule=rules[one.name],
+            required = field.default_factory is dataclasses.MISSING
+            default = None if field.default_factory is dataclasses.MISSING else field.default_factory()
+        fields[field.name] = RequestField(
+            name=field.name,
+            rule=rules[field.name],
             required=required,
             default=default,
-            named=_marker(hints[one.name], Named),
-            one_of=_marker(hints[one.name], OneOf),
-            upload=_marker(hints[one.name], FileUpload),
-            server_file=_marker(hints[one.name], ServerFile),
-            label=help_.label if help_ is not None else one.name.replace("_", " ").capitalize(),
-            help=help_.text if help_ is not None else rules[one.name].help,
+            named=_marker(hints[field.name], Named),
+            one_of=_marker(hints[field.name], OneOf),
+            upload=_marker(hints[field.name], FileUpload),
+            server_file=_marker(hints[field.name], ServerFile),
+            label=help_.label if help_ is not None else field.name.replace("_", " ").capitalize(),
+            help=help_.text if help_ is not None else rules[field.name].help,
             lines=help_.lines if help_ is not None else 1,
             only_commas=help_ is not None and help_.only_commas,
         )
-    return found
+    return fields
 
 
 def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
@@ -151,25 +151,25 @@ def _has_null(value: Any) -> bool:
     return any(map(_has_null, value)) if isinstance(value, list | tuple) else "\0" in str(value)
 
 
-def plain_request(request: Any) -> dict[str, Any]:
+def request_to_dict(request: Any) -> dict[str, Any]:
     """A request as JSON has it, without what is as by default: `read_request` makes it again."""
     fields = request_fields(type(request))
-    found: dict[str, Any] = to_jsonable_python({name: getattr(request, name) for name in fields})
+    values: dict[str, Any] = to_jsonable_python({name: getattr(request, name) for name in fields})
     return {
         name: value
-        for name, value in found.items()
+        for name, value in values.items()
         if fields[name].required or value != to_jsonable_python(fields[name].default)
     }
 
 
-def plain_result(result: Any) -> dict[str, Any]:
+def result_to_dict(result: Any) -> dict[str, Any]:
     """A result as JSON has it."""
-    found: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
-    return found
+    values: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
+    return values
 
 
 def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
-    """The result that `plain_result` wrote."""
+    """The result that `result_to_dict` wrote."""
     return TypeAdapter(kind).validate_python(data)
 
 
@@ -178,7 +178,7 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     template = "#/components/schemas/{model}"
     if result:
         row: Any = list.__class_getitem__(kind)  # a dataclass alone takes no configuration
-        adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_SAID)
+        adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_REQUIRED)
         rows = adapter.json_schema(
             ref_template=template, mode="serialization", schema_generator=SchemaWithoutTitles
         )
@@ -192,11 +192,11 @@ def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
 
 @cache
 def _model(kind: Any) -> Any:
-    """The pydantic model of a request: a dataclass cannot be told to refuse unknown fields."""
+    """The pydantic model of a request: a dataclass cannot refuse unknown fields."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {
-        name: (hints[name], ... if one.required else PydanticField(default=one.default))
-        for name, one in request_fields(kind).items()
+        name: (hints[name], ... if field.required else PydanticField(default=field.default))
+        for name, field in request_fields(kind).items()
     }
     return create_model(kind.__name__, __config__=_STRICT, __doc__=kind.__doc__, **fields)  # type: ignore[call-overload]
 
@@ -212,9 +212,9 @@ def _marker(annotation: Any, kind: type[_M]) -> _M | None:
 
 
 def _field_errors(error: ValidationError, known: str) -> Iterator[FieldError]:
-    for one in error.errors(include_url=False, include_input=False):
-        place = ".".join(map(str, one["loc"]))
-        params = {"message": one["msg"], **one.get("ctx", {})}
-        if one["type"] == "extra_forbidden":
+    for error_details in error.errors(include_url=False, include_input=False):
+        location = ".".join(map(str, error_details["loc"]))
+        params = {"message": error_details["msg"], **error_details.get("ctx", {})}
+        if error_details["type"] == "extra_forbidden":
             params["known"] = known
-        yield FieldError(place, one["type"], params)
+        yield FieldError(location, error_details["type"], params)

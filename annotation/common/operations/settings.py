@@ -1,4 +1,4 @@
-"""Settings: the values in a table that a field of a request holds, each a field of its own for people."""
+"""Settings: the values in a table that a field of a request holds, each as one form field."""
 
 import tomllib
 from collections.abc import Mapping

@@ -68,37 +68,37 @@ def register_stored(thing: StoredThing) -> None:
     name = Annotated[str, Named(thing.kind), Help(capfirst(thing.kind.title))]
 
     def request(called: str, text: str, *fields: tuple[str, Any]) -> type[Any]:
-        made = make_dataclass(
+        result = make_dataclass(
             called.title().replace("_", ""),
             [(thing.word, name), *fields],
             frozen=True,
             slots=True,
             kw_only=True,
         )
-        made.__doc__, made.__module__ = text, thing.summary.__module__
-        return made
+        result.__doc__, result.__module__ = text, thing.summary.__module__
+        return result
 
-    def list_rows(asked: Any, context: OperationContext) -> Listing:
+    def list_rows(list_request: Any, context: OperationContext) -> Listing:
         rows = thing.kind.rows(context.actor, *thing.roles).select_related(*thing.related)
-        if hasattr(asked, "archived"):
-            rows = rows.filter(archived_at__isnull=not asked.archived)
-        if getattr(asked, "corpus", None) is not None:
-            rows = rows.filter(corpus__name=asked.corpus)
-        return Listing(thing.narrow(rows, asked), thing.order, thing.summary)
+        if hasattr(list_request, "archived"):
+            rows = rows.filter(archived_at__isnull=not list_request.archived)
+        if getattr(list_request, "corpus", None) is not None:
+            rows = rows.filter(corpus__name=list_request.corpus)
+        return Listing(thing.narrow(rows, list_request), thing.order, thing.summary)
 
-    def show_row(asked: Any, context: OperationContext) -> Any:
+    def show_row(list_request: Any, context: OperationContext) -> Any:
         assert thing.detail is not None
-        return thing.detail(thing.row(asked, context))
+        return thing.detail(thing.row(list_request, context))
 
-    def archive_row(asked: Any, context: OperationContext) -> Any:
-        row = thing.row(asked, context)
+    def archive_row(list_request: Any, context: OperationContext) -> Any:
+        row = thing.row(list_request, context)
         assert thing.archive is not None
-        thing.archive(row, asked.archived, context.actor)
+        thing.archive(row, list_request.archived, context.actor)
         return thing.summary(row)
 
-    def remove_row(asked: Any, context: OperationContext) -> None:
+    def remove_row(list_request: Any, context: OperationContext) -> None:
         assert thing.remove is not None
-        thing.remove(thing.row(asked, context), context.actor)
+        thing.remove(thing.row(list_request, context), context.actor)
 
     for run in (list_rows, show_row, archive_row, remove_row):
         run.__module__ = thing.summary.__module__

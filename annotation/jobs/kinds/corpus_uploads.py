@@ -47,7 +47,7 @@ class _Uploads(StoredKind):
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
         """Their keys."""
-        return [one.key for one in uploads.uploads_of(account)]
+        return [upload.key for upload in uploads.uploads_of(account)]
 
 
 UPLOADS = _Uploads(_("upload"), lambda account, *roles: Corpus.objects.none(), column="key")
@@ -194,18 +194,20 @@ class ImportedUpload:
     images: int
     captions: int
     pictures: int
-    left_out: int
+    skipped: int
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
     """The uploads of whoever asks."""
-    own = uploads.uploads_of(context.actor)
-    return Listing(own, lambda one: one.key, lambda one: UploadSummary(**_about(one)))
+    uploads_of_account = uploads.uploads_of(context.actor)
+    return Listing(
+        uploads_of_account, lambda upload: upload.key, lambda upload: UploadSummary(**_about(upload))
+    )
 
 
 def begin_named_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
     """Begin an upload, or go on with one. Raises UploadRefused."""
-    files = [(one.path, one.size) for one in request.files]
+    files = [(file.path, file.size) for file in request.files]
     return _detail(uploads.begin_upload(account=context.actor, name=request.name, files=files))
 
 
@@ -247,16 +249,18 @@ def check_checked(request: ImportUploadRequest, context: OperationContext) -> An
 
 def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck:
     """Look at an upload, in a format or the one that it looks like."""
-    found = check_upload(request.stored(), format=request.format or "", report_progress=context.tell)
-    about = {one.name: getattr(found, one.name) for one in fields(found)}
-    about["sha256"] = dict(sorted(found.sha256.items())[:FILES_SHOWN])
-    about["problems"] = found.problems[:PROBLEMS_SHOWN]
+    report = check_upload(
+        request.stored(), format=request.format or "", report_progress=context.report_progress
+    )
+    about = {report_field.name: getattr(report, report_field.name) for report_field in fields(report)}
+    about["sha256"] = dict(sorted(report.sha256.items())[:FILES_SHOWN])
+    about["problems"] = report.problems[:PROBLEMS_SHOWN]
     return UploadCheck(
         **about,
-        sha256_count=len(found.sha256),
-        problem_count=len(found.problems),
-        problem_sorts=dict(Counter(each.sort for each in found.problems)),
-        blocking=sum(each.blocks for each in found.problems),
+        sha256_count=len(report.sha256),
+        problem_count=len(report.problems),
+        problem_sorts=dict(Counter(problem.sort for problem in report.problems)),
+        blocking=sum(problem.blocks for problem in report.problems),
     )
 
 
@@ -271,8 +275,8 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
         skip_problems=request.skip_problems,
         progress=context.progress_of("importing", checked.result["images"]),
     )
-    left_out = len(report.problems) if request.skip_problems else 0
-    counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "left_out": left_out}
+    skipped = len(report.problems) if request.skip_problems else 0
+    counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "skipped": skipped}
     audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
     uploads.remove_upload(upload)
     return ImportedUpload(corpus=report.corpus, pictures=report.pictures, **counts)
@@ -294,14 +298,14 @@ def download_problems(request: UploadProblemsRequest, context: OperationContext)
 
 def newest_upload_job(account: Account, key: str) -> Job | None:
     """The newest job about an upload that this account asked for."""
-    found = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
-    return found.filter(created_by_id=account.pk).select_related("created_by").order_by("-pk").first()
+    rows = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
+    return rows.filter(created_by_id=account.pk).select_related("created_by").order_by("-pk").first()
 
 
 def checked_upload(account: Account, key: str) -> Job | None:
     """The newest check of an upload, if it came to its end."""
-    found = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by_id=account.pk)
-    newest = found.order_by("-pk").first()
+    rows = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by_id=account.pk)
+    newest = rows.order_by("-pk").first()
     return newest if newest is not None and newest.state == Job.DONE else None
 
 
@@ -325,5 +329,5 @@ def _about(upload: Upload) -> dict[str, Any]:
 
 def _detail(upload: Upload) -> UploadDetail:
     return UploadDetail(
-        **_about(upload), files=tuple(ReceivedFile(**asdict(one)) for one in upload.progress())
+        **_about(upload), files=tuple(ReceivedFile(**asdict(file)) for file in upload.progress())
     )

@@ -117,7 +117,7 @@ class ExportedDataset:
 
 
 def check_dataset(request: ExportDatasetRequest, context: OperationContext) -> ExportDatasetRequest:
-    """Raise what the export would raise, as far as that can be said before anything is written."""
+    """Raise what the export would raise, as far as that is known before anything is written."""
     update_layers(request.row(), request.layer)
     check_export(corpus=request.corpus, format=request.format, layer=request.layer, **request.choice())
     return request
@@ -143,8 +143,8 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
     corpus, progress = corpus_named(request.corpus), context.progress
     about = {"corpus": corpus.name, "format": request.format, "layer": request.layer}
     if context.out is not None:
-        told = context.progress_of("writing", corpus.image_count)
-        written = write(**about, out=context.out, progress=told, **request.choice())  # type: ignore[arg-type]
+        track = context.progress_of("writing", corpus.image_count)
+        written = write(**about, out=context.out, progress=track, **request.choice())  # type: ignore[arg-type]
         return _result(request, written, path=str(context.out))
     withdrawn = withdrawn_pictures()
     written_share = WRITTEN_BEFORE_PICTURES if request.pictures else WRITTEN
@@ -153,16 +153,16 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
         return progress.over(records, total=corpus.image_count, phase="writing", end=written_share)
 
     def packing(files: Iterable[Path]) -> Iterator[Path]:
-        found = list(files)
-        return progress.over(found, total=len(found), phase="packing", start=written_share)
+        written_files = list(files)
+        return progress.over(written_files, total=len(written_files), phase="packing", start=written_share)
 
     with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
         written = write(**about, out=folder / "dataset", progress=writing, **request.choice())  # type: ignore[arg-type]
-        made = pack(folder / "dataset", f"{_name(request)}-{progress.job_id}", progress=packing)
+        archive = pack(folder / "dataset", f"{_name(request)}-{progress.job_id}", progress=packing)
     if request.pictures and withdrawn_pictures() != withdrawn:
-        remove_archive(made.path)
+        remove_archive(archive.path)
         raise ExportError(str(_("A picture was withdrawn meanwhile: export again.")))
-    return _result(request, written, **made._asdict())
+    return _result(request, written, **archive._asdict())
 
 
 def _result(request: ExportDatasetRequest, written: Any, **more: Any) -> ExportedDataset:

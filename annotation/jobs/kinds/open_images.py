@@ -34,7 +34,7 @@ from annotation.selectors.stored_kinds import CampaignRequest
 from phrasebox.registry import UnknownName
 
 _KIND = "open_images"
-#: What is said of a campaign without a job that opens its images.
+#: The message for a campaign without a job that opens its images.
 NOT_CHOSEN = gettext_lazy(
     "Nobody has chosen the images of this campaign: open it again under its name with your choice, or delete "
     "it."
@@ -121,7 +121,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
     about: dict[str, Any] = {
         "name": request.name,
         "corpus": request.corpus_row().name,
-        "tasks": request.tasks_asked(),
+        "tasks": request.tasks_to_ask(),
         "settings": request.settings(),
         "open_to_all": request.open_to_all,
         "actor": context.actor,
@@ -146,7 +146,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
     if context.actor is not None:
         job = jobs.enqueue(kind=_KIND, arguments=which, campaign=row, actor=context.actor)
         return _opened(row, request, context, job=job_status(job))
-    done = _open(row, context.tell, **which)
+    done = _open(row, context.report_progress, **which)
     return _opened(row, request, context, done)
 
 
@@ -154,8 +154,8 @@ def _open_pairs(row: Campaign, file: Path) -> None:
     """Open a campaign with the pairs of a file; where it is open, it has to ask these."""
     table = pairs_from_csv(file)
     if not row.images.exists():
-        campaigns.open_pairs(campaign=row, pairs=table.wanted, fillers=table.fillers)
-    elif not campaigns.asks_these_pairs(row, table.wanted):
+        campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
+    elif not campaigns.has_these_pairs(row, table.pairs):
         raise CampaignError(
             _("campaign “%(name)s” asks other pairs than those of %(file)s; open another campaign for them")
             % {"name": row.name, "file": file}
@@ -211,25 +211,25 @@ def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> Jo
     row = request.row()
     if row.state != Campaign.DRAFT:
         raise JobError(_("The images of this campaign are open already."))
-    asked = newest_opening(row)
-    if asked is None:
+    opening = newest_opening(row)
+    if opening is None:
         raise JobError(str(NOT_CHOSEN))
-    if asked.state in (Job.FAILED, Job.CANCELLED):
-        return job_status(jobs.resume_job(job_id=asked.pk, actor=context.actor))
-    arguments = {name: value for name, value in asked.arguments.items() if name != "begin"}
+    if opening.state in (Job.FAILED, Job.CANCELLED):
+        return job_status(jobs.resume_job(job_id=opening.pk, actor=context.actor))
+    arguments = {name: value for name, value in opening.arguments.items() if name != "begin"}
     return job_status(jobs.enqueue(kind=_KIND, arguments=arguments, campaign=row, actor=context.actor))
 
 
 def duplicate(request: DuplicateCampaignRequest, context: OperationContext) -> DuplicatedCampaign:
     """Begin a draft that is like a campaign. Raises CampaignError."""
-    made = duplicate_to_draft(campaign=request.row(), owner=context.actor)
-    return DuplicatedCampaign(draft=made.pk, campaign=request.campaign)
+    draft = duplicate_to_draft(campaign=request.row(), owner=context.actor)
+    return DuplicatedCampaign(draft=draft.pk, campaign=request.campaign)
 
 
 @job_kind(
     "open_images",
     title=gettext_lazy("Opening a campaign's images"),
-    refusals=(JobError, campaigns.CampaignError, UnknownName, NoGold, BadItem, BadItems, LayerBehind),
+    expected_errors=(JobError, campaigns.CampaignError, UnknownName, NoGold, BadItem, BadItems, LayerBehind),
 )
 def open_images_job(
     progress: JobProgress,
@@ -261,19 +261,23 @@ def open_images_job(
 
 
 def _open(
-    row: Campaign, tell: Callable[[str, float], object], *, actor: Account | None = None, **which: Any
+    row: Campaign,
+    report_progress: Callable[[str, float], object],
+    *,
+    actor: Account | None = None,
+    **which: Any,
 ) -> campaigns.OpenedImages:
     """Open the images of a campaign; make its test of what is known, and let people in, where asked."""
     known, begin = which.pop("known", ""), which.pop("begin", True)
-    tell("opening images", 0.0)
+    report_progress("opening images", 0.0)
     done = campaigns.open_campaign_images(
         campaign=row,
         actor=actor,
-        progress=lambda done, total: tell("opening images", done / max(1, total)),
+        progress=lambda done, total: report_progress("opening images", done / max(1, total)),
         **which,
     )
     if known:
-        tell("making control items", 1.0)
+        report_progress("making control items", 1.0)
         add_known_items(campaign=row, known=known, actor=actor)
     if begin:
         campaigns.begin_campaign(campaign=row, actor=actor)

@@ -23,8 +23,8 @@ def refresh_layer(request: RefreshLayerRequest, context: OperationContext) -> Re
     """Write all images that are behind; what is written is not behind any more."""
     row = request.row()
     total, written = layers.count_images_behind(row), 0
-    context.tell("writing images", 0.0)
+    context.report_progress("writing images", 0.0)
     for number in layers.update_layer_in_steps(row, at_most=total):
         written += number
-        context.tell("writing images", written / max(1, total))
+        context.report_progress("writing images", written / max(1, total))
     return RefreshedLayer(images=written)

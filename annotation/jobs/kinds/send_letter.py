@@ -8,9 +8,12 @@ from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(
-    emails.EMAIL_JOB_KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,), quiet=True
+    emails.EMAIL_JOB_KIND,
+    title=gettext_lazy("Sending an e-mail"),
+    expected_errors=(emails.EmailNotSent,),
+    quiet=True,
 )
 def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[str, Any]:
-    """Send it. How many were sent is told to nobody: the row would say who has an account."""
+    """Send it. The result has no count: that would show whether somebody has an account."""
     emails.send_emails(digest=digest, language=language)
     return {}

@@ -8,7 +8,10 @@ from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(
-    emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,), quiet=True
+    emails.INVITATION,
+    title=gettext_lazy("Sending an invitation"),
+    expected_errors=(emails.EmailNotSent,),
+    quiet=True,
 )
 def send_staff_invitation(progress: JobProgress, *, invitation: int, language: str) -> dict[str, Any]:
     """Send it; `sent` is false where the invitation was over by then."""

@@ -8,7 +8,10 @@ from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(
-    emails.TEST_MAIL, title=gettext_lazy("Sending a test e-mail"), refusals=(emails.NotSent,), quiet=True
+    emails.TEST_MAIL,
+    title=gettext_lazy("Sending a test e-mail"),
+    expected_errors=(emails.EmailNotSent,),
+    quiet=True,
 )
 def send_test_mail_job(progress: JobProgress, *, account: int, language: str) -> dict[str, Any]:
     """Send it to the account that asked."""

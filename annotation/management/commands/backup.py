@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.backups import BackupRefused, making
+from annotation.backups import BackupError, making
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand, with_progress
 
@@ -17,7 +17,7 @@ class Command(ReportCommand):
         "Write the database, pictures, systems, reports, sources and the list of erasures into one new file, "
         "which only its owner may read. The server may run meanwhile. The secret key is not in it."
     )
-    refusals = (BackupRefused, Busy, OSError)
+    expected_errors = (BackupError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

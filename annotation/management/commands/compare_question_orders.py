@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, gold_layer
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
@@ -35,7 +35,7 @@ class Command(ReportCommand):
         "bootstrap intervals over images. With --economy, print instead what each saving, all of them, and "
         "machines save people, by what a drawing and a look take."
     )
-    refusals = (UnknownName, CampaignError, FormatError, OSError)
+    expected_errors = (UnknownName, CampaignError, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -108,7 +108,7 @@ class Command(ReportCommand):
         machines = _machines(options["machine"], images)
         total = len(images) * options["seeds"] * arms_run(savings, len(machines))
         with progress_bar(what="images simulated", total=total) as bar:
-            found = study_economy(
+            economy = study_economy(
                 images,
                 chances=learn_chances(gold for _, _, gold in others) if savings else None,
                 machines=machines,
@@ -120,10 +120,10 @@ class Command(ReportCommand):
             "images": len(images),
             "seeds": options["seeds"],
             "interval_remark": few_images(len(images)),
-            "machine": [asdict(figure) for figure in found.figures],
-            "savings": [asdict(saving) for saving in found.savings],
+            "machine": [asdict(figure) for figure in economy.figures],
+            "savings": [asdict(saving) for saving in economy.savings],
             "measured": _measured(options["campaign"]) if options["campaign"] else None,
-            "boxes": [asdict(boxes) for boxes in found.boxes],
+            "boxes": [asdict(boxes) for boxes in economy.boxes],
         }
 
     def show(self, report: dict[str, Any]) -> str:
@@ -142,14 +142,14 @@ class Command(ReportCommand):
         return (
             f"{report['images']} images, {report['seeds']} seeds, "
             f"95 % bootstrap intervals over images{remark}\n"
-            f"{plain_table(head, lines)}"
+            f"{text_table(head, lines)}"
         )
 
 
 def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Proposals]]:
     """The proposals of each file, under the name of its machine; CommandError where it has none of these
     images, or the name of another."""
-    found: dict[str, dict[str, Proposals]] = {}
+    proposals_by_name: dict[str, dict[str, Proposals]] = {}
     sizes = {image: size for image, size, _ in images}
     for file in files:
         proposals = dict(read_proposals(file, size_of=lambda image: sizes.get(image, (0, 0))))
@@ -159,12 +159,12 @@ def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Prop
                 "is studied"
             )
         name = "machine" if len(files) == 1 else f"machine {file.stem}"
-        if name in found:
+        if name in proposals_by_name:
             raise CommandError(
                 f"two files are called {file.name}; a machine is named after its file: rename one"
             )
-        found[name] = proposals
-    return found
+        proposals_by_name[name] = proposals
+    return proposals_by_name
 
 
 def _measured(name: str) -> dict[str, Any]:

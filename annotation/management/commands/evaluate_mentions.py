@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, few_images, with_progress
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
@@ -17,7 +17,7 @@ from annotation.protocol.terms import CATEGORIES
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
-SHOWN = 10
+PRINTED = 10
 LEVEL = 0.95
 
 
@@ -27,7 +27,7 @@ class Command(ReportCommand):
         "those marked there: span precision, recall and F1 (chain 0 left out) with a bootstrap interval over "
         "images, agreement of categories, and the commonest errors. docs/mentions.md says what is counted."
     )
-    refusals = (UnknownName, FormatError)
+    expected_errors = (UnknownName, FormatError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -42,8 +42,8 @@ class Command(ReportCommand):
         for record in with_progress(FORMATS.get("entities").read(options["folder"]), what="images"):
             if record.layer is not None:
                 captions += len(record.captions)
-                found = find_mentions([caption.words for caption in record.captions])
-                per_image.append(score_mentions(found, record.layer))
+                mentions = find_mentions([caption.words for caption in record.captions])
+                per_image.append(score_mentions(mentions, record.layer))
         total = MentionScores()
         for scores in per_image:
             total += scores
@@ -78,7 +78,7 @@ class Command(ReportCommand):
             f"F1 {report['f1']:.3f} ({between})",
             f"same categories on matched mentions: {report['category_agreement']:.3f}",
             "",
-            plain_table(
+            text_table(
                 ["category", "matched", "agreed"],
                 [[c["category"], c["matched"], c["agreed"]] for c in report["categories"]],
             ),
@@ -92,9 +92,9 @@ class Command(ReportCommand):
 def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) -> list[float]:
     """The percentile bootstrap interval of F1, drawing whole images: captions of one image are alike."""
     counts = np.array([(s.gold, s.found, s.matched) for s in per_image])  # (images, 3)
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     f1 = [
-        span_f1(*counts[dice.integers(len(counts), size=len(counts))].sum(axis=0).tolist())
+        span_f1(*counts[rng.integers(len(counts), size=len(counts))].sum(axis=0).tolist())
         for _ in range(resamples)
     ]
     return [float(q) for q in np.quantile(f1, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
@@ -114,5 +114,5 @@ def _commonest(phrases: Counter[str]) -> dict[str, Any]:
     ordered = sorted(phrases.items(), key=lambda item: (-item[1], item[0]))
     return {
         "count": phrases.total(),
-        "examples": [{"phrase": phrase, "times": times} for phrase, times in ordered[:SHOWN]],
+        "examples": [{"phrase": phrase, "times": times} for phrase, times in ordered[:PRINTED]],
     }

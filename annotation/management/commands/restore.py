@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.backups import BackupRefused, restoring
+from annotation.backups import BackupError, restoring
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 
@@ -17,7 +17,7 @@ class Command(ReportCommand):
         "migrate, and erase everybody again who is on the list of erasures, here or in the backup. Stop "
         "the server and its workers first."
     )
-    refusals = (BackupRefused, Busy, OSError)
+    expected_errors = (BackupError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

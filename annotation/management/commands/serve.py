@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 HOST, PORT = "127.0.0.1", 8000
 LAST_PORT = 65535
 THREADS = 8
-#: Seconds that requests in flight have to end once the server is told to stop.
+#: Seconds that requests in flight have to end after the signal to stop.
 GRACE = 20
 #: Seconds after which a worker of jobs that died is started again.
 RESTART = 5.0
@@ -41,7 +41,7 @@ class JobsProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._started = -RESTART
 
-    def keep(self) -> None:
+    def ensure_started(self) -> None:
         """Start it unless it lives."""
         if self._child is not None and self._child.poll() is None:
             return
@@ -77,7 +77,7 @@ class Master(Arbiter):
     def manage_workers(self) -> None:
         super().manage_workers()
         if self.jobs is not None:
-            self.jobs.keep()
+            self.jobs.ensure_started()
 
     def stop(self, graceful: bool = True) -> None:
         jobs, self.jobs = self.jobs, None
@@ -104,7 +104,7 @@ class Server(BaseApplication):
         return get_internal_wsgi_application()
 
     def run(self) -> None:
-        """Serve until told to end; without Redis, a child process does the jobs."""
+        """Serve until a signal ends it; without Redis, a child process runs the jobs."""
         master = Master(self)
         if not settings.REDIS_URL:
             master.jobs = JobsProcess()
@@ -197,10 +197,10 @@ def _address(host: str, port: int) -> str:
     if not 0 < port <= LAST_PORT:
         raise CommandError(f"there is no port {port}; use one from 1 to {LAST_PORT}")
     try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(place)
+            trial.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CommandError(
@@ -214,7 +214,7 @@ def _address(host: str, port: int) -> str:
 def _is_here(host: str, port: int) -> bool:
     """Whether only this machine reaches `host`."""
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in places)
+    return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in places)
 
 
 class Command(BaseCommand):

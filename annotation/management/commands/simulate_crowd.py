@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.datasets.layer_rows import LayerError
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
@@ -36,7 +36,7 @@ from phrasebox.text_files import FormatError
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.
-TOLD = 5
+LISTED = 5
 
 
 def parse_mix(text: str) -> dict[str, float]:
@@ -62,7 +62,7 @@ class Command(ReportCommand):
         "with leases, refusals and misconduct, in this process or over HTTP against a running server. "
         "Answers come from the corpus's gold layer, or from a seeded stand-in where it has none."
     )
-    refusals = (UnknownName, CampaignError, LayerError, FormatError, Busy, OSError)
+    expected_errors = (UnknownName, CampaignError, LayerError, FormatError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -168,7 +168,7 @@ class Command(ReportCommand):
             transform=partial(with_progress, what="images", total=campaign.corpus.image_count),
         )
         seconds = perf_counter() - started
-        given = done.cost.total + sum(done.cost.double_checks.values())
+        answers = done.cost.total + sum(done.cost.double_checks.values())
         return {
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
@@ -182,7 +182,7 @@ class Command(ReportCommand):
             "images_without_gold": done.uncovered,
             "suspended": done.suspended,
             "seconds": seconds,
-            "judgments_per_second": (given + sum(done.cost.controls.values())) / seconds,
+            "judgments_per_second": (answers + sum(done.cost.controls.values())) / seconds,
             "peak_memory_mib": peak_mib(),
         }
 
@@ -207,10 +207,10 @@ class Command(ReportCommand):
                 f"{cost.get('images', 0)} images, {cost.get('mentions', 0)} mentions; crowd: {crowd}; "
                 f"seed {report['seed']}; through {report['through']}"
             ),
-            plain_table(head, rows),
+            text_table(head, rows),
             (
                 f"reviewer's rulings {cost.get('rulings', 0)}, "
-                + (f"moot judgments {cost['moot']}, " if "moot" in cost else "")
+                + (f"superseded judgments {cost['superseded']}, " if "superseded" in cost else "")
                 + f"images left unfinished {cost.get('unfinished', 0)}"
             ),
         ]
@@ -221,7 +221,7 @@ class Command(ReportCommand):
         if "visits" in report:
             lines += visits_of(report)
         if tuple(report["kinds"]) == QUESTIONS:
-            lines.append(told_quality(report["quality"]))
+            lines.append(quality_text(report["quality"]))
         lines.append(
             f"{report['seconds']:.1f} s, {report['judgments_per_second']:.0f} judgments/s, peak memory "
             f"{report['peak_memory_mib']:.0f} MiB"
@@ -249,7 +249,7 @@ def quality_of(scores: LayerScores) -> dict[str, Any]:
     }
 
 
-def told_quality(quality: Mapping[str, Any] | None) -> str:
+def quality_text(quality: Mapping[str, Any] | None) -> str:
     """One line about the layer against gold."""
     if quality is None:
         return "no gold: answers came from a seeded stand-in and say nothing about the pictures"
@@ -271,7 +271,7 @@ def visits_of(report: Mapping[str, Any]) -> list[str]:
         "clicked twice": "repeated",
         "second answers refused": "refused_twice",
         "late and counted": "late_counted",
-        "late and surplus": "late_surplus",
+        "late and extra": "late_extra",
         "returned": "returned",
         "workers who left": "left",
         "trips made again": "lost",
@@ -282,9 +282,9 @@ def visits_of(report: Mapping[str, Any]) -> list[str]:
             f"left over: {left['open_tasks']} open tasks, {left['leased']} of them leased; what workers were "
             f"told: {', '.join(f'{code} {count}' for code, count in visits['nothing'].items())}"
         )
-    wrong = [f"{what}: {count}" for what, count in report["violations"].items() if count]
-    wrong += visits["amiss"][:TOLD]
-    if len(visits["amiss"]) > TOLD:
-        wrong.append(f"and {len(visits['amiss']) - TOLD} more like these")
-    lines.append("; ".join(wrong) or "nothing over-assigned, lost or doubled")
+    violations = [f"{what}: {count}" for what, count in report["violations"].items() if count]
+    violations += visits["amiss"][:LISTED]
+    if len(visits["amiss"]) > LISTED:
+        violations.append(f"and {len(visits['amiss']) - LISTED} more like these")
+    lines.append("; ".join(violations) or "nothing over-assigned, lost or doubled")
     return lines

@@ -6,11 +6,11 @@ from typing import Any
 from django.utils.formats import number_format
 
 from annotation.campaigns.status import AlarmSummary, CampaignStatus, CostSummary, KindAgreement
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.protocol.agreement import IntervalEstimate
 from annotation.selectors.drawing_ways import DrawingWay
 
-#: What is said instead of pace and cost.
+#: The text that stands for progress and cost.
 _SIMULATED = "simulated answers: they took no time and earn nothing"
 
 
@@ -30,7 +30,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
     reason, progress = f" ({status.reason})" if status.reason else "", status.progress
     planned = f" and {progress.planned} to be opened" if progress.planned else ""
     chains = ", ".join(f"{stage.lower()} {count}" for stage, count in progress.chains.items())
-    done = {one.kind: [one.answers, one.controls, one.double_checks] for one in status.cost.kinds}
+    done = {row.kind: [row.answers, row.controls, row.double_checks] for row in status.cost.kinds}
     images = (
         f"images {progress.images}{planned}: begun {progress.begun}, complete {progress.complete}, "
         f"waiting for a reviewer {progress.in_review}\nchains: {chains}"
@@ -38,7 +38,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
     parts = [
         f"campaign {status.name!r} over corpus {status.corpus!r}: {status.state}{reason}",
         images,
-        plain_table(
+        text_table(
             ["question", "open", "wanting", "in progress", "answers", "controls", "asked twice"],
             [
                 [kind, of.open, of.wanting, of.in_hand, *done.get(kind, [0, 0, 0])]
@@ -47,7 +47,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
         ),
         *([_agreement(status.agreement)] if status.agreement else ()),
         *([_drawing(status.drawing_ways)] if status.drawing_ways else ()),
-        *([_SIMULATED] if status.simulated else [_pace(status), _cost(status.cost)]),
+        *([_SIMULATED] if status.simulated else [_progress_text(status), _cost(status.cost)]),
         *(["\n".join(alarm_lines(status.alarms))] if status.alarms else ()),
     ]
     return "\n\n".join(parts)
@@ -84,13 +84,13 @@ def _agreement(kinds: Iterable[KindAgreement]) -> str:
             of.lacking,
             interval(of.equal, ".0%"),
             interval(of.kappa, ".2f"),
-            ", ".join(f"{one.answer} {one.share.value:.0%}" for one in of.answers) or "-",
+            ", ".join(f"{share.answer} {share.share.value:.0%}" for share in of.answers) or "-",
             interval(of.overlap, ".2f"),
         ]
         for of in kinds
     ]
     counts = ["drawn", "two answers", "no second answer"]
-    return plain_table(["question", *counts, "same answer", "kappa", "share of each answer", "IoU"], lines)
+    return text_table(["question", *counts, "same answer", "kappa", "share of each answer", "IoU"], lines)
 
 
 def _drawing(ways: Iterable[DrawingWay]) -> str:
@@ -104,10 +104,10 @@ def _drawing(ways: Iterable[DrawingWay]) -> str:
         ]
         for way in ways
     ]
-    return plain_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
+    return text_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
 
 
-def _pace(status: CampaignStatus) -> str:
+def _progress_text(status: CampaignStatus) -> str:
     progress = status.progress
     newest = progress.newest_answer_at
     text = (

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.datasets.contents.figures import DatasetFigures
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
@@ -50,7 +50,7 @@ def _by_image(result: DatasetFigures) -> str:
         [name.replace("_", " "), _cell(getattr(result, name), form), _cell(result.printed.get(name), form)]
         for name, form in forms.items()
     ]
-    return plain_table(_head("", "here", "in print"), rows)
+    return text_table(_head("", "here", "in print"), rows)
 
 
 def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -68,7 +68,7 @@ def _by_category(result: DatasetFigures) -> str:
         for name, here, printed in _groups(result)
     ]
     return (
-        plain_table(_head(*head), rows)
+        text_table(_head(*head), rows)
         + "\nmentions and boxes: per chain; images: share that mentions the category; "
         "in print: Plummer et al. 2015, Table 1 and section 2.4"
     )
@@ -80,7 +80,7 @@ def _shares(result: DatasetFigures) -> str:
     rows = [[name, *(_cell(here[key], ".1%") for key in keys)] for name, here, _ in groups]
     rows.append(["in print", *(_cell(groups[-1][2][key], ".1%") for key in keys)])
     head = _head("share of chains with", "one box", "several", "none", "several mentions")
-    return plain_table(head, rows)
+    return text_table(head, rows)
 
 
 def _cost(cost: dict[str, Any]) -> str:
@@ -97,7 +97,7 @@ def _cost(cost: dict[str, Any]) -> str:
         for name, figures in [*cost["questions"].items(), (TOTAL, cost[TOTAL])]
     ]
     head = _head("cost", "judgments", "per image", "per mention", "controls", "double checks", "paid minutes")
-    return plain_table(head, rows)
+    return text_table(head, rows)
 
 
 def imported_corpus_text(result: ImportReport) -> str:

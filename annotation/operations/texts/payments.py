@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.common.operations import Listing
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from annotation.workers.bonuses import GivenBonuses
 from annotation.workers.requests.paying import PaidWorkers, Payment, WorkerDue
 
@@ -22,14 +22,14 @@ def dues_text(listing: Listing) -> str:
     currency = dues[0].currency
     rows = [
         [
-            *(one.worker, one.answers, f"{one.seconds / 60:.1f}", one.earned, one.bonuses, one.paid, one.due),
-            *(one.hourly or "-", "not confirmed" if one.unconfirmed else ""),
+            *(due.worker, due.answers, f"{due.seconds / 60:.1f}", due.earned, due.bonuses, due.paid, due.due),
+            *(due.hourly or "-", "not confirmed" if due.unconfirmed else ""),
         ]
-        for one in dues
+        for due in dues
     ]
-    held = [Decimal(one.due) for one in dues if one.unconfirmed]
-    lines = [plain_table(_HEADS, rows)]
-    lines.append(f"due in all: {sum(Decimal(one.due) for one in dues) - sum(held)} {currency}")
+    held = [Decimal(due.due) for due in dues if due.unconfirmed]
+    lines = [text_table(_HEADS, rows)]
+    lines.append(f"due in all: {sum(Decimal(due.due) for due in dues) - sum(held)} {currency}")
     if held:
         lines.append(
             f"left out: {len(held)} whom their platform has not confirmed, with {sum(held)} {currency}"
@@ -39,7 +39,7 @@ def dues_text(listing: Listing) -> str:
 
 def paid_text(result: PaidWorkers) -> str:
     """Who was paid, and how much."""
-    lines = [f"paid {one.amount} {one.currency} to {one.worker}" for one in result.payments]
+    lines = [f"paid {payment.amount} {payment.currency} to {payment.worker}" for payment in result.payments]
     return "\n".join([*lines, f"{result.amount} {result.currency} to {len(lines)} workers"])
 
 
@@ -63,14 +63,14 @@ def voided_message(result: Payment) -> str:
 
 def bonus_message(result: GivenBonuses) -> str:
     """Who was given a bonus."""
-    given = result.bonuses
+    bonuses = result.bonuses
     message = ngettext(
         "Bonus of %(amount)s given to %(n)d worker: it is due from now on.",
         "Bonus of %(amount)s given to each of %(n)d workers: it is due from now on.",
-        len(given),
+        len(bonuses),
     )
-    amount = _money(given[0].amount, given[0].currency) if given else ""
-    return message % {"amount": amount, "n": len(given)}
+    amount = _money(bonuses[0].amount, bonuses[0].currency) if bonuses else ""
+    return message % {"amount": amount, "n": len(bonuses)}
 
 
 def _money(amount: str, currency: str) -> str:

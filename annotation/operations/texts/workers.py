@@ -54,14 +54,15 @@ def restored_text(result: RecomputedAnswers) -> str:
     return _recomputed_text(result, "restored", "withdrawn again")
 
 
-def erased_text(one: Erased) -> str:
+def erased_text(erased: Erased) -> str:
     """What erasing a worker deleted."""
-    if one.already:
-        return f"worker {one.pseudonym} was erased before; nothing is left of them"
-    account = "account deleted" if one.account else "no account"
+    if erased.already:
+        return f"worker {erased.pseudonym} was erased before; nothing is left of them"
+    account = "account deleted" if erased.account else "no account"
     return (
-        f"worker {one.pseudonym} is erased: {account}, sessions {one.sessions}, comments {one.comments}, "
-        f"texts {one.texts}; the answers stay under the pseudonym\nlist of erasures: {erasures_file()}"
+        f"worker {erased.pseudonym} is erased: {account}, sessions {erased.sessions}, "
+        f"comments {erased.comments}, texts {erased.texts}; "
+        f"the answers stay under the pseudonym\nlist of erasures: {erasures_file()}"
     )
 
 
@@ -71,9 +72,9 @@ def erased_again_text(result: ErasedAgain) -> str:
 
 
 def _changed_text(result: ChangedWorkers, did: str, already: str) -> str:
-    lines = [f"{one.worker} is {did} {', '.join(one.kinds)}" for one in result.changed]
+    lines = [f"{change.worker} is {did} {', '.join(change.kinds)}" for change in result.changed]
     lines += [f"{name} is {already}: nothing to do" for name in result.same]
-    lines += [f"{one.worker}: {one.detail}" for one in result.refused]
+    lines += [f"{change.worker}: {change.detail}" for change in result.refused]
     return "\n".join(lines)
 
 
@@ -88,10 +89,10 @@ def _with_others(message: str, result: ChangedWorkers, same: str) -> str:
     return " ".join(parts)
 
 
-def _recomputed_text(result: RecomputedAnswers, did: str, other: str) -> str:
+def _recomputed_text(result: RecomputedAnswers, did: str, state: str) -> str:
     lines = [f"{result.judgments} answers of {result.workers} workers in {result.images} images are {did}"]
     lines += [
-        f"{name}: stopped, because they were {other} meanwhile: {', '.join(kinds)}"
+        f"{name}: stopped, because they were {state} meanwhile: {', '.join(kinds)}"
         for name, kinds in result.overtaken.items()
     ]
     if result.drawers:

@@ -162,7 +162,7 @@ def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
 
 
 def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
-    """What the control items of a kind came to with a worker since their standing was given.
+    """What the control items of a kind came to with a worker since their trust state was given.
 
     Not of relevance, whose items stand on pages.
 
@@ -175,7 +175,7 @@ def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
                FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
                WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.role = 'control'
                    AND (a."right" IS NULL OR EXISTS (SELECT 1 FROM annotation_judgment j
-                       JOIN annotation_standing s ON s.campaign_id = a.campaign_id
+                       JOIN annotation_truststate s ON s.campaign_id = a.campaign_id
                            AND s.worker_id = a.worker_id AND s.kind = a.kind
                        WHERE j.assignment_id = a.id AND j.id > s.since))
                GROUP BY 1, 2, 3, 4""",

@@ -13,7 +13,7 @@ A lease is for the minutes that the campaign sets, renewed by the page's heartbe
 an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who
 asks again gets what they hold, so that a reload loses nothing.
 
-Locks: the worker's standing of the kind, by which one worker's requests go one after the other;
+Locks: the worker's trust state of the kind, by which one worker's requests go one after the other;
 then a claimed task, without waiting. Whoever ends a lease holds image, task and assignment.
 """
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Worker
-from annotation.models import Standing as StandingRow
+from annotation.models import TrustState as TrustStateRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose_control, is_control_due
 from annotation.protocol.kinds import draws, is_page, kind_of
@@ -130,7 +130,7 @@ def take_machine_lease(
         if refusal is not None:
             return refusal
         tries = terms.settings.machine.tries if draws(kind) else 1
-        # Nobody else counts them up: the machine's standing is locked.
+        # Nobody else counts them up: the machine's trust state is locked.
         if attempt != Assignment.objects.filter(task=task, worker=worker).count():
             return NoTask(TAKEN, "The machine has had this question meanwhile.")
         claimed = dispatch.claim_task(cursor, holder, kind, task, tries=tries)
@@ -149,7 +149,7 @@ def why_no_machine_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTas
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind, locked=False)
         if holder is None:
-            return NoTask("no_machine", "The machine has no standing for this kind.")
+            return NoTask("no_machine", "The machine has no trust state for this kind.")
         return _why_machine_waits(cursor, terms, holder, database.now())
 
 
@@ -157,16 +157,16 @@ def _why_machine_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datet
     refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
     if refusal is not None:
         return refusal
-    rules = terms_trust_rules(terms, holder.standing.kind, is_model=True)
+    rules = terms_trust_rules(terms, holder.trust.kind, is_model=True)
     return dispatch.why_drawer_waits(cursor, holder, rules, at, is_model=True)
 
 
 def _holder(cursor: Any, campaign: int, worker: int, kind: str, *, locked: bool = True) -> WorkerState | None:
-    """The worker's standing, locked unless told otherwise; None where they have none yet."""
+    """The worker's trust state, locked unless told otherwise; None where they have none yet."""
     database.execute(
         cursor,
         f"""SELECT {WORKER_STATE_COLUMNS}
-        FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+        FROM annotation_truststate s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
         + (database.locking("s") if locked else ""),
         [campaign, worker, kind],
@@ -185,7 +185,7 @@ def take_next_lease(
     *,
     after: Sequence[database.Statement] = (),
 ) -> Lease | NoTask:
-    """`take_lease` within a transaction that holds the worker's standing, once the statements `after` are
+    """`take_lease` within a transaction that holds the worker's trust state, once the statements `after` are
     done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
     asked_out = False
@@ -247,7 +247,7 @@ def take_next_lease(
         )
         control = _known_page(cursor, request, known)
     else:
-        control = _control(cursor, request, holder.standing.items + len(held) + 1)
+        control = _control(cursor, request, holder.trust.items + len(held) + 1)
     if control is not None:
         return control
     claim = dispatch.claim(cursor, holder, kind)
@@ -315,8 +315,8 @@ def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
         and not holder.machine
         and dispatch.why_closed(terms) is None
         and why_refused(holder, terms) is None
-        and not trust.is_drawer_watched(holder.standing, terms_trust_rules(terms, kind))
-        and not _control_due(terms, holder, kind, holder.standing.items + held + 1)
+        and not trust.is_drawer_watched(holder.trust, terms_trust_rules(terms, kind))
+        and not _control_due(terms, holder, kind, holder.trust.items + held + 1)
     )
 
 
@@ -432,7 +432,7 @@ def _test(
     """The next item of the qualification test under way, where that is what keeps the worker out."""
     if refusal.code not in qualification.NEED_A_TEST:
         return refusal
-    row = StandingRow.objects.get(pk=holder.id)
+    row = TrustStateRow.objects.get(pk=holder.id)
     assignment = qualification.lease_test_item(
         row, settings=terms.settings, version=terms.version, holding=holding, at=at
     )
@@ -490,6 +490,6 @@ def _control_due(terms: Terms, holder: WorkerState, kind: str, number: int) -> b
         seed=terms.seed,
         worker=holder.pseudonym,
         kind=kind,
-        state=holder.standing.state,
+        state=holder.trust.state,
         number=number,
     )

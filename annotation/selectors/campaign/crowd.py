@@ -10,7 +10,7 @@ from statistics import median
 from django.db import connection
 from django.db.models import Q
 
-from annotation.models import Campaign, Standing, Worker
+from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
@@ -29,7 +29,7 @@ TOGETHER = 400
 
 @dataclass(slots=True)
 class KindRow:
-    """A worker at one kind. `state` is how their standing reads; `accuracy` is over the newest checked
+    """A worker at one kind. `state` is how their trust state reads; `accuracy` is over the newest checked
     answers, None before the first."""
 
     kind: str
@@ -76,12 +76,12 @@ def workers(
 ) -> list[WorkerRow]:
     """Workers by the order in which they came: those with ids above `after`, at most `limit`.
 
-    `state` keeps those whose standing reads so for any kind, `only` those with these ids. Median seconds are
-    a minute old at most, where finding them is slow.
+    `state` keeps those whose trust state reads so for any kind, `only` those with these ids. Median seconds
+    are a minute old at most, where finding them is slow.
     """
-    standings = Standing.objects.filter(campaign=campaign)
+    trust_states = TrustState.objects.filter(campaign=campaign)
     known = control_facts(campaign.pk, campaign.revision).known
-    who = standings.filter(_reading(state, known)) if state else standings
+    who = trust_states.filter(_reading(state, known)) if state else trust_states
     if only is not None:
         who = who.filter(worker__in=only)
     ids = list(
@@ -111,7 +111,7 @@ def workers(
             rows[worker].bonuses = bonus
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
-    rows_of_workers = list(standings.filter(worker__in=rows))
+    rows_of_workers = list(trust_states.filter(worker__in=rows))
     rows_of_workers.sort(key=lambda trust_row: kind_order(trust_row.kind))
     timed = [(s.worker_id, s.kind) for s in rows_of_workers if answers[s.worker_id, s.kind]]
     medians = kept_figure(
@@ -142,7 +142,7 @@ def workers(
 
 
 def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
-    """The standings that read `state`."""
+    """The trust states that read `state`."""
     condition = Q(pk__in=())
     for kind in known:
         for stored in TRUST_STATES:

@@ -40,7 +40,7 @@ def _read(campaign: int, *, after: datetime | None, until: datetime | None = Non
     limits = [(sign, time(at)) for sign, at in ((">", after), ("<=", until)) if at is not None]
     # The newest are an index range for each worker and kind; all of them are one pass over the table.
     source = (
-        """annotation_standing s CROSS JOIN annotation_assignment a
+        """annotation_truststate s CROSS JOIN annotation_assignment a
            JOIN annotation_worker w ON w.id = a.worker_id
            WHERE s.campaign_id = %s AND a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id
                AND a.kind = s.kind"""

@@ -2,7 +2,7 @@
 
 A line of the ledger (an assignment that was handed in) never changes once it is written, but that it may
 become another worker's (`joining`, which raises the campaign's revision). So the sums of all lines but the
-newest ones are kept, by each process and in the database (`CampaignSums`, written by `campaigns.summing`).
+newest ones are stored, by each process and in the database (`CampaignSums`, by `campaigns.stored_sums`).
 What ended since is added to them.
 
 Kept sums say when all lines were last counted. All are counted again after a day, and where the sums end

@@ -13,7 +13,7 @@ from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from annotation.common import database
-from annotation.models import Assignment, Campaign, OpenImage, PlannedImage, Standing
+from annotation.models import Assignment, Campaign, OpenImage, PlannedImage, TrustState
 from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
@@ -221,7 +221,7 @@ def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT COALESCE(sum(CASE WHEN a.ended_at >= %s THEN 1 ELSE 0 END), 0), count(*)
-                FROM annotation_standing s CROSS JOIN annotation_assignment a
+                FROM annotation_truststate s CROSS JOIN annotation_assignment a
                 WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at >= %s AND a.state = 'submitted'
                     AND a.task_id IS NOT NULL""",
             [hour, campaign.pk, day],
@@ -232,28 +232,28 @@ def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
 
 def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SUBMITTED) -> int:
     """Leases of tasks that ended in `state` since then: an index range for each worker and kind."""
-    ended = _of_standing(state).filter(ended_at__gte=since).order_by()
+    ended = _of_trust_state(state).filter(ended_at__gte=since).order_by()
     counts = Subquery(ended.values("campaign").annotate(n=Count("pk")).values("n"))
-    trust_rows = Standing.objects.filter(campaign=campaign).annotate(n=counts).aggregate(sum=Sum("n"))
+    trust_rows = TrustState.objects.filter(campaign=campaign).annotate(n=counts).aggregate(sum=Sum("n"))
     return trust_rows["sum"] or 0
 
 
 def newest_answer_at(campaign: Campaign) -> datetime | None:
     """When the newest answer came: the end of an index range for each worker and kind."""
     last = Subquery(
-        _of_standing(Assignment.SUBMITTED)
+        _of_trust_state(Assignment.SUBMITTED)
         .filter(ended_at__isnull=False)
         .order_by("-ended_at")
         .values("ended_at")[:1]
     )
     newest: datetime | None = (
-        Standing.objects.filter(campaign=campaign).annotate(at=last).aggregate(max=Max("at"))["max"]
+        TrustState.objects.filter(campaign=campaign).annotate(at=last).aggregate(max=Max("at"))["max"]
     )
     return newest
 
 
-def _of_standing(state: str) -> QuerySet[Assignment]:
-    """A standing's assignments that ended in `state`, for a subquery."""
+def _of_trust_state(state: str) -> QuerySet[Assignment]:
+    """A trust state's assignments that ended in `state`, for a subquery."""
     return Assignment.objects.filter(
         campaign=OuterRef("campaign"),
         worker=OuterRef("worker"),

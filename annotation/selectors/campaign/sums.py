@@ -12,7 +12,7 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, CampaignSums
 from annotation.selectors.campaign.ledger import LedgerSums
 
-#: The assignments of a standing. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
+#: The assignments of a trust state. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
 ITS_OWN = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
 
 
@@ -95,7 +95,7 @@ def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict
     if not after:
         return sums
     part = f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
-        FROM annotation_standing s CROSS JOIN annotation_assignment a
+        FROM annotation_truststate s CROSS JOIN annotation_assignment a
         WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
         GROUP BY a.campaign_id, a.worker_id, a.kind, a.role"""
     time = connection.ops.adapt_datetimefield_value
@@ -137,7 +137,7 @@ def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, s
         # Written out, as the condition of the index of leases is.
         cursor.execute(
             f"""SELECT a.campaign_id, a.kind, a.role, a.settings_version, count(*)
-                FROM annotation_standing s CROSS JOIN annotation_assignment a
+                FROM annotation_truststate s CROSS JOIN annotation_assignment a
                 WHERE s.campaign_id IN ({database.parameters(campaigns)}) AND {ITS_OWN} AND a.state = 'leased'
                 GROUP BY a.campaign_id, a.kind, a.role, a.settings_version""",
             list(campaigns),

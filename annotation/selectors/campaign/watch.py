@@ -16,11 +16,11 @@ from annotation.models import (
     Job,
     OpenImage,
     PageControl,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.protocol.kinds import ABOUT_PAGE, all_kinds
-from annotation.protocol.trust import PROBATION, TRUSTED
+from annotation.protocol.trust import TRUSTED, WARM_UP
 from annotation.selectors.same_question import met_as_control
 
 #: Open tasks of a kind that are looked at, the first in their turn: what nobody may answer stays there.
@@ -44,14 +44,14 @@ def active(
     recent = Assignment.objects.filter(
         campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since
     ).filter(state=Assignment.SUBMITTED)
-    people = Standing.objects.filter(Exists(recent), campaign=campaign, worker__kind=Worker.PERSON)
+    people = TrustState.objects.filter(Exists(recent), campaign=campaign, worker__kind=Worker.PERSON)
     there = set(people.values_list("worker", flat=True).distinct())
     able: dict[str, set[int]] = {kind: set(there) if kind in admits else set() for kind in kinds}
-    standings = Standing.objects.filter(campaign=campaign, worker__in=there, kind__in=able)
-    for kind, worker, state, blocked, withdrawn in standings.values_list(
+    trust_states = TrustState.objects.filter(campaign=campaign, worker__in=there, kind__in=able)
+    for kind, worker, state, blocked, withdrawn in trust_states.values_list(
         "kind", "worker", "state", "blocked", "withdrawn_at"
     ):
-        may = state in (PROBATION, TRUSTED) and not blocked and withdrawn is None
+        may = state in (WARM_UP, TRUSTED) and not blocked and withdrawn is None
         (able[kind].add if may else able[kind].discard)(worker)
     return {kind: sorted(workers) for kind, workers in able.items()}
 

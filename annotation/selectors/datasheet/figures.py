@@ -26,7 +26,7 @@ from annotation.models import (
     Machine,
     Mention,
     Ruling,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.protocol.agreement import DoubleCheckAgreement, IntervalEstimate
@@ -156,8 +156,8 @@ def _question(
         return sum(n for (of, why, _), n in in_use.items() if (of, why) == (kind, purpose))
 
     read: dict[str, int] = {}
-    standings = Standing.objects.filter(campaign=campaign, kind=kind, worker__kind=Worker.PERSON)
-    rows = standings.order_by().values_list("state", "blocked", "withdrawn_at", "examined_asked")
+    trust_states = TrustState.objects.filter(campaign=campaign, kind=kind, worker__kind=Worker.PERSON)
+    rows = trust_states.order_by().values_list("state", "blocked", "withdrawn_at", "examined_asked")
     for state, blocked, withdrawn, answers in rows:
         reading = trust_reading(kind, state, known, examined=answers is not None)
         read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading
@@ -176,7 +176,7 @@ def _question(
         "test_items": items(Control.QUALIFICATION),
         "control_items": items(Control.CONTROL),
         "accuracy_is_measured": known.accuracy,
-        "workers_by_standing": dict(sorted(read.items())),
+        "workers_by_trust": dict(sorted(read.items())),
         "agreement": _agreed(agreed) if agreed is not None else None,
     }
 

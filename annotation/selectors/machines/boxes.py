@@ -43,7 +43,7 @@ def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
 
 def judged_boxes(annotator: Machine, *, since: int = 0) -> Iterator[MachineBox]:
     """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
-    each. The verdict on a box is the first vote about it, as in its standing."""
+    each. The verdict on a box is the first vote about it, as in its trust state."""
     for portion in _portions(annotator, since):
         verdicts = box_verdicts(annotator.campaign, {box.image for box in portion})
         for box in portion:

@@ -11,7 +11,7 @@ from annotation.models import (
     Machine,
     MachineProposals,
     OpenImage,
-    Standing,
+    TrustState,
     Worker,
 )
 from annotation.protocol.machines import Proposals, ProposedBox
@@ -27,7 +27,7 @@ def machine_at_work(campaign: int) -> Machine | None:
     newest = machines.order_by("-pk").first()
     if newest is None:
         return None
-    off = Standing.objects.filter(
+    off = TrustState.objects.filter(
         Q(blocked=True) | Q(withdrawn_at__isnull=False),
         campaign=campaign,
         worker=newest.worker_id,

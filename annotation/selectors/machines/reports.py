@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotation.models import Campaign, Machine, Standing, Task
+from annotation.models import Campaign, Machine, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import judged_by
 from annotation.protocol.machines import categories_left, machine_trust
@@ -56,7 +56,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
         Machine.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")
     ):
         kinds = drawing_kinds(campaign)
-        trust_row = Standing.objects.filter(
+        trust_row = TrustState.objects.filter(
             campaign=campaign, worker=annotator.worker, kind__in=kinds
         ).first()
         every = list(judged_boxes(annotator))[::-1]
@@ -100,7 +100,7 @@ def _asked_about(annotator: Machine) -> set[tuple[int, str]]:
     return {(image, key.split("|")[1]) for image, key in tasks.values_list("image", "key")}
 
 
-def _state(trust_row: Standing | None) -> str:
+def _state(trust_row: TrustState | None) -> str:
     if trust_row is None:
         return TRUST_STATES[0]
     return "withdrawn" if trust_row.withdrawn_at else "blocked" if trust_row.blocked else trust_row.state

@@ -27,7 +27,7 @@ MOST_WORKERS = 10_000
 RowNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 Pseudonym = Annotated[str, Field(max_length=40, pattern=NAME_PATTERN)]
 QuestionKind = Annotated[str, OneOf(lambda: {kind: kind_in_words(kind) for kind in names()}, _("all kinds"))]
-StandingName = Annotated[str, OneOf(lambda: dict.fromkeys(WORKER_STATES), _("any"))]
+TrustStateName = Annotated[str, OneOf(lambda: dict.fromkeys(WORKER_STATES), _("any"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ChosenWorkers(CampaignRequest):
     find: Annotated[
         str, Field(max_length=100), Help(_("Pseudonym contains"), _("A filter, with “everyone”"))
     ] = ""
-    state: Annotated[StandingName | None, Help(_("Status"), _("A filter, with “everyone”"))] = None
+    state: Annotated[TrustStateName | None, Help(_("Status"), _("A filter, with “everyone”"))] = None
     answering: Annotated[QuestionKind | None, Help(_("Kind answered"), _("A filter, with “everyone”"))] = None
 
     def problems(self) -> Iterator[FieldError]:

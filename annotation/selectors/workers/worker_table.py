@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from annotation.models import Campaign, Standing, Worker
+from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.trust import READINGS, trust_reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
@@ -120,15 +120,15 @@ def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[Wor
 
 
 def workers_called(campaign: Campaign, pseudonyms: Collection[str]) -> dict[str, int]:
-    """Pseudonym -> id of those of these workers who have a standing in the campaign, in the order of their
+    """Pseudonym -> id of those of these workers who have a trust state in the campaign, in the order of their
     ids."""
-    rows = Standing.objects.filter(campaign=campaign, worker__pseudonym__in=pseudonyms)
+    rows = TrustState.objects.filter(campaign=campaign, worker__pseudonym__in=pseudonyms)
     return dict(rows.order_by("worker").values_list("worker__pseudonym", "worker").distinct())
 
 
 def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, WorkerFigures]:
     figures: dict[int, WorkerFigures] = defaultdict(WorkerFigures)
-    rows = Standing.objects.filter(campaign=campaign)
+    rows = TrustState.objects.filter(campaign=campaign)
     if request.kind:
         rows = rows.filter(kind=request.kind)
     there = control_facts(campaign.pk, campaign.revision).known

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
+from annotation.protocol.rng import SeededRng
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, SPELLING
@@ -17,7 +17,7 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
 
 
 def _spelling(worker: SimulatedJudge, sentence: str) -> str:
-    rng = Dice(worker.seed, worker.name, "spelling", sentence)
+    rng = SeededRng(worker.seed, worker.name, "spelling", sentence)
     if worker.affirms:
         return SPELLING[0]
     if not worker.honest:
@@ -28,7 +28,7 @@ def _spelling(worker: SimulatedJudge, sentence: str) -> str:
 def _caption(worker: SimulatedJudge, image: str, known: CrowdKnowledge) -> str:
     """One of the captions that the image has, as if it were theirs."""
     captions = known.captions.get(image) or ("Something can be seen here.",)
-    return Dice(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))
+    return SeededRng(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))
 
 
 SIMULATED.register(

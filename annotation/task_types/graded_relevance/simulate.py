@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.grading import GRADES
 from annotation.protocol.questions import Answer
+from annotation.protocol.rng import SeededRng
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
@@ -16,7 +16,7 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
 
 
 def _grade(worker: SimulatedJudge, image: str, caption: str, known: CrowdKnowledge) -> str:
-    rng = Dice(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
+    rng = SeededRng(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
     right = known.grade(image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return str(int(vote))

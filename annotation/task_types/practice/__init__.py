@@ -2,7 +2,8 @@
 
 Both are about a few scenes of the sample corpus, drawn and captioned by us, whose gold is known; their
 pictures are static files, made anew by `manage.py make_examples`. Nothing here touches a database: practice
-is not stored, not paid, and no part of anybody's standing; a campaign's control items are not used up by it.
+is not stored, not paid, and no part of anybody's trust state; a campaign's control items are not used up by
+it.
 """
 
 from annotation.protocol.questions import Answer

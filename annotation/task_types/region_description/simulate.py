@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
+from annotation.protocol.rng import SeededRng
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
@@ -16,7 +16,7 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
 
 def _regions(worker: SimulatedJudge, image: str, number: int, known: CrowdKnowledge) -> list[dict[str, Any]]:
     """Known parts first, then boxes anywhere; no two alike."""
-    rng = Dice(worker.seed, worker.name, REGION_DESCRIPTION, image)
+    rng = SeededRng(worker.seed, worker.name, REGION_DESCRIPTION, image)
     width, height = known.sizes.get(image, (100, 100))
     parts = list(known.parts.get(image, ())) if worker.honest else []
     regions_of: dict[tuple[int, ...], str] = {tuple(box): text for box, text in parts[:number]}

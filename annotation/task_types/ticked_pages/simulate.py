@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
+from annotation.protocol.rng import SeededRng
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SimulatedKind
 
@@ -30,7 +30,7 @@ def _judge(
 
 
 def _ticks(kind: str, worker: SimulatedJudge, image: str, caption: str, known: CrowdKnowledge) -> bool:
-    rng = Dice(worker.seed, worker.name, kind, image, caption)
+    rng = SeededRng(worker.seed, worker.name, kind, image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return vote > 0
     if worker.honest:

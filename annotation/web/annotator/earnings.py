@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotation.common.roles import ANNOTATOR
 from annotation.selectors.campaign.cost import cents, hourly
 from annotation.selectors.workers.earnings import Earnings, earnings_of
-from annotation.web.annotator.task_place import worker_at
+from annotation.web.annotator.work_context import worker_at
 from annotation.web.common.access import for_roles
 
 
@@ -20,20 +20,20 @@ from annotation.web.common.access import for_roles
 @for_roles(ANNOTATOR)
 def earnings_page(request: HttpRequest) -> HttpResponse:
     """What I earned, what is due, what was paid, and my bonuses, campaign by campaign."""
-    accounts = [(one, _shown(one)) for one in earnings_of(worker_at(request))]
+    accounts = [(earnings, _amounts(earnings)) for earnings in earnings_of(worker_at(request))]
     return render(request, "annotation/tasks/earnings.html", {"accounts": accounts})
 
 
-def _shown(one: Earnings) -> dict[str, Any]:
+def _amounts(earnings: Earnings) -> dict[str, Any]:
     """The amounts of an account as texts; of time that was not counted there is none."""
-    currency, an_hour = one.currency, hourly(one.earned, one.seconds)
+    currency, an_hour = earnings.currency, hourly(earnings.earned, earnings.seconds)
     return {
-        "due": cents(one.due, currency),
-        "earned": cents(one.earned, currency),
-        "given": cents(one.given, currency),
-        "paid": cents(one.paid, currency),
-        "hours": number_format(one.seconds / 3600, 1) if one.seconds >= 360 else "",
+        "due": cents(earnings.due, currency),
+        "earned": cents(earnings.earned, currency),
+        "bonuses_total": cents(earnings.given, currency),
+        "paid": cents(earnings.paid, currency),
+        "hours": number_format(earnings.seconds / 3600, 1) if earnings.seconds >= 360 else "",
         "hourly": cents(an_hour, currency) if an_hour else "",
-        "bonuses": [(line, cents(line.amount, currency)) for line in one.bonuses],
-        "payments": [(line, cents(line.amount, currency)) for line in one.payments],
+        "bonuses": [(line, cents(line.amount, currency)) for line in earnings.bonuses],
+        "payments": [(line, cents(line.amount, currency)) for line in earnings.payments],
     }

@@ -25,26 +25,26 @@ from annotation.task_types.base import BadAnswer, TaskType
 from annotation.task_types.shown import ShownImage, shown_image, shown_images
 from annotation.web.annotator.task_page import (
     CaptionPiece,
-    RefusedForm,
+    InvalidForm,
     TaskPage,
     WorkSoFar,
     build_task_page,
     caption_pieces,
 )
 from annotation.web.annotator.task_parts import parts_of_task
-from annotation.web.annotator.task_place import SeeOther, TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import text_of
+from annotation.web.annotator.work_context import SeeOther, WorkContext, work_of_request
 from annotation.web.common.access import for_roles
 
 
 @dataclass(frozen=True, slots=True)
-class OwnAnswer:
+class RecentAnswerLine:
     """A line of the list: its assignment, the picture, the phrases asked about, the answer in words, when."""
 
     assignment: int
     image: ShownImage
     phrases: list[CaptionPiece]
-    said: Any
+    answer: Any
     at: datetime
 
 
@@ -53,11 +53,11 @@ class OwnAnswer:
 @for_roles(ANNOTATOR)
 def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """The last answers of the sitting, each with the way to change it."""
-    place = place_of_request(request, name, kind)
-    found = recent_answers(worker=place.worker.pk, campaign=place.campaign.pk, kind=kind)
-    images = shown_images({each.image for each in found})
-    lines = [_line(place.type, each, images[each.image]) for each in found]
-    about = {"place": place, "lines": lines, "owner": place.worker.pk}
+    work = work_of_request(request, name, kind)
+    answers = recent_answers(worker=work.worker.pk, campaign=work.campaign.pk, kind=kind)
+    images = shown_images({answer.image for answer in answers})
+    lines = [_line(work.type, answer, images[answer.image]) for answer in answers]
+    about = {"work": work, "lines": lines, "owner": work.worker.pk}
     return render(request, "annotation/tasks/answers.html", about)
 
 
@@ -69,72 +69,74 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
 
     One that cannot change leads to the list, with the reason.
     """
-    place = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     back = SeeOther(reverse("task_answers", args=[name, kind]))
     error: ValueError | None = None
     try:
-        reopened = reopen_answer(worker=place.worker.pk, assignment=min(assignment, database.LARGEST_ID))
-        if (reopened.campaign.pk, reopened.kind) != (place.campaign.pk, kind):
+        reopened = reopen_answer(worker=work.worker.pk, assignment=min(assignment, database.LARGEST_ID))
+        if (reopened.campaign.pk, reopened.kind) != (work.campaign.pk, kind):
             raise CannotReopen(_("You have given no such answer."))
         if request.method == "POST":
             changed = change_answer(
-                worker=place.worker.pk,
+                worker=work.worker.pk,
                 assignment=assignment,
-                answer=place.type.parse(place.type.from_form(request.POST.dict())),
-                schema=place.type.schema_version,
+                answer=work.type.parse(work.type.from_form(request.POST.dict())),
+                schema=work.type.schema_version,
             )
-            said = _("Your answer is changed.") if changed else _("Your answer stays as it was.")
-            messages.info(request, said)
+            message = _("Your answer is changed.") if changed else _("Your answer stays as it was.")
+            messages.info(request, message)
             return back
     except CannotReopen as refusal:
         messages.warning(request, str(refusal))
         return back
-    except (BadAnswer, BadJudgment) as refused:
-        error = refused
-    lease = ended_lease(worker=place.worker.pk, assignment=assignment)
+    except (BadAnswer, BadJudgment) as not_reopened:
+        error = not_reopened
+    lease = ended_lease(worker=work.worker.pk, assignment=assignment)
     assert lease is not None
-    shown = _desk(place, lease, reopened.given, request, error)
+    task_page = _task_page(work, lease, reopened.given, request, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     about = {
-        "place": place,
-        "desk": shown,
-        "parts": parts_of_task(request, shown),
-        "said": _words(place.type, reopened.given),
+        "work": work,
+        "task": task_page,
+        "parts": parts_of_task(request, task_page),
+        "answer": _words(work.type, reopened.given),
     }
     return render(request, "annotation/tasks/answer_again.html", about, status=status.value)
 
 
-def _desk(
-    place: TaskPlace, lease: Lease, given: Answer, request: HttpRequest, error: ValueError | None
+def _task_page(
+    work: WorkContext, lease: Lease, answer: Answer, request: HttpRequest, error: ValueError | None
 ) -> TaskPage:
     field = getattr(error, "field", "answer")
-    sent = RefusedForm(place.type.to_form(given))
+    form = InvalidForm(work.type.to_form(answer))
     if error:
-        sent = RefusedForm(request.POST.dict(), str(error), field)
+        form = InvalidForm(request.POST.dict(), str(error), field)
     return build_task_page(
-        place,
+        work,
         lease=lease,
         image=shown_image(lease.image),
-        text=text_of(campaign=place.campaign, kind=place.kind),
-        settings=settings_of(place.campaign.settings),
+        text=text_of(campaign=work.campaign, kind=work.kind),
+        settings=settings_of(work.campaign.settings),
         done=WorkSoFar(),
-        sent=sent,
+        form=form,
     )
 
 
-def _line(type: TaskType, given: RecentAnswer, image: ShownImage) -> OwnAnswer:
-    pointed = type.page(given.content, image).pointed if given.content else ()
+def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> RecentAnswerLine:
+    pointed = type.page(recent.content, image).pointed if recent.content else ()
     pieces = [
-        piece for one in pointed for piece in caption_pieces(image.captions[one.mention.caption], [one])
+        piece
+        for mention in pointed
+        for piece in caption_pieces(image.captions[mention.mention.caption], [mention])
     ]
     phrases = [piece for piece in pieces if piece.number]
-    return OwnAnswer(given.assignment, image, phrases, _words(type, given.answer), given.at)
+    return RecentAnswerLine(recent.assignment, image, phrases, _words(type, recent.answer), recent.at)
 
 
-def _words(type: TaskType, given: Answer) -> Any:
+def _words(type: TaskType, answer: Answer) -> Any:
     """An answer as its worker knows it: by the words of its button, or what was done."""
-    if given.flag:
+    if answer.flag:
         return _("Reported")
-    plain = given.box is None and given.answer not in kind_of(type.key).with_content
-    labels = {choice.value: choice.label for choice in type.choices} if plain else {}
-    return labels.get(given.answer) or type.answer_words.get(given.answer, given.answer)
+    is_word = answer.box is None and answer.answer not in kind_of(type.key).with_content
+    labels = {choice.value: choice.label for choice in type.choices} if is_word else {}
+    return labels.get(answer.answer) or type.answer_words.get(answer.answer, answer.answer)

@@ -23,10 +23,10 @@ from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, boxes_of, build_task_page
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, boxes_of, build_task_page
 from annotation.web.annotator.task_parts import parts_of_task
-from annotation.web.annotator.task_place import TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
+from annotation.web.annotator.work_context import WorkContext, work_of_request
 from annotation.web.common.access import for_roles
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 
@@ -35,7 +35,7 @@ _OURS, THEIRS = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Feedback:
     """A verdict in words: what was answered, what would have been right, sentences taken wrongly.
 
     `ticks` are those sentences: the picture, the text, whether it describes it. `regions` are boxes as the
@@ -44,7 +44,7 @@ class _Told:
 
     verdict: Verdict
     why: Any
-    given: Any = ""
+    answered: Any = ""
     right: Any = ""
     percent: int | None = None
     ticks: tuple[tuple[ShownImage, str, bool], ...] = ()
@@ -54,7 +54,7 @@ class _Told:
     described: tuple[tuple[str, str], ...] = ()
 
 
-class GivenPageType:
+class FixedPageType:
     """A kind of question whose page is given: that of an item that no campaign has."""
 
     def __init__(self, type: TaskType, page: Page) -> None:
@@ -73,71 +73,71 @@ class GivenPageType:
 @for_roles(ANNOTATOR)
 def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
-    place = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     practice = PRACTICE.get(kind)
     items = practice.items
     number = _between(request.GET.get("n", ""), 1, len(items) + 1)
     right = _between(request.GET.get("right", ""), 0, number - 1)
     graded = sum(bool(item.right) for item in items)
-    about: dict[str, Any] = {"place": place, "number": number, "all": len(items), "graded": graded}
+    about: dict[str, Any] = {"work": work, "number": number, "all": len(items), "graded": graded}
     if number > len(items):
-        text = text_of(campaign=place.campaign, kind=kind)
-        again = practice_due(request, place)
-        over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": place.worker.pk}
+        text = text_of(campaign=work.campaign, kind=kind)
+        again = practice_due(request, work)
+        over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": work.worker.pk}
         return render(request, "annotation/tasks/practised.html", over)
     item = items[number - 1]
     page, image = practice.posed(item)
-    status, entered, wrong, answer = HTTPStatus.OK, {}, None, None
+    status, entered, problem, answer = HTTPStatus.OK, {}, None, None
     if request.method == "POST":
         entered = request.POST.dict()
         try:
-            answer = place.type.parse(place.type.from_form(entered))
+            answer = work.type.parse(work.type.from_form(entered))
         except BadAnswer as error:
-            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    shown = _desk(place, page, image, entered, wrong)
-    parts = parts_of_task(request, shown)
+            status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
+    task_page = _task_page(work, page, image, entered, problem)
+    parts = parts_of_task(request, task_page)
     if answer is not None:
         verdict, named = practice.judged(item, answer), practice.named_boxes(item, answer)
-        told = _told(item, page, answer, verdict, named)
-        right += told.verdict.right is True
-        note_practice(request, place, number, told.verdict.right is True)
-        judged_desk = replace(shown, boxes=_boxes(item, page, answer, verdict, named))
-        parts = replace(parts, picture=parts_of_task(request, judged_desk).picture)
-        about["told"] = told
+        feedback = _feedback_on(item, page, answer, verdict, named)
+        right += feedback.verdict.right is True
+        note_practice(request, work, number, feedback.verdict.right is True)
+        judged_page = replace(task_page, boxes=_boxes(item, page, answer, verdict, named))
+        parts = replace(parts, picture=parts_of_task(request, judged_page).picture)
+        about["feedback"] = feedback
     about |= {
         "sentence": item.sentence,
-        "desk": shown,
+        "task": task_page,
         "parts": parts,
         "onward": "?" + urlencode({"n": number + 1, "right": right}),
     }
     return render(request, "annotation/tasks/practice.html", about, status=status.value)
 
 
-def _desk(
-    place: TaskPlace, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
+def _task_page(
+    work: WorkContext, page: Page, image: ShownImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return build_task_page(
-        replace(place, type=cast(TaskType, GivenPageType(place.type, page))),
-        lease=Lease(0, place.kind, "", 0, {}, "", timezone.now(), None, None),
+        replace(work, type=cast(TaskType, FixedPageType(work.type, page))),
+        lease=Lease(0, work.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
-        text=text_of(campaign=place.campaign, kind=place.kind),
+        text=text_of(campaign=work.campaign, kind=work.kind),
         settings=CampaignSettings(),
         done=WorkSoFar(),
-        sent=RefusedForm(entered, str(wrong), wrong.field) if wrong else RefusedForm(entered),
+        form=InvalidForm(entered, str(problem), problem.field) if problem else InvalidForm(entered),
     )
 
 
-def _told(
+def _feedback_on(
     item: PracticeItem, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
-) -> _Told:
+) -> _Feedback:
     labels = {choice.value: choice.label for choice in page.choices}
     content = answer.content or {}
     several = len(labels) > 1
-    return _Told(
+    return _Feedback(
         verdict,
         item.why,
-        given=labels.get(answer.answer, "") if several else "",
+        answered=labels.get(answer.answer, "") if several else "",
         right=labels.get(item.right, "") if several else "",
         percent=None if verdict.overlap is None else round(100 * verdict.overlap),
         ticks=tuple(
@@ -145,8 +145,8 @@ def _told(
         ),
         written=content.get("text", ""),
         models=item.models,
-        regions=tuple((each.name, each.words) for each in named if each.ours),
-        described=tuple((each.name, each.words) for each in named if not each.ours),
+        regions=tuple((entity.name, entity.words) for entity in named if entity.ours),
+        described=tuple((entity.name, entity.words) for entity in named if not entity.ours),
     )
 
 
@@ -158,11 +158,11 @@ def _boxes(
     frame = Frame(size.width, size.height)
     if named:
         tagged: list[tuple[Any, list[Tag]]] = [
-            (each.box, [Tag(_OURS if each.ours else THEIRS, each.name)]) for each in named
+            (entity.box, [Tag(_OURS if entity.ours else THEIRS, entity.name)]) for entity in named
         ]
         return draw_overlay(tagged, frame)
-    wanted = (*page.boxes, *verdict.right_boxes)
-    return boxes_of(replace(page, boxes=wanted, pending=answer.box or page.pending), frame)
+    boxes_to_draw = (*page.boxes, *verdict.right_boxes)
+    return boxes_of(replace(page, boxes=boxes_to_draw, pending=answer.box or page.pending), frame)
 
 
 def _between(text: str, least: int, most: int) -> int:

@@ -16,7 +16,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownCaption, ShownImage
-from annotation.web.annotator.task_place import TaskPlace
+from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import letters
@@ -93,7 +93,7 @@ class TaskPage:
     beat: int
     hold: int
     entered: Mapping[str, str]
-    wrong: str = ""
+    error: str = ""
     field: str = ""
     left: str = ""
 
@@ -117,19 +117,19 @@ class TaskPage:
 
     @property
     def number(self) -> int:
-        """Of a test: the how-manieth question this is."""
+        """The number of this question in a test; 0 outside of one."""
         return self.test.answered + self.ahead + 1 if self.test else 0
 
     @property
     def earns(self) -> tuple[int, int]:
         """Millionths of the currency: for an answer, and for an hour of work."""
-        each = self.pay.amount(self.type.key, 0)
-        return each, self.pay.amount(self.type.key, 3600) - each
+        per_answer = self.pay.amount(self.type.key, 0)
+        return per_answer, self.pay.amount(self.type.key, 3600) - per_answer
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSoFar:
-    """What a worker has done: today, and in the test that they are in. Fields as of Desk."""
+    """What a worker has done: today, and in the test that they are in. Fields as of TaskPage."""
 
     today: Today = Today()
     test: QualificationTest | None = None
@@ -137,31 +137,32 @@ class WorkSoFar:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedForm:
-    """What was sent in vain; empty where nothing was. Fields as of Desk."""
+class InvalidForm:
+    """The fields of a form that was not accepted; empty where there was none. Fields as of TaskPage."""
 
     entered: Mapping[str, str]
-    wrong: str = ""
+    error: str = ""
     field: str = ""
 
 
 def build_task_page(
-    place: TaskPlace,
+    work: WorkContext,
     *,
     lease: Lease,
     image: ShownImage,
     text: CampaignText,
     settings: CampaignSettings,
     done: WorkSoFar,
-    sent: RefusedForm,
+    form: InvalidForm,
     left: str = "",
 ) -> TaskPage:
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""
-    page = place.type.page(lease.content, image)
+    page = work.type.page(lease.content, image)
     captions = [
         clipped(
             caption_pieces(
-                image.captions[number], [each for each in page.pointed if each.mention.caption == number]
+                image.captions[number],
+                [mention for mention in page.pointed if mention.mention.caption == number],
             )
         )
         for number in page.captions
@@ -170,9 +171,9 @@ def build_task_page(
     frame = Frame(image.width, image.height) if image.width and image.height else None
     pay, seconds = settings.pay, settings.lease.minutes * 60
     return TaskPage(
-        owner=place.worker.pk,
-        campaign=place.campaign,
-        type=place.type,
+        owner=work.worker.pk,
+        campaign=work.campaign,
+        type=work.type,
         lease=lease,
         page=page,
         image=image,
@@ -191,9 +192,9 @@ def build_task_page(
         idle=round(pay.idle_after),
         beat=max(1, min(LONGEST_BEAT, round(seconds / BEATS))),
         hold=max(1, round(seconds)),
-        entered=sent.entered,
-        wrong=sent.wrong,
-        field=sent.field,
+        entered=form.entered,
+        error=form.error,
+        field=form.field,
         left=left,
     )
 
@@ -201,55 +202,57 @@ def build_task_page(
 def choices_with_keys(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
     """Each with the key that gives it: its place among them, or the digit that the answer itself is."""
     return [
-        (choice.value if choice.value.isdigit() else str(place), choice)
-        for place, choice in enumerate(choices, 1)
+        (choice.value if choice.value.isdigit() else str(number), choice)
+        for number, choice in enumerate(choices, 1)
     ]
 
 
 def caption_pieces(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
     """Cut a caption at the mentions pointed at. Of two that overlap the later one stands behind the rest."""
     text, places = laid_out(caption)
-    found: list[CaptionPiece] = []
+    pieces: list[CaptionPiece] = []
     late: list[CaptionPiece] = []
-    told = 0
-    for mention, number, hue in sorted(pointed, key=lambda each: (each.mention.start, -each.mention.end)):
+    printed_to = 0
+    for mention, number, hue in sorted(
+        pointed, key=lambda pointed_mention: (pointed_mention.mention.start, -pointed_mention.mention.end)
+    ):
         start, end = places[mention.start][0], places[mention.end - 1][1]
-        if start < told:
+        if start < printed_to:
             late += [CaptionPiece(" … "), CaptionPiece(text[start:end], number, hue)]
             continue
-        if start > told:
-            found.append(CaptionPiece(as_printed(text[told:start])))
+        if start > printed_to:
+            pieces.append(CaptionPiece(as_printed(text[printed_to:start])))
         point = POINT.match(text, end)
-        found.append(CaptionPiece(text[start:end], number, hue, point[0].lstrip() if point else ""))
-        told = point.end() if point else end
-    if told < len(text):
-        found.append(CaptionPiece(as_printed(text[told:])))
-    return found + late
+        pieces.append(CaptionPiece(text[start:end], number, hue, point[0].lstrip() if point else ""))
+        printed_to = point.end() if point else end
+    if printed_to < len(text):
+        pieces.append(CaptionPiece(as_printed(text[printed_to:])))
+    return pieces + late
 
 
 def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
     """A long caption with what is far from its phrases cut out, at the ends of words; others as they are."""
     if sum(len(piece.text) for piece in pieces) <= LONG_CAPTION:
         return list(pieces)
-    marked = [place for place, piece in enumerate(pieces) if piece.number]
-    found: list[CaptionPiece] = []
-    for place, piece in enumerate(pieces):
-        behind = CONTEXT if marked and marked[0] < place else 0
-        before = CONTEXT if marked and place < marked[-1] else 0
+    marked = [index for index, piece in enumerate(pieces) if piece.number]
+    clipped_pieces: list[CaptionPiece] = []
+    for index, piece in enumerate(pieces):
+        behind = CONTEXT if marked and marked[0] < index else 0
+        before = CONTEXT if marked and index < marked[-1] else 0
         if piece.number or len(piece.text) < behind + before + WORTH_HIDING:
-            found.append(piece)
+            clipped_pieces.append(piece)
             continue
         text = piece.text
         start = max(text.rfind(" ", 0, behind + 1), 0)
         end = text.find(" ", len(text) - before) if before else len(text)
         end = end if end >= 0 else len(text)
         parts = (piece._replace(text=text[:start]), CaptionPiece(text[start:end], cut=True))
-        found += [part for part in (*parts, CaptionPiece(text[end:])) if part.text]
-    return found
+        clipped_pieces += [part for part in (*parts, CaptionPiece(text[end:])) if part.text]
+    return clipped_pieces
 
 
 def as_printed(text: str) -> str:
-    """`text` as print has it: corpora come with a space before each full stop."""
+    """`text` without the space that corpora have before each full stop."""
     return POINT.sub(lambda point: point[0].lstrip(), text)
 
 

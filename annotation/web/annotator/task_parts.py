@@ -23,8 +23,8 @@ class TaskParts:
     choices: SafeString
 
 
-def parts_of_task(request: HttpRequest, shown: TaskPage) -> TaskParts:
+def parts_of_task(request: HttpRequest, task_page: TaskPage) -> TaskParts:
     """The parts of the kind's template, which its author wrote for a task's frame."""
-    whole = render_to_string(shown.type.template, {"desk": shown, "around": _PARTS}, request)
+    whole = render_to_string(task_page.type.template, {"task": task_page, "around": _PARTS}, request)
     # The template escaped what is not its own.
     return TaskParts(*(mark_safe(part.strip()) for part in whole.split(_BETWEEN)))

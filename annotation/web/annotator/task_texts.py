@@ -11,18 +11,18 @@ from django.views.decorators.http import require_http_methods
 from annotation import instructions
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CONSENT, CampaignText
-from annotation.models import Campaign, Judgment, Standing
+from annotation.models import Campaign, Judgment, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls
 from annotation.queue.available_tasks import kinds_of
 from annotation.task_types.practice import PRACTICE
-from annotation.web.annotator.task_place import (
+from annotation.web.annotator.work_context import (
     SeeOther,
-    TaskPlace,
+    WorkContext,
     campaign_of_request,
     form_number,
-    place_of_request,
+    work_of_request,
     worker_at,
 )
 from annotation.web.common.access import for_roles
@@ -38,15 +38,15 @@ PRACTISED = "practised"
 @for_roles(ANNOTATOR)
 def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """What this task asks of one; POST says that it was read, and goes on to the work."""
-    place = place_of_request(request, name, kind)
-    text = text_of(campaign=place.campaign, kind=kind)
-    practise = practice_due(request, place)
+    work = work_of_request(request, name, kind)
+    text = text_of(campaign=work.campaign, kind=kind)
+    practise = practice_due(request, work)
     if request.method == "POST":
         if practise:
             return SeeOther(reverse("task_practice", args=[name, kind]))
-        request.session[READ] = {**request.session.get(READ, {}), _mark(place): text.version}
-        return SeeOther(place.address)
-    about = {"place": place, "text": text, "practise": practise, "owner": place.worker.pk}
+        request.session[READ] = {**request.session.get(READ, {}), _mark(work): text.version}
+        return SeeOther(work.address)
+    about = {"work": work, "text": text, "practise": practise, "owner": work.worker.pk}
     return render(request, "annotation/tasks/instructions.html", about)
 
 
@@ -67,11 +67,11 @@ def consent_page(request: HttpRequest, name: str) -> HttpResponse:
             return SeeOther(request.get_full_path())
         return SeeOther(then)
     text = text_of(campaign=campaign, kind=CONSENT)
-    asked = instructions.needs_consent(worker=worker.pk, campaign=campaign)
+    needed = instructions.needs_consent(worker=worker.pk, campaign=campaign)
     return render(
         request,
         "annotation/tasks/consent.html",
-        {"campaign": campaign, "text": text, "asked": asked, "then": then, "owner": worker.pk},
+        {"campaign": campaign, "text": text, "needed": needed, "then": then, "owner": worker.pk},
     )
 
 
@@ -82,44 +82,44 @@ def text_of(*, campaign: Campaign, kind: str) -> CampaignText:
     )
 
 
-def has_read(request: HttpRequest, place: TaskPlace, text: CampaignText) -> bool:
+def has_read(request: HttpRequest, work: WorkContext, text: CampaignText) -> bool:
     """Whether they said so in this session, or answered under these very instructions."""
-    if request.session.get(READ, {}).get(_mark(place)) == text.version:
+    if request.session.get(READ, {}).get(_mark(work)) == text.version:
         return True
     return Judgment.objects.filter(
-        campaign=place.campaign, worker=place.worker, kind=place.kind, instructions=text.version
+        campaign=work.campaign, worker=work.worker, kind=work.kind, instructions=text.version
     ).exists()
 
 
-def practice_due(request: HttpRequest, place: TaskPlace) -> bool:
+def practice_due(request: HttpRequest, work: WorkContext) -> bool:
     """Whether they have to practise before they begin: where there is no test, practice is all the entry.
 
     It is done once enough of the graded items were right in this session; whoever has worked needs none.
     """
-    rules, known = settings_of(place.campaign.settings).trust, known_at(place)
-    if not practice_is_entry(place.kind, rules, known):
+    rules, known = settings_of(work.campaign.settings).trust, known_at(work)
+    if not practice_is_entry(work.kind, rules, known):
         return False
-    row = Standing.objects.filter(campaign=place.campaign, worker=place.worker, kind=place.kind).first()
+    row = TrustState.objects.filter(campaign=work.campaign, worker=work.worker, kind=work.kind).first()
     if row is not None and (row.items or row.examined_asked):
         return False
-    graded = [number for number, item in enumerate(PRACTICE.get(place.kind).items, 1) if item.right]
-    answered = request.session.get(PRACTISED, {}).get(_mark(place), {})
+    graded = [number for number, item in enumerate(PRACTICE.get(work.kind).items, 1) if item.right]
+    answered = request.session.get(PRACTISED, {}).get(_mark(work), {})
     right = sum(bool(answered.get(str(number))) for number in graded)
-    return right < rules.bar_of(place.kind) * len(graded)
+    return right < rules.bar_of(work.kind) * len(graded)
 
 
-def note_practice(request: HttpRequest, place: TaskPlace, number: int, right: bool) -> None:
+def note_practice(request: HttpRequest, work: WorkContext, number: int, right: bool) -> None:
     """Remember in the session how an item of practice was answered last, where practice is the entry."""
-    if practice_is_entry(place.kind, settings_of(place.campaign.settings).trust, known_at(place)):
+    if practice_is_entry(work.kind, settings_of(work.campaign.settings).trust, known_at(work)):
         before = request.session.get(PRACTISED, {})
-        of_kind = {**before.get(_mark(place), {}), str(number): right}
-        request.session[PRACTISED] = {**before, _mark(place): of_kind}
+        of_kind = {**before.get(_mark(work), {}), str(number): right}
+        request.session[PRACTISED] = {**before, _mark(work): of_kind}
 
 
-def known_at(place: TaskPlace) -> GoldCoverage:
+def known_at(work: WorkContext) -> GoldCoverage:
     """What the campaign knows of the kind of question."""
-    return controls.gold_coverage(place.campaign.pk, place.kind, place.campaign.revision)
+    return controls.gold_coverage(work.campaign.pk, work.kind, work.campaign.revision)
 
 
-def _mark(place: TaskPlace) -> str:
-    return f"{place.campaign.pk}:{place.kind}"
+def _mark(work: WorkContext) -> str:
+    return f"{work.campaign.pk}:{work.kind}"

@@ -1,4 +1,4 @@
-"""A line of the list of tasks: what a worker is told of their standing, of pay, of what waits."""
+"""A line of the list of tasks: the worker's trust state, the pay, and what waits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
+from annotation.protocol.trust import TRUSTED, UNCHECKED, WARM_UP
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.queue.available_tasks import MOST_LEFT, AvailableTask, about_left
 from annotation.queue.dispatch import NoTask
@@ -26,14 +26,14 @@ class Line:
     offer: AvailableTask
     type: TaskType
     go: str
-    standing: str
+    trust: str
     pay: str
     today: str
 
     @property
     def parts(self) -> list[str]:
         """What there is to say in one line."""
-        return [part for part in (self.standing, self.pay, self.today) if part]
+        return [part for part in (self.trust, self.pay, self.today) if part]
 
     @property
     def why_not(self) -> str:
@@ -53,7 +53,7 @@ def line(offer: AvailableTask) -> Line:
         offer,
         TASK_TYPES.get(offer.kind),
         _go(offer),
-        _standing(offer),
+        _trust_words(offer),
         _pay(offer),
         _today(offer),
     )
@@ -71,21 +71,21 @@ def left_in_words(campaign: int, kind: str, of_visit: int | None = None) -> str:
     return _("about %(n)d left") % {"n": waiting}
 
 
-def whole_campaign_reason(offers: Sequence[AvailableTask]) -> NoTask | None:
+def whole_campaign_reason(tasks: Sequence[AvailableTask]) -> NoTask | None:
     """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
-    found = [offer.nothing for offer in offers]
-    if all(nothing is not None and nothing.code == NONE_OPEN for nothing in found):
+    reasons = [offer.nothing for offer in tasks]
+    if all(nothing is not None and nothing.code == NONE_OPEN for nothing in reasons):
         return NoTask(
             NONE_OPEN, _("No question is open here now: choose another campaign, or come back later.")
         )
-    return next((nothing for nothing in found if nothing is not None and nothing.code in _WHOLE), None)
+    return next((nothing for nothing in reasons if nothing is not None and nothing.code in _WHOLE), None)
 
 
 def _go(offer: AvailableTask) -> str:
     if offer.in_hand:
         return _("Continue")
     if offer.nothing is None:
-        return _("Start") if not offer.standing.items else _("Work")
+        return _("Start") if not offer.trust.items else _("Work")
     if not offer.wants_test:
         return ""
     if offer.test:
@@ -93,29 +93,29 @@ def _go(offer: AvailableTask) -> str:
     return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
 
 
-def _standing(offer: AvailableTask) -> str:
-    trust, standing = offer.settings.trust, offer.standing
+def _trust_words(offer: AvailableTask) -> str:
+    trust, trust_state = offer.settings.trust, offer.trust
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""
     if offer.reads == UNCHECKED:
         return _("Begins with practice") if offer.practice_first else _("Unchecked")
     if offer.reads == TRUSTED:
         return _("Trusted")
-    if offer.reads == PROBATION:
-        if standing.items >= trust.probation_items:
+    if offer.reads == WARM_UP:
+        if trust_state.items >= trust.warm_up_items:
             return _("Warm-up: answers are being checked")
         return _("Warm-up: %(done)d of %(all)d checked answers") % {
-            "done": standing.items,
-            "all": trust.probation_items,
+            "done": trust_state.items,
+            "all": trust.warm_up_items,
         }
     if offer.test:
         return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}
     if offer.nothing is not None and offer.nothing.code == "no_test":
         return _("Begins with a test of at most %(all)d questions") % {"all": trust.verdict_known}
-    if offer.nothing is not None and offer.nothing.code == "test_failed" and standing.examined:
+    if offer.nothing is not None and offer.nothing.code == "test_failed" and trust_state.examined:
         return _("Test: %(right)d of %(all)d right, not enough") % {
-            "right": standing.examined.right,
-            "all": standing.examined.asked,
+            "right": trust_state.examined.right,
+            "all": trust_state.examined.asked,
         }
     return ""
 
@@ -133,5 +133,5 @@ def _today(offer: AvailableTask) -> str:
     done = offer.today
     if not done.answers:
         return ""
-    said = ngettext("%(n)d done today", "%(n)d done today", done.answers) % {"n": done.answers}
-    return f"{said}, {money(done.pay, offer.settings.pay.currency)}" if done.pay else said
+    message = ngettext("%(n)d done today", "%(n)d done today", done.answers) % {"n": done.answers}
+    return f"{message}, {money(done.pay, offer.settings.pay.currency)}" if done.pay else message

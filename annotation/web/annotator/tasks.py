@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CampaignText
-from annotation.models import Assignment, Campaign, Standing
+from annotation.models import Assignment, Campaign, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
@@ -25,16 +25,16 @@ from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
-from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
-from annotation.web.annotator.task_place import (
-    SeeOther,
-    TaskPlace,
-    form_number,
-    place_of_request,
-    worker_at,
-)
+from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason
+from annotation.web.annotator.work_context import (
+    SeeOther,
+    WorkContext,
+    form_number,
+    work_of_request,
+    worker_at,
+)
 from annotation.web.common.access import for_roles
 from annotation.workers import platform_visits
 
@@ -51,20 +51,20 @@ MOST_LEASES_ON_PAGE = 100
 @for_roles(ANNOTATOR)
 def task_list(request: HttpRequest) -> HttpResponse:
     """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
-    found: dict[Campaign, list[AvailableTask]] = {}
+    by_campaign: dict[Campaign, list[AvailableTask]] = {}
     worker = worker_at(request)
     visit = platform_visits.current_visit(request.session, request.user)
     for offer in available_tasks(worker=worker):
         # Who comes from a platform is paid there for one campaign.
         if visit is not None and offer.campaign.pk != visit.study.campaign_id:
             continue
-        found.setdefault(offer.campaign, []).append(offer)
+        by_campaign.setdefault(offer.campaign, []).append(offer)
     campaigns = [
         (campaign, whole_campaign_reason(of_it), [line(offer) for offer in of_it])
-        for campaign, of_it in found.items()
+        for campaign, of_it in by_campaign.items()
     ]
     # Where there is something to do comes first; else they stay in their order.
-    campaigns.sort(key=lambda each: not any(shown.go for shown in each[2]))
+    campaigns.sort(key=lambda entry: not any(row.go for row in entry[2]))
     return render(request, "annotation/tasks/list.html", {"campaigns": campaigns, "owner": worker.pk})
 
 
@@ -74,129 +74,129 @@ def task_list(request: HttpRequest) -> HttpResponse:
 def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """A task of this campaign and kind, or why there is none; POST answers, reports or returns one.
 
-    With `part=desk` the task alone, for a page that is open and goes on to its next: one that it does not
+    With `part=task` the task alone, for a page that is open and goes on to its next: one that it does not
     name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
     told by its code, as JSON; the whole page then says the rest.
     """
-    place = place_of_request(request, name, kind)
+    work = work_of_request(request, name, kind)
     if request.method == "POST":
-        return _handed_in(request, place)
-    part = request.GET.get("part") == "desk"
+        return _handed_in(request, work)
+    part = request.GET.get("part") == "task"
     holding = _held(request.GET.get("holding", "")) if part else []
-    refused = no_consent(worker=place.worker.pk, campaign=place.campaign)
-    if refused is not None:
+    no_consent_yet = no_consent(worker=work.worker.pk, campaign=work.campaign)
+    if no_consent_yet is not None:
         consent_first = f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}"
-        return JsonResponse({"nothing": refused.code}) if part else SeeOther(consent_first)
+        return JsonResponse({"nothing": no_consent_yet.code}) if part else SeeOther(consent_first)
     visit = platform_visits.current_visit(request.session, request.user)
     of_visit = platform_visits.left_of_visit(visit, holding=len(holding)) if visit is not None else None
     if of_visit == 0:
         return JsonResponse({"nothing": visits.NONE_WANTED}) if part else SeeOther(reverse("visit"))
-    found = leases.take_lease(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
-    if isinstance(found, NoTask):
+    lease = leases.take_lease(worker=work.worker.pk, campaign=work.campaign, kind=kind, holding=holding)
+    if isinstance(lease, NoTask):
         if part:
-            return JsonResponse({"nothing": found.code})
-        if visit is not None and found.code == visits.NONE_WANTED:
+            return JsonResponse({"nothing": lease.code})
+        if visit is not None and lease.code == visits.NONE_WANTED:
             return SeeOther(reverse("visit"))
         progress = platform_visits.visit_progress(visit) if visit is not None else None
         if progress is not None and progress.may_end:
             return SeeOther(reverse("visit"))
-        return _nothing(request, place, found, progress)
-    text = text_of(campaign=place.campaign, kind=kind)
-    if not has_read(request, place, text):
+        return _nothing(request, work, lease, progress)
+    text = text_of(campaign=work.campaign, kind=kind)
+    if not has_read(request, work, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
-    shown = _desk(place, found, text, holding=holding, of_visit=of_visit)
-    return render(request, place.type.template, {"desk": shown, "around": PART if part else _WHOLE})
+    task_page = _task_page(work, lease, text, holding=holding, of_visit=of_visit)
+    return render(request, work.type.template, {"task": task_page, "around": PART if part else _WHOLE})
 
 
 @require_POST
 @for_roles(ANNOTATOR)
 def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Begin the qualification test, or go on with it."""
-    place = place_of_request(request, name, kind)
-    if no_consent(worker=place.worker.pk, campaign=place.campaign) is None:
-        begun = qualification.begin_qualification(worker=place.worker.pk, campaign=place.campaign, kind=kind)
+    work = work_of_request(request, name, kind)
+    if no_consent(worker=work.worker.pk, campaign=work.campaign) is None:
+        begun = qualification.begin_qualification(worker=work.worker.pk, campaign=work.campaign, kind=kind)
         if isinstance(begun, Refusal):
             messages.warning(request, begun.text)
-    return SeeOther(place.address)
+    return SeeOther(work.address)
 
 
-def _handed_in(request: HttpRequest, place: TaskPlace) -> HttpResponse:
+def _handed_in(request: HttpRequest, work: WorkContext) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
-    sent = request.POST
-    assignment = form_number(sent.get("assignment", ""))
-    elsewhere = Assignment.objects.filter(pk=assignment).exclude(campaign=place.campaign)
+    form = request.POST
+    assignment = form_number(form.get("assignment", ""))
+    elsewhere = Assignment.objects.filter(pk=assignment).exclude(campaign=work.campaign)
     if elsewhere.exists():  # of a campaign that may not be open to them any more
         assignment = 0
-    if sent.get("act") == "return":
-        if leases.return_lease(worker=place.worker.pk, assignment=assignment):
+    if form.get("act") == "return":
+        if leases.return_lease(worker=work.worker.pk, assignment=assignment):
             messages.info(request, _("Skipped: somebody else will answer it."))
-        return SeeOther(place.address)
+        return SeeOther(work.address)
     try:
         receipt = submission.submit(
-            worker=place.worker.pk,
+            worker=work.worker.pk,
             assignment=assignment,
-            answer=place.type.parse(place.type.from_form(sent.dict())),
-            token=sent.get("token", "").replace("\0", ""),
-            seconds=_seconds(sent.get("seconds", "")),
+            answer=work.type.parse(work.type.from_form(form.dict())),
+            token=form.get("token", "").replace("\0", ""),
+            seconds=_seconds(form.get("seconds", "")),
             then=False,
-            schema=place.type.schema_version,
+            schema=work.type.schema_version,
         )
     except (BadAnswer, submission.BadJudgment) as error:
-        return _again(request, place, assignment, error)
+        return _again(request, work, assignment, error)
     except (submission.Conflict, submission.NotYours) as error:
         messages.warning(request, str(error))
-        return SeeOther(place.address)
+        return SeeOther(work.address)
     if receipt.repeated:
         messages.info(request, _("We already had this answer: it is stored once."))
-    elif sent.get("flag"):
+    elif form.get("flag"):
         messages.info(request, _("Thank you for the report. Somebody will look at it."))
-    return SeeOther(place.address)
+    return SeeOther(work.address)
 
 
-def _again(request: HttpRequest, place: TaskPlace, assignment: int, error: ValueError) -> HttpResponse:
+def _again(request: HttpRequest, work: WorkContext, assignment: int, error: ValueError) -> HttpResponse:
     """The same task once more, with what was entered and what is wrong with it."""
     others = Assignment.objects.filter(
-        worker=place.worker, campaign=place.campaign, kind=place.kind, state=Assignment.LEASED
+        worker=work.worker, campaign=work.campaign, kind=work.kind, state=Assignment.LEASED
     ).exclude(pk=assignment)
-    found = leases.take_lease(
-        worker=place.worker.pk,
-        campaign=place.campaign,
-        kind=place.kind,
+    lease = leases.take_lease(
+        worker=work.worker.pk,
+        campaign=work.campaign,
+        kind=work.kind,
         holding=list(others.values_list("pk", flat=True)),
     )
-    if not isinstance(found, Lease) or found.id != assignment:
+    if not isinstance(lease, Lease) or lease.id != assignment:
         messages.warning(request, _("Not stored: %(why)s") % {"why": error})
-        return SeeOther(place.address)
-    text = text_of(campaign=place.campaign, kind=place.kind)
-    shown = _desk(place, found, text, request=request, error=error)
-    about = {"desk": shown, "around": _WHOLE}
-    return render(request, place.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
+        return SeeOther(work.address)
+    text = text_of(campaign=work.campaign, kind=work.kind)
+    task_page = _task_page(work, lease, text, request=request, error=error)
+    about = {"task": task_page, "around": _WHOLE}
+    return render(request, work.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
 
 
 def _nothing(
     request: HttpRequest,
-    place: TaskPlace,
-    found: NoTask,
+    work: WorkContext,
+    no_task: NoTask,
     progress: platform_visits.VisitProgress | None,
 ) -> HttpResponse:
     """Why there is nothing to do here, and what to do instead; how far a platform's visitor is."""
     test = instead = None
     text = None
-    if found.code in qualification.NEED_A_TEST:
-        row = Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
+    if no_task.code in qualification.NEED_A_TEST:
+        row = TrustState.objects.get(worker=work.worker, campaign=work.campaign, kind=work.kind)
         test = qualification.test_under_way(row)
-        text = text_of(campaign=place.campaign, kind=place.kind)
+        text = text_of(campaign=work.campaign, kind=work.kind)
     else:
-        instead = [line(offer) for offer in available_tasks(worker=place.worker) if _open(offer)][:ELSEWHERE]
+        instead = [line(offer) for offer in available_tasks(worker=work.worker) if _open(offer)][:ELSEWHERE]
     about = {
-        "place": place,
-        "nothing": found,
+        "work": work,
+        "nothing": no_task,
         "test": test,
         "text": text,
         "instead": instead,
         "progress": progress,
-        "owner": place.worker.pk,
+        "owner": work.worker.pk,
     }
     return render(request, "annotation/tasks/nothing.html", about)
 
@@ -205,8 +205,8 @@ def _open(offer: AvailableTask) -> bool:
     return offer.nothing is None
 
 
-def _desk(
-    place: TaskPlace,
+def _task_page(
+    work: WorkContext,
     lease: Lease,
     text: CampaignText,
     *,
@@ -215,38 +215,40 @@ def _desk(
     request: HttpRequest | None = None,
     error: ValueError | None = None,
 ) -> TaskPage:
-    settings = settings_of(place.campaign.settings)
-    if lease.version != place.campaign.settings_version:
-        settings = settings_by_version(place.campaign).get(lease.version, settings)
+    settings = settings_of(work.campaign.settings)
+    if lease.version != work.campaign.settings_version:
+        settings = settings_by_version(work.campaign).get(lease.version, settings)
     test, ahead = None, 0
     if lease.role == qualification.QUALIFICATION_ROLE:
         test = qualification.test_under_way(
-            Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
+            TrustState.objects.get(worker=work.worker, campaign=work.campaign, kind=work.kind)
         )
         ahead = Assignment.objects.filter(
-            pk__in=holding, worker=place.worker, role=lease.role, state=Assignment.LEASED
+            pk__in=holding, worker=work.worker, role=lease.role, state=Assignment.LEASED
         ).count()
     return build_task_page(
-        place,
+        work,
         lease=lease,
         image=shown_image(lease.image),
         text=text,
         settings=settings,
-        done=WorkSoFar(
-            today(worker=place.worker.pk, campaign=place.campaign.pk, kind=place.kind), test, ahead
-        ),
-        sent=RefusedForm(
+        done=WorkSoFar(today(worker=work.worker.pk, campaign=work.campaign.pk, kind=work.kind), test, ahead),
+        form=InvalidForm(
             request.POST.dict() if request else {},
             str(error) if error else "",
             getattr(error, "field", "answer") if error else "",
         ),
-        left="" if test else left_in_words(place.campaign.pk, place.kind, of_visit),
+        left="" if test else left_in_words(work.campaign.pk, work.kind, of_visit),
     )
 
 
 def _held(text: str) -> list[int]:
     """The ids that a page names as in hand, as far as they are any."""
-    return [number for each in text.split(",")[:MOST_LEASES_ON_PAGE] if (number := form_number(each))]
+    return [
+        number
+        for number_text in text.split(",")[:MOST_LEASES_ON_PAGE]
+        if (number := form_number(number_text))
+    ]
 
 
 def _seconds(text: str) -> float | None:

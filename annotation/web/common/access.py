@@ -38,17 +38,17 @@ _T = TypeVar("_T", bound=Scoped)
 
 @dataclass(frozen=True)
 class AddressedThing(Generic[_T]):
-    """How the thing of an address is found by its name, and what is said where it is not there."""
+    """Looks up the object of an address by its name, with the message for a missing one."""
 
     find: Callable[[str], _T | None]
     missing: Any  # a text with %(name)s, translated when it is shown
 
     def __call__(self, name: str) -> _T:
         """The thing of that name; else a page that says that there is none."""
-        found = self.find(name)
-        if found is None:
+        row = self.find(name)
+        if row is None:
             raise self.none(name)
-        return found
+        return row
 
     def none(self, name: str) -> Http404:
         """The error, to be raised, that says that there is no thing of this name."""
@@ -98,10 +98,10 @@ def for_roles_on(
             account = account_of(request)
             if not account.has_role_somewhere(*roles):
                 return role_missing(request, *roles)
-            found = at(name)
-            if account.has_role(*roles, on=found.scope):
-                return view(request, found, *args, **kwargs)
-            if account.has_role(*BROWSING, on=found.scope):
+            row = at(name)
+            if account.has_role(*roles, on=row.scope):
+                return view(request, row, *args, **kwargs)
+            if account.has_role(*BROWSING, on=row.scope):
                 return role_missing(request, *roles)
             raise at.none(name)
 

@@ -47,13 +47,13 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
                 return view(request, *args, **kwargs)
             if sessions.by_address(request.session):
                 return render(request, "annotation/only_work.html", {}, status=403)
-            sent = request.POST.copy()
-            given = sent.pop(PASSWORD_FIELD, [""])[-1]
+            form = request.POST.copy()
+            password = form.pop(PASSWORD_FIELD, [""])[-1]
             if not sessions.recently_confirmed(request.session):
-                refused = _refused(request, sent, str(given))
-                if refused is not None:
-                    return refused
-            request.POST = sent  # type: ignore[assignment]
+                page = _password_page(request, form, str(password))
+                if page is not None:
+                    return page
+            request.POST = form  # type: ignore[assignment]
             return view(request, *args, **kwargs)
 
         return asking
@@ -61,34 +61,36 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
     return decorated
 
 
-def _refused(request: HttpRequest, sent: QueryDict, given: str) -> HttpResponse | None:
+def _password_page(request: HttpRequest, form: QueryDict, password: str) -> HttpResponse | None:
     """The page that asks for the password, with what is wrong; None where the right one was given."""
     account = account_of(request)
     if not account.has_usable_password():
         if not account.has_staff_role:
             return None
-        return _asked(request, account, sent, _("Your account has no password: set one first."), 409)
-    if not given:
-        return _asked(request, account, sent)
+        return _ask_for_password(
+            request, account, form, _("Your account has no password: set one first."), 409
+        )
+    if not password:
+        return _ask_for_password(request, account, form)
     tries = limits.sign_in_tries(request, account.get_username())
     if seconds := rate_limit.attempt(*tries):
-        answer = _asked(request, account, sent, limits.wait_words(seconds), 429)
+        answer = _ask_for_password(request, account, form, limits.wait_words(seconds), 429)
         answer["Retry-After"] = str(seconds)
         return answer
-    if not account.check_password(given):
-        return _asked(request, account, sent, _("This is not your password."), 422)
+    if not account.check_password(password):
+        return _ask_for_password(request, account, form, _("This is not your password."), 422)
     rate_limit.take_back(*tries)
     sessions.mark_confirmed(request.session)
     return None
 
 
-def _asked(
-    request: HttpRequest, account: Account, sent: QueryDict, wrong: str = "", status: int = 200
+def _ask_for_password(
+    request: HttpRequest, account: Account, form: QueryDict, problem: str = "", status: int = 200
 ) -> HttpResponse:
     """The page that asks; its form sends again what was sent, to the same address."""
-    kept = [
+    hidden = [
         (name, value)
-        for name, values in sent.lists()
+        for name, values in form.lists()
         if name != "csrfmiddlewaretoken"
         for value in values
         if isinstance(value, str)
@@ -98,8 +100,8 @@ def _asked(
         before, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     about = {
-        "kept": kept,
-        "wrong": wrong,
+        "hidden": hidden,
+        "error": problem,
         "minutes": sessions.CONFIRM_SECONDS // 60,
         "password": account.has_usable_password(),
         "files": bool(request.FILES),

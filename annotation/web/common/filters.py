@@ -32,18 +32,18 @@ def query_number(query: Mapping[str, str], name: str) -> int | None:
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
 
 
-def filter_query(wanted: Filter, layer: str = "", **more: str | int | None) -> str:
+def filter_query(selection: Filter, layer: str = "", **more: str | int | None) -> str:
     """`?...` for a filter, a layer and whatever else, empty ones left out; "" where nothing is asked."""
-    asked: dict[str, str | int | None] = {
-        "split": wanted.split,
+    fields: dict[str, str | int | None] = {
+        "split": selection.split,
         "layer": layer,
-        "category": wanted.category,
-        "text": wanted.text,
-        "tags": wanted.tags,
-        "unfinished": "1" if wanted.unfinished else "",
+        "category": selection.category,
+        "text": selection.text,
+        "tags": selection.tags,
+        "unfinished": "1" if selection.unfinished else "",
         **more,
     }
-    held = {name: value for name, value in asked.items() if value not in ("", None)}
+    held = {name: value for name, value in fields.items() if value not in ("", None)}
     return f"?{urlencode(held)}" if held else ""
 
 

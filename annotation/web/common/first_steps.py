@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
-from annotation.models import Account, Invitation, Standing, Study
+from annotation.models import Account, Invitation, Study, TrustState
 from annotation.selectors.scopes import campaigns_of, corpora_of
 
 
@@ -38,8 +38,8 @@ _USES: list[FirstUse] = []
 
 
 def add_first_use(use: FirstUse) -> None:
-    """Offer `use` beside campaigns, to whoever is new; once, however often it is said."""
-    if use.route not in [each.route for each in _USES]:
+    """Offer `use` beside campaigns to new users; repeated calls add it once."""
+    if use.route not in [known.route for known in _USES]:
         _USES.append(use)
 
 
@@ -92,5 +92,5 @@ _PEOPLE = (
     Q(open_to_all=True)
     | Q(Exists(Invitation.objects.filter(campaign=OuterRef("pk"))))
     | Q(Exists(Study.objects.filter(campaign=OuterRef("pk"))))
-    | Q(Exists(Standing.objects.filter(campaign=OuterRef("pk"))))
+    | Q(Exists(TrustState.objects.filter(campaign=OuterRef("pk"))))
 )

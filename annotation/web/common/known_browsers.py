@@ -34,9 +34,9 @@ def remember(request: HttpRequest, response: HttpResponse, name: str) -> None:
 
 def _held(request: HttpRequest) -> list[str]:
     """The digests in the cookie; none where it is not of our making, or too old."""
-    given = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
+    cookie = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
     try:
-        held: list[str] = signing.loads(given, salt=_SALT, max_age=_LIFETIME)
+        held: list[str] = signing.loads(cookie, salt=_SALT, max_age=_LIFETIME)
     except signing.BadSignature:
         return []
     return held

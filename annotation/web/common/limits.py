@@ -1,4 +1,4 @@
-"""What visitors may try how often, and what they are told when it was too often."""
+"""Rate limits of what visitors may try, and their messages."""
 
 import ipaddress
 import unicodedata
@@ -40,7 +40,7 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
     which nobody is stopped who has signed in so before."""
     name, address = folded_name(name), address_of(request)
     if known_browsers.knows(request, name):
-        pair, of_name = (each._replace(longest=SIGN_IN_KNOWN) for each in (SIGN_IN_PAIR, SIGN_IN_NAME))
+        pair, of_name = (limit._replace(longest=SIGN_IN_KNOWN) for limit in (SIGN_IN_PAIR, SIGN_IN_NAME))
         return Try(pair, f"{name} {address}"), Try(of_name, name)
     return Try(SIGN_IN_PAIR, f"{name} {address}"), Try(SIGN_IN_NAME, name), Try(SIGN_IN_ADDRESS, address)
 
@@ -63,13 +63,13 @@ def address_of(request: HttpRequest) -> str:
 
     Where a proxy ends TLS, it says so; nobody else can reach us there.
     """
-    told = request.META.get("REMOTE_ADDR", "")
+    remote = request.META.get("REMOTE_ADDR", "")
     if settings.HTTPS:
-        told = request.headers.get("X-Forwarded-For", told).rpartition(",")[2].strip()
+        remote = request.headers.get("X-Forwarded-For", remote).rpartition(",")[2].strip()
     try:
-        address = ipaddress.ip_address(told)
+        address = ipaddress.ip_address(remote)
     except ValueError:
-        return told[:100]
+        return remote[:100]
     if address.version == 6:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)

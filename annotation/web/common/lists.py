@@ -39,14 +39,14 @@ class ListQuery:
 
     def address(self) -> str:
         """`?...`, without what is empty."""
-        asked = {
+        fields = {
             "find": self.find,
             "sort": self.sort,
             "down": "1" if self.down else "",
             "archived": "1" if self.archived else "",
         }
-        own = {f"{self.prefix}{name}": value for name, value in asked.items()}
-        held = {**own, **dict(self.also), f"{self.prefix}after": self.after}
+        prefixed = {f"{self.prefix}{name}": value for name, value in fields.items()}
+        held = {**prefixed, **dict(self.also), f"{self.prefix}after": self.after}
         return f"?{urlencode({name: value for name, value in held.items() if value})}"
 
 
@@ -73,8 +73,8 @@ class ListPage(NamedTuple):
 
 
 def list_page(
-    found: QuerySet[Any],
-    given: Mapping[str, str],
+    rows_to_list: QuerySet[Any],
+    query_data: Mapping[str, str],
     *,
     sorts: Mapping[str, SortColumn],
     number: int,
@@ -90,61 +90,69 @@ def list_page(
     one contains what is looked for. With `archive`, archived rows are left out, unless the address asks for
     them. `prefix` as `ListQuery` has it.
     """
-    given = {name.removeprefix(prefix): given[name] for name in given if name.startswith(prefix)}
+    query_data = {
+        name.removeprefix(prefix): query_data[name] for name in query_data if name.startswith(prefix)
+    }
     usual = next(iter(sorts))
-    sort = _said(given, "sort")
+    sort = _text_of(query_data, "sort")
     sort = sort if sort in sorts else usual
-    down = _said(given, "down") == "1" if "down" in given or "sort" in given else sorts[sort].down
+    down = (
+        _text_of(query_data, "down") == "1"
+        if "down" in query_data or "sort" in query_data
+        else sorts[sort].down
+    )
     query = ListQuery(
-        find=_said(given, "find"),
+        find=_text_of(query_data, "find"),
         sort=sort,
         down=down,
-        after=_said(given, "after"),
-        archived=archive and _said(given, "archived") == "1",
+        after=_text_of(query_data, "after"),
+        archived=archive and _text_of(query_data, "archived") == "1",
         also=tuple((also or {}).items()),
         prefix=prefix,
     )
-    other = ""
+    archive_address = ""
     if archive:
-        put_away = found.filter(archived_at__isnull=False)
-        if query.archived or put_away.exists():
-            other = replace(query, archived=not query.archived, find="", after="").address()
-        found = put_away if query.archived else found.filter(archived_at__isnull=True)
+        archived = rows_to_list.filter(archived_at__isnull=False)
+        if query.archived or archived.exists():
+            archive_address = replace(query, archived=not query.archived, find="", after="").address()
+        rows_to_list = archived if query.archived else rows_to_list.filter(archived_at__isnull=True)
     if query.find:
-        found = found.filter(Q.create([(f"{each}__icontains", query.find) for each in searched], Q.OR))
-    rows = list(_after(found, query, sorts[sort].field)[: number + 1])
+        rows_to_list = rows_to_list.filter(
+            Q.create([(f"{searched_column}__icontains", query.find) for searched_column in searched], Q.OR)
+        )
+    rows = list(_after(rows_to_list, query, sorts[sort].field)[: number + 1])
     more, rows = len(rows) > number, rows[:number]
     mark = f"{reduce(getattr, sorts[sort].field.split('__'), rows[-1])},{rows[-1].pk}" if more else ""
     return ListPage(
         rows=rows,
-        total=found.count(),
+        total=rows_to_list.count(),
         query=query,
         heads=[_head(query, name, column) for name, column in sorts.items()],
         first=replace(query, after="").address() if query.after else "",
         later=replace(query, after=mark).address() if more else "",
-        archive=other,
+        archive=archive_address,
     )
 
 
-def _after(found: QuerySet[Any], query: ListQuery, field: str) -> QuerySet[Any]:
+def _after(rows: QuerySet[Any], query: ListQuery, field: str) -> QuerySet[Any]:
     """In the order asked for, those behind the mark "VALUE,PK" of the page before."""
     sign, side = ("-", "lt") if query.down else ("", "gt")
     text, comma, key = query.after.rpartition(",")
-    value = _value(found, field, text)
+    value = _value(rows, field, text)
     if comma and value is not None and key.isascii() and key.isdigit() and len(key) < 19:
         beyond = Q(**{f"{field}__{side}": value}) | Q(**{field: value, f"pk__{side}": int(key)})
-        found = found.filter(beyond)
-    return found.order_by(f"{sign}{field}", f"{sign}pk")
+        rows = rows.filter(beyond)
+    return rows.order_by(f"{sign}{field}", f"{sign}pk")
 
 
-def _value(found: QuerySet[Any], field: str, text: str) -> Any:
+def _value(rows: QuerySet[Any], field: str, text: str) -> Any:
     """The value that an address holds of a field; None where it is none."""
-    *through, own = field.split("__")
-    model: Any = found.model
+    *through, column = field.split("__")
+    model: Any = rows.model
     for name in through:
         model = model._meta.get_field(name).related_model
     try:
-        value = model._meta.get_field(own).to_python(text)
+        value = model._meta.get_field(column).to_python(text)
     except ValidationError:
         return None
     whole = isinstance(value, int) and not -(2**63) <= value < 2**63
@@ -159,5 +167,5 @@ def _head(query: ListQuery, name: str, column: SortColumn) -> ListHead:
     return ListHead(str(column.title), replace(query, sort=name, down=down, after="").address(), way)
 
 
-def _said(given: Mapping[str, str], name: str) -> str:
-    return given.get(name, "").replace("\0", "").strip()
+def _text_of(query_data: Mapping[str, str], name: str) -> str:
+    return query_data.get(name, "").replace("\0", "").strip()

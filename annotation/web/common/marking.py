@@ -53,22 +53,22 @@ def mark_words(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[i
     text, places = laid_out(caption)
     pieces: list[Piece] = []
     beside: list[Piece] = []
-    told = 0
+    printed_to = 0
     for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):
         if mention.end > len(places):
             continue
         start, end = places[mention.start][0], places[mention.end - 1][1]
         piece = Piece(text[start:end], mention, numbers.get(mention.chain_id or 0, 0))
-        if start < told:
+        if start < printed_to:
             beside.append(piece)
             continue
-        if start > told:
-            pieces.append(Piece(text[told:start]))
+        if start > printed_to:
+            pieces.append(Piece(text[printed_to:start]))
         point = POINT.match(text, end)
         pieces.append(replace(piece, tail=point[0]) if point else piece)
-        told = point.end() if point else end
-    if told < len(text):
-        pieces.append(Piece(text[told:]))
+        printed_to = point.end() if point else end
+    if printed_to < len(text):
+        pieces.append(Piece(text[printed_to:]))
     return MarkedCaption(caption, pieces, beside)
 
 

@@ -118,12 +118,12 @@ def draw_overlay(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[Drawn
     placed: list[_Patch] = []
     drawn = []
     for box, tags in sorted(boxes, key=lambda pair: -_area(pair[0])):
-        one = DrawnBox(box, tags)
+        drawn_box = DrawnBox(box, tags)
         left, top = (box.xmin - 1) / frame.width, (box.ymin - 1) / frame.height
         wide, high = (box.xmax - box.xmin + 1) / frame.width, (box.ymax - box.ymin + 1) / frame.height
-        one.x, one.y, one.width, one.height = map(_percent, (left, top, wide, high))
-        _hang(one, (left, top, wide, high), frame.height / frame.width, placed)
-        drawn.append(one)
+        drawn_box.x, drawn_box.y, drawn_box.width, drawn_box.height = map(_percent, (left, top, wide, high))
+        _hang(drawn_box, (left, top, wide, high), frame.height / frame.width, placed)
+        drawn.append(drawn_box)
     return drawn
 
 
@@ -145,15 +145,17 @@ class _Patch:
     width: float
     height: float
 
-    def covers(self, other: _Patch) -> bool:
-        apart = self.x + self.width <= other.x or other.x + other.width <= self.x
-        return not apart and self.y < other.y + other.height and other.y < self.y + self.height
+    def covers(self, patch: _Patch) -> bool:
+        apart = self.x + self.width <= patch.x or patch.x + patch.width <= self.x
+        return not apart and self.y < patch.y + patch.height and patch.y < self.y + self.height
 
 
-def _hang(one: DrawnBox, at: tuple[float, float, float, float], aspect: float, placed: list[_Patch]) -> None:
+def _hang(
+    drawn_box: DrawnBox, at: tuple[float, float, float, float], aspect: float, placed: list[_Patch]
+) -> None:
     """Choose the corner and the side of it where the tags of `one` go, and keep the place."""
     left, top, wide, high = at
-    row = sum(tag.width for tag in one.tags)
+    row = sum(tag.width for tag in drawn_box.tags)
     deep = NOMINAL_WIDTH * aspect
     places = [
         (left, top, 0, -TAG_HEIGHT),
@@ -171,12 +173,12 @@ def _hang(one: DrawnBox, at: tuple[float, float, float, float], aspect: float, p
         for i, p in enumerate(patches)
         if p.x >= 0 and p.y >= 0 and p.x + p.width <= NOMINAL_WIDTH and p.y + p.height <= deep
     ]
-    free = [i for i in inside if not any(patches[i].covers(other) for other in placed)]
+    free = [i for i in inside if not any(patches[i].covers(patch) for patch in placed)]
     # Where all are taken, over another; on a picture smaller than its tags, in the box's corner.
     chosen = (free or inside or [2])[0]
     x, y, dx, dy = places[chosen]
     placed.append(patches[chosen])
-    one.corner_x, one.corner_y = _percent(x), _percent(y)
-    for tag in one.tags:
-        one.placed.append(PlacedTag(tag, dx, dy))
+    drawn_box.corner_x, drawn_box.corner_y = _percent(x), _percent(y)
+    for tag in drawn_box.tags:
+        drawn_box.placed.append(PlacedTag(tag, dx, dy))
         dx += tag.width

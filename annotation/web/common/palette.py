@@ -14,6 +14,6 @@ def letters(index: int) -> str:
     name = ""
     index += 1
     while index:
-        index, place = divmod(index - 1, 26)
-        name = chr(ord("a") + place) + name
+        index, letter = divmod(index - 1, 26)
+        name = chr(ord("a") + letter) + name
     return name

@@ -45,6 +45,6 @@ def offer_further_operations() -> None:
 
 
 def add_part(part: NavigationPart, *, after: str) -> None:
-    """Link `part` behind the part `after`; once, however often it is said."""
+    """Link `part` behind the part `after`; repeated calls add it once."""
     if part not in PARTS:
-        PARTS.insert(1 + [each.key for each in PARTS].index(after), part)
+        PARTS.insert(1 + [known.key for known in PARTS].index(after), part)

@@ -69,34 +69,38 @@ class TypedForm(forms.Form):
     """Fields with the texts that were typed into them, and what is wrong with each."""
 
     def __init__(
-        self, fields: Mapping[str, forms.Field], typed: Mapping[str, Any], wrong: Mapping[str, str]
+        self, fields: Mapping[str, forms.Field], typed: Mapping[str, Any], problems: Mapping[str, str]
     ) -> None:
         super().__init__(dict(typed), auto_id="%s")
         self.label_suffix = ""
         self.fields.update(fields)
-        for name in wrong.keys() & fields.keys():
-            self.add_error(name, wrong[name][:1].upper() + wrong[name][1:])
+        for name in problems.keys() & fields.keys():
+            self.add_error(name, problems[name][:1].upper() + problems[name][1:])
 
 
-def setting_field(one: SettingField, value: Any) -> forms.Field:
+def setting_field(setting: SettingField, value: Any) -> forms.Field:
     """The field of a setting that is at `value`."""
     attributes = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
-    if one.rule.sort == "boolean":
+    if setting.rule.sort == "boolean":
         widget: forms.Widget = forms.CheckboxInput()
-    elif one.rule.choices:
+    elif setting.rule.choices:
         widget = forms.Select(
-            choices=[(choice, one.choices.get(choice, choice)) for choice in one.rule.choices]
+            choices=[(choice, setting.choices.get(choice, choice)) for choice in setting.rule.choices]
         )
-    elif one.rule.sort == "string" and len(one.text(value)) > _LONG:
+    elif setting.rule.sort == "string" and len(setting.text(value)) > _LONG:
         widget = forms.Textarea({**attributes, "rows": 4})
     else:
-        mode = {"inputmode": _MODES[one.rule.sort]} if one.rule.sort in _MODES else {}
+        mode = {"inputmode": _MODES[setting.rule.sort]} if setting.rule.sort in _MODES else {}
         widget = forms.TextInput(
-            {**attributes, **mode, **({"type": "date"} if one.rule.sort == "date" else {})}
+            {**attributes, **mode, **({"type": "date"} if setting.rule.sort == "date" else {})}
         )
-    initial = value if one.rule.sort == "boolean" else one.text(value)
+    initial = value if setting.rule.sort == "boolean" else setting.text(value)
     return forms.Field(
-        required=False, label=cast(str, one.label), help_text=one.bounds, initial=initial, widget=widget
+        required=False,
+        label=cast(str, setting.label),
+        help_text=setting.bounds,
+        initial=initial,
+        widget=widget,
     )
 
 
@@ -118,7 +122,7 @@ class RequestForm(forms.Form):
         self,
         operation: Operation,
         account: Account,
-        sent: QueryDict | None = None,
+        data: QueryDict | None = None,
         *,
         initial: Mapping[str, Any] | None = None,
         fields_shown: Collection[str] | None = None,
@@ -127,22 +131,22 @@ class RequestForm(forms.Form):
         ids: str = "%s",
     ) -> None:
         self.settings = settings or {}
-        super().__init__(self._filled_in(sent), initial=dict(initial or {}), auto_id=ids)
+        super().__init__(self._filled_in(data), initial=dict(initial or {}), auto_id=ids)
         tables = {name: self.initial.pop(name, {}) for name in self.settings}
         self.operation, self.account, self.received = operation, account, files or {}
         self.label_suffix = ""
         self.known = {
-            name: one
-            for name, one in request_fields(operation.request).items()
+            name: field
+            for name, field in request_fields(operation.request).items()
             if fields_shown is None or name in fields_shown
         }
-        for name, one in self.known.items():
+        for name, field in self.known.items():
             self.fields[name] = forms.Field(
                 required=False,
-                label=cast(str, one.label),
-                help_text=cast(str, one.help),
-                initial=one.default,
-                widget=self._widget(one),
+                label=cast(str, field.label),
+                help_text=cast(str, field.help),
+                initial=field.default,
+                widget=self._widget(field),
             )
         for name, settings_of_field in self.settings.items():
             for part in settings_of_field:
@@ -153,9 +157,9 @@ class RequestForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Read the request; add to each field what is wrong with it."""
         try:
-            data = {name: value for name, one in self.known.items() for value in self._values(one)}
+            data = {name: value for name, field in self.known.items() for value in self._values(field)}
             self.request = read_request(self.operation.request, data)
-            self.row = self.operation.admit(self.request, self.account)
+            self.row = self.operation.authorize(self.request, self.account)
         except Invalid as error:
             self.refuse(error)
         return {}
@@ -163,37 +167,39 @@ class RequestForm(forms.Form):
     def refuse(self, error: Invalid) -> None:
         """Say beside each field what is wrong with it: what the operation itself refused, too."""
         self.invalid = error
-        names = [self._field_of(one.field) for one in error.errors]
+        names = [self._field_of(problem.field) for problem in error.errors]
         for name in names:  # a file that is refused is not missing, too
             self.errors.pop(name, None)
-        for name, one in zip(names, error.errors, strict=True):
-            self.add_error(name if name in self.fields else None, forms.ValidationError(one.detail, one.code))
+        for name, problem in zip(names, error.errors, strict=True):
+            self.add_error(
+                name if name in self.fields else None, forms.ValidationError(problem.detail, problem.code)
+            )
 
-    def _field_of(self, place: str) -> str:
+    def _field_of(self, path: str) -> str:
         """The field that shows a place in the request."""
-        while place not in self.fields and "." in place:
-            place = place.rpartition(".")[0]
-        return place
+        while path not in self.fields and "." in path:
+            path = path.rpartition(".")[0]
+        return path
 
-    def _filled_in(self, sent: QueryDict | None) -> QueryDict | None:
+    def _filled_in(self, data: QueryDict | None) -> QueryDict | None:
         """What was sent, with a value for each setting: that of the TOML where there is one, else what was
         typed, else the default."""
-        if sent is None or not self.settings:
-            return sent
-        filled = sent.copy()
+        if data is None or not self.settings:
+            return data
+        filled = data.copy()
         for name, settings in self.settings.items():
-            text = _clean(sent.get(name, ""))
+            text = _clean(data.get(name, ""))
             try:
                 table = tomllib.loads(text)
             except (ValueError, RecursionError):
-                continue  # which is said when it is read
+                continue  # reported when it is read
             rest = deepcopy(table)
             for part in settings:
                 _drop(rest, part.name)
-                if text or f"{name}.{part.name}" not in sent:
+                if text or f"{name}.{part.name}" not in data:
                     value = part.of(table)
-                    shown = str(value).lower() if isinstance(value, bool) else part.text(value)
-                    filled[f"{name}.{part.name}"] = shown
+                    text_value = str(value).lower() if isinstance(value, bool) else part.text(value)
+                    filled[f"{name}.{part.name}"] = text_value
             if not rest:  # else what is not among them is refused by its name
                 filled[name] = ""
         return filled
@@ -205,91 +211,91 @@ class RequestForm(forms.Form):
             key = f"{name}.{part.name}"
             if key not in self.data:
                 continue
-            sent = self.fields[key].widget.value_from_datadict(self.data, self.files, key)
-            value = sent if isinstance(sent, bool) else part.read(_clean(sent))
+            typed = self.fields[key].widget.value_from_datadict(self.data, self.files, key)
+            value = typed if isinstance(typed, bool) else part.read(_clean(typed))
             if value != part.default_value:
                 put_setting(table, part.name, value)
         return table
 
-    def _values(self, one: RequestField) -> list[Any]:
+    def _values(self, field: RequestField) -> list[Any]:
         """What was sent of a field, as JSON has it: one value, or none where it says nothing."""
-        if one.upload is not None:
-            return [self.received[one.name]] if one.name in self.received else []
-        if one.rule.sort == "boolean" and one.name not in self.data:
+        if field.upload is not None:
+            return [self.received[field.name]] if field.name in self.received else []
+        if field.rule.sort == "boolean" and field.name not in self.data:
             return []  # a box that is shown sends something, ticked or not
-        sent: Any = self.fields[one.name].widget.value_from_datadict(self.data, self.files, one.name)
-        if isinstance(sent, list):
-            return [[one.read_text(text) for text in map(_clean, sent) if text]]
-        if isinstance(sent, bool):
-            return [sent]
-        text = _clean(sent or "")
-        if not text and one.name in self.settings:
-            return [self._table(one.name)]
+        typed: Any = self.fields[field.name].widget.value_from_datadict(self.data, self.files, field.name)
+        if isinstance(typed, list):
+            return [[field.read_text(text) for text in map(_clean, typed) if text]]
+        if isinstance(typed, bool):
+            return [typed]
+        text = _clean(typed or "")
+        if not text and field.name in self.settings:
+            return [self._table(field.name)]
         if not text:
             return []
-        if one.rule.sort == "object":
+        if field.rule.sort == "object":
             try:
                 return [tomllib.loads(text)]
             except (ValueError, RecursionError) as error:  # numbers of no end too
-                raise Invalid(FieldError(one.name, "toml", {"message": error})) from error
-        if one.many:
-            texts = text.splitlines() if one.lines > 1 else _words(one, text)
-            return [[one.read_text(each) for each in map(str.strip, texts) if each]]
-        return [one.read_text(text)]
+                raise Invalid(FieldError(field.name, "toml", {"message": error})) from error
+        if field.many:
+            texts = text.splitlines() if field.lines > 1 else _words(field, text)
+            return [[field.read_text(typed_text) for typed_text in map(str.strip, texts) if typed_text]]
+        return [field.read_text(text)]
 
-    def _widget(self, one: RequestField) -> forms.Widget:
-        if one.upload is not None:
-            return _Files({"multiple": True}) if one.many else forms.FileInput()
-        if one.rule.sort == "boolean":
+    def _widget(self, field: RequestField) -> forms.Widget:
+        if field.upload is not None:
+            return _Files({"multiple": True}) if field.many else forms.FileInput()
+        if field.rule.sort == "boolean":
             return forms.CheckboxInput()
-        if one.server_file is not None:
-            names = [(name, name) for name in one.server_file.names()]
-            if not names and not one.required:
+        if field.server_file is not None:
+            names = [(name, name) for name in field.server_file.names()]
+            if not names and not field.required:
                 return forms.HiddenInput()
-            if one.many:
+            if field.many:
                 return forms.CheckboxSelectMultiple(choices=names)
-            return forms.Select(choices=names if one.required else [_NONE, *names])
-        if one.rule.sort == "object":
+            return forms.Select(choices=names if field.required else [_NONE, *names])
+        if field.rule.sort == "object":
             return _TableArea({"rows": 6, "spellcheck": "false", "class": "code"})
-        if one.named is not None and one.named.kind is not None and one.named.kind.column == "name":
-            kind, account, roles = one.named.kind, self.account, self.operation.permission.roles
+        if field.named is not None and field.named.kind is not None and field.named.kind.column == "name":
+            kind, account, roles = field.named.kind, self.account, self.operation.permission.roles
 
             def rows() -> Any:
                 names = kind.names(account, roles)
-                empty = [] if one.many or one.required else [_NONE]
+                empty = [] if field.many or field.required else [_NONE]
                 return empty + [(name, name) for name in names[:_MOST_ROWS]]
 
             choices: Any = rows  # asked when the field is rendered
             return (
-                forms.CheckboxSelectMultiple(choices=choices) if one.many else forms.Select(choices=choices)
+                forms.CheckboxSelectMultiple(choices=choices) if field.many else forms.Select(choices=choices)
             )
-        if one.one_of is not None:
-            choices = [(value, title or value) for value, title in one.one_of.choices().items()]
-            if one.many:
+        if field.one_of is not None:
+            choices = [(value, title or value) for value, title in field.one_of.choices().items()]
+            if field.many:
                 return forms.CheckboxSelectMultiple(choices=choices)
-            return forms.Select(choices=choices if one.default else [("", one.one_of.none), *choices])
-        if one.lines > 1:
-            return _Lines({"rows": one.lines})
-        if one.many:
+            return forms.Select(choices=choices if field.default else [("", field.one_of.none), *choices])
+        if field.lines > 1:
+            return _Lines({"rows": field.lines})
+        if field.many:
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
-        if one.named is not None and one.named.kind is None:
+        if field.named is not None and field.named.kind is None:
             # Browsers take no bare hyphen in a class of characters.
             pattern = NAME_PATTERN.strip("^$").replace("[-", r"[\-")
-            attributes |= {"pattern": pattern, "maxlength": one.named.max_length}
-        if one.required:
+            attributes |= {"pattern": pattern, "maxlength": field.named.max_length}
+        if field.required:
             attributes["required"] = True
-        if one.rule.sort in _MODES:
-            attributes["inputmode"] = _MODES[one.rule.sort]
-        if one.rule.sort == "date":
+        if field.rule.sort in _MODES:
+            attributes["inputmode"] = _MODES[field.rule.sort]
+        if field.rule.sort == "date":
             attributes["type"] = "date"
         return forms.TextInput(attributes)
 
 
-def sent_request(operation: Operation, account: Account, sent: QueryDict, **address: str) -> tuple[Any, Any]:
+def query_request(operation: Operation, account: Account, data: QueryDict, **address: str) -> tuple[Any, Any]:
     """The request that a form without fields of its own sends, as a button does, and the row that the
     permission is about; `address` are fields that the page's address says. Raises Invalid."""
-    values = sent.copy()
+    values = data.copy()
     for name, text in address.items():
         values[name] = text
     form = RequestForm(operation, account, values, fields_shown=values.keys())
@@ -299,9 +305,9 @@ def sent_request(operation: Operation, account: Account, sent: QueryDict, **addr
     return form.request, form.row
 
 
-def _words(one: RequestField, text: str) -> list[str]:
+def _words(field: RequestField, text: str) -> list[str]:
     """What a person lists in one field: separated by commas, else by spaces."""
-    parts = text.split(",") if "," in text or one.only_commas else text.split()
+    parts = text.split(",") if "," in text or field.only_commas else text.split()
     return [part.strip() for part in parts if part.strip()]
 
 

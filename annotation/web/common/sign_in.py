@@ -134,17 +134,17 @@ def second_factor_step(request: HttpRequest) -> HttpResponse:
         return limits.too_often(request, page, seconds)
     accepted = second_factor.accept_code(account=account, code=request.POST.get("code", ""))
     if accepted is None:
-        wrong = _("This code is wrong, or was used already. Wait for the next one that the app shows.")
-        return render(request, page, {"wrong": wrong}, status=422)
+        problem = _("This code is wrong, or was used already. Wait for the next one that the app shows.")
+        return render(request, page, {"error": problem}, status=422)
     rate_limit.take_back(*tries)
     answer = _signed_in(request, account, then=pending["then"], by_password=pending["by_password"])
     if accepted.by_recovery_code:
-        told = ngettext(
+        warning = ngettext(
             "You used a recovery code; %(left)d is left. You can make new ones on the page “My account”.",
             "You used a recovery code; %(left)d are left. You can make new ones on the page “My account”.",
             accepted.codes_left,
         )
-        messages.warning(request, told % {"left": accepted.codes_left})
+        messages.warning(request, warning % {"left": accepted.codes_left})
         answer["Location"] = reverse("account")
     return answer
 

@@ -46,12 +46,12 @@ def home(request: HttpRequest) -> HttpResponse:
         return redirect("tasks")
     if not account.has_role_somewhere(*BROWSING, corpora=True):
         return redirect("campaigns")  # their roles are for campaigns alone
-    found = corpora_of(account, *BROWSING).filter(published=True)
-    page = list_page(found, request.GET, sorts=_SORTS, number=CORPORA_PER_PAGE)
+    corpora = corpora_of(account, *BROWSING).filter(published=True)
+    page = list_page(corpora, request.GET, sorts=_SORTS, number=CORPORA_PER_PAGE)
     about = {
         "corpora": browse.corpus_rows(page.rows),
         "page": page,
-        "any": bool(page.rows) or found.exists(),
+        "any": bool(page.rows) or corpora.exists(),
         "first": first_steps(account),
         "works": account.has_role_somewhere(ANNOTATOR),
         "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
@@ -61,43 +61,47 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
-def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
+def corpus_detail(request: HttpRequest, corpus: Corpus) -> HttpResponse:
     """One corpus: what its layers hold, and its images by the filter in the address."""
-    wanted = filter_in(request.GET)
-    behind = update_layers(shown)
-    layers = browse.layers_of(shown)
+    selection = filter_in(request.GET)
+    behind = update_layers(corpus)
+    layers = browse.layers_of(corpus)
     layer = _layer(layers, layer_in(request.GET))
     page = browse.page_of(
-        shown,
+        corpus,
         layer,
-        wanted,
+        selection,
         after=query_number(request.GET, "after"),
         before=query_number(request.GET, "before"),
     )
-    asked = layer_in(request.GET)
+    layer_name = layer_in(request.GET)
     figures = browse.layer_figures(layers)
     return render(
         request,
         "annotation/corpus.html",
         {
-            "corpus": shown,
-            "wanted": wanted,
+            "corpus": corpus,
+            "selection": selection,
             "layer": layer,
-            "layers": [(each, figures[each.pk], filter_query(wanted, each.name)) for each in layers],
+            "layers": [(row, figures[row.pk], filter_query(selection, row.name)) for row in layers],
             "figures": figures[layer.pk] if layer else None,
-            "behind": _late(request, shown, behind),
-            "manages": account_of(request).has_role(RESEARCHER, on=shown.scope),
-            "splits": _with(browse.splits_in_order(shown), wanted.split),
-            "categories": _with(CATEGORIES, wanted.category),
-            "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
+            "behind": _late(request, corpus, behind),
+            "manages": account_of(request).has_role(RESEARCHER, on=corpus.scope),
+            "splits": _with(browse.splits_in_order(corpus), selection.split),
+            "categories": _with(CATEGORIES, selection.category),
+            "count": browse.images_matching(corpus, layer, selection).count()
+            if selection
+            else corpus.image_count,
             "tiles": page.tiles,
-            "kept": tag_list_of(shown),
-            "unfound": unfound_tags(shown, wanted, asked),
-            "query": filter_query(wanted, asked),
-            "drop": _dropping(wanted, asked),
+            "tag_list": tag_list_of(corpus),
+            "unfound": unfound_tags(corpus, selection, layer_name),
+            "query": filter_query(selection, layer_name),
+            "drop": _dropping(selection, layer_name),
             "unfinished_query": filter_query(Filter(unfinished=True), layer.name if layer else ""),
-            "earlier": filter_query(wanted, asked, before=page.before) if page.before is not None else "",
-            "later": filter_query(wanted, asked, after=page.after) if page.after is not None else "",
+            "earlier": filter_query(selection, layer_name, before=page.before)
+            if page.before is not None
+            else "",
+            "later": filter_query(selection, layer_name, after=page.after) if page.after is not None else "",
         },
     )
 
@@ -106,38 +110,38 @@ def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
 def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
     """One image: the picture with its boxes, its captions with their mentions, its chains."""
-    shown = image_in(corpus, key)
-    wanted = filter_in(request.GET)
-    update_layers_of_image(shown)
+    image = image_in(corpus, key)
+    selection = filter_in(request.GET)
+    update_layers_of_image(image)
     layers = browse.layers_of(corpus)
     layer = _layer(layers, layer_in(request.GET))
-    asked = layer_in(request.GET)
+    layer_name = layer_in(request.GET)
     seen = inspect(
-        shown,
-        browse.captions_shown(shown),
-        browse.layer_rows(shown, layer) if layer else None,
-        size=size_of(shown),
+        image,
+        browse.captions_shown(image),
+        browse.layer_rows(image, layer) if layer else None,
+        size=size_of(image),
         lit=query_number(request.GET, "chain") or 0,
     )
-    before, after = browse.neighbours(shown, layer, wanted)
-    query = filter_query(wanted, asked)
+    before, after = browse.neighbours(image, layer, selection)
+    query = filter_query(selection, layer_name)
     return render(
         request,
         "annotation/image.html",
         {
-            "corpus": shown.corpus,
-            "image": shown,
+            "corpus": image.corpus,
+            "image": image,
             "layer": layer,
-            "layers": [(each, filter_query(wanted, each.name)) for each in layers],
+            "layers": [(row, filter_query(selection, row.name)) for row in layers],
             "seen": seen,
             "before": before,
             "after": after,
-            "before_address": _address(shown.corpus, before, query),
-            "after_address": _address(shown.corpus, after, query),
+            "before_address": _address(image.corpus, before, query),
+            "after_address": _address(image.corpus, after, query),
             "query": query,
-            "back": filter_query(wanted, asked, after=shown.position - 1 if shown.position else None),
-            "filtered": bool(wanted),
-            "tags": [(tag, tag_address(corpus, tag.text)) for tag in tags_of_image(shown)],
+            "back": filter_query(selection, layer_name, after=image.position - 1 if image.position else None),
+            "filtered": bool(selection),
+            "tags": [(tag, tag_address(corpus, tag.text)) for tag in tags_of_image(image)],
             "manages": account_of(request).has_role(RESEARCHER, on=corpus.scope),
         },
     )
@@ -163,8 +167,8 @@ def image_in(corpus: Corpus, key: str) -> Image:
             raise Image.DoesNotExist
         return Image.objects.select_related("corpus").get(corpus=corpus, key=key)
     except Image.DoesNotExist:
-        said = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key}
-        raise Http404(said) from None
+        message = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key}
+        raise Http404(message) from None
 
 
 def _layer(layers: list[Layer], name: str) -> Layer | None:
@@ -178,33 +182,33 @@ def _layer(layers: list[Layer], name: str) -> Layer | None:
     raise Http404(_("There is no layer “%(name)s” here; known: %(known)s.") % {"name": name, "known": known})
 
 
-def _with(known: Iterable[str], asked: str) -> list[str]:
+def _with(known: Iterable[str], name: str) -> list[str]:
     """The choices of a select, with one that only the address knows."""
     choices = list(known)
-    return choices if not asked or asked in choices else [*choices, asked]
+    return choices if not name or name in choices else [*choices, name]
 
 
-def _dropping(wanted: Filter, layer: str) -> list[tuple[str, str]]:
+def _dropping(selection: Filter, layer: str) -> list[tuple[str, str]]:
     """What is filtered by, in words, each with the address that no longer does."""
     drops: list[tuple[str, dict[str, Any]]] = []
-    if wanted.split:
-        drops.append((_("split %(name)s") % {"name": wanted.split}, {"split": ""}))
-    if wanted.category:
-        drops.append((_("mentions of %(name)s") % {"name": wanted.category}, {"category": ""}))
-    if wanted.text:
-        drops.append((_("captions with “%(text)s”") % {"text": wanted.text}, {"text": ""}))
-    if wanted.tags:
-        drops.append((_("tags: %(tags)s") % {"tags": wanted.tags}, {"tags": ""}))
-    if wanted.unfinished:
+    if selection.split:
+        drops.append((_("split %(name)s") % {"name": selection.split}, {"split": ""}))
+    if selection.category:
+        drops.append((_("mentions of %(name)s") % {"name": selection.category}, {"category": ""}))
+    if selection.text:
+        drops.append((_("captions with “%(text)s”") % {"text": selection.text}, {"text": ""}))
+    if selection.tags:
+        drops.append((_("tags: %(tags)s") % {"tags": selection.tags}, {"tags": ""}))
+    if selection.unfinished:
         drops.append((_("only unfinished"), {"unfinished": False}))
-    return [(said, filter_query(replace(wanted, **change), layer) or "?") for said, change in drops]
+    return [(text, filter_query(replace(selection, **change), layer) or "?") for text, change in drops]
 
 
-def size_of(shown: Image) -> tuple[int, int] | None:
+def size_of(image: Image) -> tuple[int, int] | None:
     """The picture's own size where its row does not tell it."""
-    if not shown.picture or (shown.width and shown.height):
+    if not image.picture or (image.width and image.height):
         return None
-    return picture_size(shown.picture)
+    return picture_size(image.picture)
 
 
 def _address(corpus: Corpus, neighbour: Image | None, query: str) -> str:

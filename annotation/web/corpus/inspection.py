@@ -26,7 +26,7 @@ OPEN = {
 
 
 @dataclass(slots=True)
-class ShownChain:
+class ChainView:
     """A chain of the list: its number on this page (from 1), what it is called, what became of it."""
 
     chain: Chain
@@ -57,8 +57,8 @@ class ShownChain:
         """Its boxes, or why it has none, or where its box loop stands."""
         chain = self.chain
         if chain.stage and chain.stage not in CLOSED_STAGES:
-            said = OPEN.get(chain.stage, chain.stage)
-            return f"{said}, {self._boxes}" if self.boxes else str(said)
+            words = OPEN.get(chain.stage, chain.stage)
+            return f"{words}, {self._boxes}" if self.boxes else str(words)
         if chain.stage == EXCLUDED:
             return _("excluded by a reviewer")
         if self.boxes:
@@ -88,7 +88,7 @@ class Inspection:
     """Everything the inspector shows of one layer; `frame` is None where nothing can be drawn."""
 
     captions: list[MarkedCaption]
-    chains: list[ShownChain] = field(default_factory=list)
+    chains: list[ChainView] = field(default_factory=list)
     boxes: list[DrawnBox] = field(default_factory=list)
     frame: Frame | None = None
     not_visual: list[str] = field(default_factory=list)
@@ -119,25 +119,25 @@ def inspect(
         by_caption[mention.caption_id].append(mention)
         by_chain[mention.chain_id].append(mention)
     words = {caption.pk: caption for caption in captions}
-    shown = {
-        chain.pk: _shown(chain, number, by_chain[chain.pk], words, lit == number)
+    numbered = {
+        chain.pk: _shown_chain(chain, number, by_chain[chain.pk], words, lit == number)
         for number, chain in enumerate(rows.chains, start=1)
     }
-    numbers = {pk: chain.number for pk, chain in shown.items()}
-    tagged = _tagged(rows, shown)
+    numbers = {pk: chain.number for pk, chain in numbered.items()}
+    tagged = _tagged(rows, numbered)
     frame = _frame(image, rows, size)
     return Inspection(
         captions=[mark_words(caption, by_caption[caption.pk], numbers) for caption in captions],
-        chains=list(shown.values()),
+        chains=list(numbered.values()),
         boxes=draw_overlay(tagged, frame) if frame else [],
         frame=frame,
         not_visual=[_phrase(mention, words) for mention in by_chain[None]],
-        lit=lit if 1 <= lit <= len(shown) else 0,
+        lit=lit if 1 <= lit <= len(numbered) else 0,
         covered=rows.covered,
     )
 
 
-def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, list[Tag]]]:
+def _tagged(rows: LayerRows, numbered: dict[int, ChainView]) -> list[tuple[Box, list[Tag]]]:
     """Each box with one tag for every chain it depicts; a chain with a single box needs no letter."""
     counts: dict[int, int] = defaultdict(int)
     for box in rows.boxes:
@@ -147,7 +147,7 @@ def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, li
     for box in rows.boxes:
         tags = []
         for link in box.links.all():
-            chain = shown[link.chain_id]
+            chain = numbered[link.chain_id]
             letter = letters(len(chain.boxes)) if counts[link.chain_id] > 1 else ""
             tags.append(Tag(chain.number, f"{chain.number}{letter}"))
             chain.boxes.append(tags[-1].name)
@@ -156,13 +156,13 @@ def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, li
     return tagged
 
 
-def _shown(
+def _shown_chain(
     chain: Chain, number: int, mentions: list[Mention], words: dict[int, Caption], lit: bool
-) -> ShownChain:
+) -> ChainView:
     records = [record for m in mentions if (record := _record(m, words))]
     named = terms.representative(records).text if records else _("no mention")
     categories = terms.Chain(chain.label, tuple(records)).categories
-    return ShownChain(chain, number, named, list(categories), mentions, lit=lit)
+    return ChainView(chain, number, named, list(categories), mentions, lit=lit)
 
 
 def _record(mention: Mention, words: dict[int, Caption]) -> terms.Mention | None:

@@ -37,34 +37,35 @@ class UnfoundTags:
     """Why a query for tags finds nothing: `wrong` with it, or `unknown` tags, each with the addresses of the
     same query with a tag that is written alike."""
 
-    wrong: str = ""
+    error: str = ""
     unknown: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.wrong or self.unknown)
+        return bool(self.error or self.unknown)
 
 
-def unfound_tags(corpus: Corpus, wanted: Filter, layer: str) -> UnfoundTags:
-    """What is to be said of the tags that a filter asks for; nothing where all are there."""
-    if not wanted.tags:
+def unfound_tags(corpus: Corpus, selection: Filter, layer: str) -> UnfoundTags:
+    """The tags of a filter that the corpus lacks, with alternatives; empty where all are there."""
+    if not selection.tags:
         return UnfoundTags()
     try:
-        query = read_tag_query(wanted.tags)
+        query = read_tag_query(selection.tags)
     except BadTagQuery as error:
         return UnfoundTags(str(error))
-    found = unknown_tags(corpus, query) if query is not None else {}
+    unknown = unknown_tags(corpus, query) if query is not None else {}
 
-    def instead(tag: str, other: str) -> str:
+    def instead(tag: str, alternative: str) -> str:
         assert query is not None
         choices = (
-            " and ".join(written_tag(other if each == tag else each) for each in choice)
+            " and ".join(written_tag(alternative if known == tag else known) for known in choice)
             for choice in query.choices
         )
-        return filter_query(replace(wanted, tags=" or ".join(choices)), layer)
+        return filter_query(replace(selection, tags=" or ".join(choices)), layer)
 
     return UnfoundTags(
         unknown=tuple(
-            (tag, tuple((other, instead(tag, other)) for other in alike)) for tag, alike in found.items()
+            (tag, tuple((alternative, instead(tag, alternative)) for alternative in alike))
+            for tag, alike in unknown.items()
         )
     )
 
@@ -76,21 +77,21 @@ def tag_address(corpus: Corpus, tag: str) -> str:
 
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
-def corpus_tags(request: HttpRequest, shown: Corpus) -> HttpResponse:
+def corpus_tags(request: HttpRequest, corpus: Corpus) -> HttpResponse:
     """The tags of a corpus, the most frequent first, a page at a time."""
-    kept = tag_list_of(shown)
+    tag_list = tag_list_of(corpus)
     contains = request.GET.get("contains", "").replace("\0", "").strip()[:100]
     skip = query_number(request.GET, "skip") or 0
-    page = frequent_tags(kept, contains=contains, skip=skip) if kept is not None else None
+    page = frequent_tags(tag_list, contains=contains, skip=skip) if tag_list is not None else None
     more: dict[str, Any] = {"contains": contains} if contains else {}
     return render(
         request,
         "annotation/tags.html",
         {
-            "corpus": shown,
-            "kept": kept,
+            "corpus": corpus,
+            "tag_list": tag_list,
             "contains": contains,
-            "tags": [(tag, tag_address(shown, tag.text)) for tag in page.tags] if page else [],
+            "tags": [(tag, tag_address(corpus, tag.text)) for tag in page.tags] if page else [],
             "earlier": f"?{urlencode({**more, 'skip': max(0, skip - TAGS_PER_PAGE)})}" if skip else "",
             "later": f"?{urlencode({**more, 'skip': skip + TAGS_PER_PAGE})}" if page and page.more else "",
         },
@@ -99,21 +100,21 @@ def corpus_tags(request: HttpRequest, shown: Corpus) -> HttpResponse:
 
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
-def corpus_tags_export(request: HttpRequest, shown: Corpus, form: str) -> HttpResponseBase:
+def corpus_tags_export(request: HttpRequest, corpus: Corpus, form: str) -> HttpResponseBase:
     """The tags of all images, as `rank_tags` writes them: JSON lines, or a table with a row for each tag."""
-    if tag_list_of(shown) is None:
-        raise Http404(_("Corpus “%(name)s” has no tags.") % {"name": shown.name})
-    images = tagged_images(shown)
+    if tag_list_of(corpus) is None:
+        raise Http404(_("Corpus “%(name)s” has no tags.") % {"name": corpus.name})
+    images = tagged_images(corpus)
     lines, type = (_table(images), "text/csv") if form == "csv" else (_lines(images), "application/jsonl")
     answer = StreamingHttpResponse(lines, content_type=f"{type}; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{shown.name}-tags.{form}"'
+    answer["Content-Disposition"] = f'attachment; filename="{corpus.name}-tags.{form}"'
     return answer
 
 
 def _lines(images: Iterator[tuple[str, list[ScoredTag]]]) -> Iterator[str]:
     for image, tags in images:
-        own = [[tag.text, round(tag.score, _DIGITS)] for tag in tags]
-        yield json.dumps({"image": image, "tags": own}, ensure_ascii=False) + "\n"
+        pairs = [[tag.text, round(tag.score, _DIGITS)] for tag in tags]
+        yield json.dumps({"image": image, "tags": pairs}, ensure_ascii=False) + "\n"
 
 
 def _table(images: Iterator[tuple[str, list[ScoredTag]]]) -> Iterator[str]:

@@ -13,8 +13,8 @@ from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.protocol.campaign_settings import CampaignError, as_toml
 from annotation.selectors.scopes import corpora_of
 from annotation.web.common.access import account_of, for_roles
-from annotation.web.drafts.frame import draft_frame, for_draft
-from annotation.web.staff.frame import said
+from annotation.web.drafts.draft_pages import draft_frame, for_draft
+from annotation.web.staff.campaign_pages import result_message
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -27,7 +27,7 @@ def draft_list(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         corpus = corpora.filter(name=request.POST.get("corpus", "").replace("\0", "")).first()
         then = redirect("campaign_drafts")
-        with said(request, CampaignError):
+        with result_message(request, CampaignError):
             if corpus is None:
                 raise CampaignError(_("Choose a corpus of the list."))
             draft = keeping.begin_draft(owner=account, corpus=corpus)
@@ -56,7 +56,7 @@ def draft_delete(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
 @for_draft
 def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
     """All settings of a draft as TOML: copied from here, or taken in; they then stand in the steps."""
-    wrong, status = "", 200
+    problem, status = "", 200
     text = request.POST.get("settings", as_toml(plan.settings))
     if request.method == "POST":
         try:
@@ -64,10 +64,10 @@ def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
             messages.success(request, _("The settings are taken over into the steps."))
             return redirect("draft_step", plan.draft.pk, fields.OPEN_STEP)
         except CampaignError as error:
-            wrong, status = str(error), 409
+            problem, status = str(error), 409
     return render(
         request,
         "annotation/drafts/settings.html",
-        draft_frame(plan, fields.VOTES_STEP, text=text, wrong=wrong),
+        draft_frame(plan, fields.VOTES_STEP, text=text, error=problem),
         status=status,
     )

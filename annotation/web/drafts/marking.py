@@ -22,12 +22,12 @@ from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.marks import (
     BadItem,
     Mark,
-    MarkPlace,
+    MarkKey,
     is_about,
-    keep_marks,
     mark_for,
     marks_of,
     purposes_of,
+    store_marks,
     strata_of_marks,
 )
 from annotation.campaigns.drafts.posing import (
@@ -44,8 +44,8 @@ from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice
 from annotation.web.annotator.task_page import TaskPage
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_task
-from annotation.web.staff.frame import query_string
+from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, preview_page
+from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
 #: Grids that can be turned to; nobody marks as many pictures.
@@ -63,12 +63,12 @@ class MarkCard:
     name: str
     number: int
     posed: PosedQuestion
-    desk: TaskPage
+    task: TaskPage
     question: SafeString
     choices: tuple[Choice, ...]
     chosen: str
     texts: tuple[tuple[int, str, bool], ...]
-    wrong: str
+    error: str
     drawn: int | None
     done: bool
 
@@ -87,25 +87,28 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     kind = kind_of_draft(plan, kind)
     if kind not in marked_kinds(plan.tasks):
         raise Http404(_("Nobody can grade answers to “%(kind)s”.") % {"kind": kind_in_words(kind)})
-    purpose, turn = _place(request, kind)
-    posed = posed_questions(plan, kind, turn=turn)
+    purpose, offset = _purpose_and_offset(request, kind)
+    posed = posed_questions(plan, kind, offset=offset)
     wrongs: dict[str, str] = {}
-    given: Mapping[str, str] | None = None
+    form_data: Mapping[str, str] | None = None
     if request.method == "POST" and not kind_of(kind).draws:
-        given = request.POST.dict()
-        wrongs = _keep(plan, posed, purpose, given)
+        form_data = request.POST.dict()
+        wrongs = _store_marks(plan, posed, purpose, form_data)
         if not wrongs:
-            messages.success(request, _told(plan, kind, purpose))
+            messages.success(request, _counts_text(plan, kind, purpose))
             if request.POST.get("go") == "more":
-                return redirect(_address(plan, kind, purpose, turn + 1))
+                return redirect(_address(plan, kind, purpose, offset + 1))
             return redirect("draft_step", plan.draft.pk, fields.TEST_STEP)
-    cards = [_card(request, plan, each, purpose, number, given, wrongs) for number, each in enumerate(posed)]
+    cards = [
+        _card(request, plan, question, purpose, number, form_data, wrongs)
+        for number, question in enumerate(posed)
+    ]
     about = {
         "kind": kind,
         "kind_name": kind_in_words(kind),
         "purpose": purpose,
-        "purposes": [(each, PURPOSES[each]) for each in purposes_of(kind)],
-        "turn": turn,
+        "purposes": [(question, PURPOSES[question]) for question in purposes_of(kind)],
+        "offset": offset,
         "cards": cards,
         "marked": sum(card.marked for card in cards),
         "draws": kind_of(kind).draws,
@@ -114,8 +117,8 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
         "needs_boxes": posed_without_boxes(plan, kind),
         "counts": _counts(plan, kind, purpose),
         "wrongs": wrongs,
-        "later": query_string(purpose=purpose, turn=turn + 1) if len(posed) and turn < _TURNS else "",
-        "earlier": (query_string(purpose=purpose, turn=turn - 1) or "?") if turn else "",
+        "later": query_string(purpose=purpose, offset=offset + 1) if len(posed) and offset < _TURNS else "",
+        "earlier": (query_string(purpose=purpose, offset=offset - 1) or "?") if offset else "",
     }
     status = HTTPStatus.CONFLICT if wrongs else HTTPStatus.OK
     return render(
@@ -134,50 +137,52 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     kind = kind_of_draft(plan, kind)
     if not kind_of(kind).draws:
         raise Http404(_("No boxes are drawn for “%(kind)s”.") % {"kind": kind_in_words(kind)})
-    purpose, turn = _place(request, kind)
-    posed = posed_questions(plan, kind, turn=turn)
+    purpose, offset = _purpose_and_offset(request, kind)
+    posed = posed_questions(plan, kind, offset=offset)
     key = request.GET.get("image", "")
-    asked = next((each for each in posed if each.key == key), None)
-    if asked is None:
+    question = next((posed_question for posed_question in posed if posed_question.key == key), None)
+    if question is None:
         raise Http404(_("This picture is not on the grid any more: go back and choose another one."))
-    place = MarkPlace(kind, purpose, asked.key)
-    mark = marks_of(plan).get(place)
-    if mark is not None and not is_about(mark, asked):
+    mark_key = MarkKey(kind, purpose, question.key)
+    mark = marks_of(plan).get(mark_key)
+    if mark is not None and not is_about(mark, question):
         mark = None
-    status, wrong, entered = HTTPStatus.OK, None, dict[str, str]()
+    status, problem, entered = HTTPStatus.OK, None, dict[str, str]()
     if request.method == "POST":
         entered = request.POST.dict()
         if entered.get("act") == "clear":
-            keep_marks(draft=plan.draft, marks=[], cleared=[place])
+            store_marks(draft=plan.draft, marks=[], cleared=[mark_key])
             return redirect(request.get_full_path())
         try:
-            if entered.get("of") != asked.stamp:
+            if entered.get("of") != question.stamp:
                 raise BadItem(_("This picture has changed since you opened this page: draw its boxes again."))
             type_ = TASK_TYPES.get(kind)
             answer = type_.parse(type_.from_form(entered))
             boxes = [Box(*box) for box in mark["known"]] if mark is not None else []
             boxes += [answer.box] if answer.box is not None else []
-            made = mark_for(plan, asked, purpose, boxes, done=answer.box is None)
-            keep_marks(draft=plan.draft, marks=[made])
+            new_mark = mark_for(plan, question, purpose, boxes, done=answer.box is None)
+            store_marks(draft=plan.draft, marks=[new_mark])
             if answer.box is not None:
                 return redirect(request.get_full_path())
-            return redirect(_after_drawing(plan, posed, place, turn))
+            return redirect(_after_drawing(plan, posed, mark_key, offset))
         except BadAnswer as error:
-            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
+            status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
         except BadItem as error:
-            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, BadAnswer("box", str(error))
-    shown = PosedQuestion(asked.kind, asked.image, asked.key, _with_boxes(asked, mark), asked.mentions)
-    desk = shown_task(plan, shown, entered, wrong)
+            status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, BadAnswer("box", str(error))
+    with_boxes = PosedQuestion(
+        question.kind, question.image, question.key, _with_boxes(question, mark), question.mentions
+    )
+    task = preview_page(plan, with_boxes, entered, problem)
     about = {
         "kind": kind,
         "purpose": purpose,
-        "turn": turn,
-        "desk": desk,
-        "stamp": asked.stamp,
-        "parts": parts_of_task(request, desk),
+        "offset": offset,
+        "task": task,
+        "stamp": question.stamp,
+        "parts": parts_of_task(request, task),
         "drawn": len(mark["known"]) if mark is not None else 0,
-        "back": _address(plan, kind, purpose, turn),
-        "at": posed.index(asked) + 1,
+        "back": _address(plan, kind, purpose, offset),
+        "at": posed.index(question) + 1,
         "all_pictures": len(posed),
     }
     return render(
@@ -188,85 +193,85 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
     )
 
 
-def _with_boxes(asked: PosedQuestion, mark: Mark | None) -> dict[str, Any]:
+def _with_boxes(question: PosedQuestion, mark: Mark | None) -> dict[str, Any]:
     """What the page shows: the question, beside the boxes that were drawn already."""
-    return {**asked.content, "boxes": list(mark["known"]) if mark is not None else []}
+    return {**question.content, "boxes": list(mark["known"]) if mark is not None else []}
 
 
-def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], place: MarkPlace, turn: int) -> str:
+def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], marked: MarkKey, offset: int) -> str:
     """The next picture of the grid that is not finished; the grid where all are."""
     done = marks_of(plan)
-    after = [each.key for each in posed]
-    after = after[after.index(place.image) + 1 :] + after[: after.index(place.image)]
+    after = [question.key for question in posed]
+    after = after[after.index(marked.image) + 1 :] + after[: after.index(marked.image)]
     for key in after:
-        mark = done.get(MarkPlace(place.kind, place.purpose, key))
+        mark = done.get(MarkKey(marked.kind, marked.purpose, key))
         if mark is None or not mark["done"]:
-            address = reverse("mark_boxes", args=[plan.draft.pk, place.kind])
-            return address + query_string(purpose=place.purpose, turn=turn, image=key)
-    return _address(plan, place.kind, place.purpose, turn)
+            address = reverse("mark_boxes", args=[plan.draft.pk, marked.kind])
+            return address + query_string(purpose=marked.purpose, offset=offset, image=key)
+    return _address(plan, marked.kind, marked.purpose, offset)
 
 
-def _place(request: HttpRequest, kind: str) -> tuple[str, int]:
+def _purpose_and_offset(request: HttpRequest, kind: str) -> tuple[str, int]:
     """What the items are for, and which grid, by the address."""
     purpose = request.GET.get("purpose", "")
     purpose = purpose if purpose in purposes_of(kind) else Control.QUALIFICATION
-    return purpose, min(query_number(request.GET, "turn") or 0, _TURNS)
+    return purpose, min(query_number(request.GET, "offset") or 0, _TURNS)
 
 
-def _address(plan: DraftPlan, kind: str, purpose: str, turn: int) -> str:
+def _address(plan: DraftPlan, kind: str, purpose: str, offset: int) -> str:
     return reverse("mark_items", args=[plan.draft.pk, kind]) + query_string(
-        purpose=purpose, turn=min(turn, _TURNS) or None
+        purpose=purpose, offset=min(offset, _TURNS) or None
     )
 
 
-def _keep(
-    plan: DraftPlan, posed: list[PosedQuestion], purpose: str, given: Mapping[str, str]
+def _store_marks(
+    plan: DraftPlan, posed: list[PosedQuestion], purpose: str, form_data: Mapping[str, str]
 ) -> dict[str, str]:
     """Keep what a grid sent; by card, what is wrong with the others."""
-    marks, cleared, wrongs = list[Mark](), list[MarkPlace](), dict[str, str]()
-    for number, each in enumerate(posed):
-        if f"mark-{number}-of" not in given and not _is_given(number, given):
+    marks, cleared, wrongs = list[Mark](), list[MarkKey](), dict[str, str]()
+    for number, question in enumerate(posed):
+        if f"mark-{number}-of" not in form_data and not _has_answer(number, form_data):
             continue  # it was not on the page yet
-        if not _is_for(each, number, given):
+        if not _is_for(question, number, form_data):
             wrongs[f"mark-{number}"] = _(
                 "The pictures have changed since you opened this page: mark this one again."
             )
             continue
-        known = _answered(each, number, given)
+        known = _answered(question, number, form_data)
         if known is None:
-            cleared.append(MarkPlace(each.kind, purpose, each.key))
+            cleared.append(MarkKey(question.kind, purpose, question.key))
             continue
         try:
-            marks.append(mark_for(plan, each, purpose, known))
+            marks.append(mark_for(plan, question, purpose, known))
         except BadItem as error:
             wrongs[f"mark-{number}"] = str(error)
     for number in range(len(posed), GRID_PICTURES):
-        if _is_given(number, given):
+        if _has_answer(number, form_data):
             wrongs[f"mark-{number}"] = _("A picture that you marked is gone: its answer was not saved.")
-    keep_marks(draft=plan.draft, marks=marks, cleared=cleared)
+    store_marks(draft=plan.draft, marks=marks, cleared=cleared)
     return wrongs
 
 
-def _is_given(number: int, given: Mapping[str, str]) -> bool:
+def _has_answer(number: int, form_data: Mapping[str, str]) -> bool:
     """Whether a card was answered."""
     name = f"mark-{number}"
-    return bool(given.get(name)) or any(
-        field.startswith(f"{name}-") and field != f"{name}-of" for field in given
+    return bool(form_data.get(name)) or any(
+        field.startswith(f"{name}-") and field != f"{name}-of" for field in form_data
     )
 
 
-def _is_for(posed: PosedQuestion, number: int, given: Mapping[str, str]) -> bool:
+def _is_for(posed: PosedQuestion, number: int, form_data: Mapping[str, str]) -> bool:
     """Whether what a card was given is about this very question: the grid is drawn anew each time."""
-    return given.get(f"mark-{number}-of") == posed.stamp
+    return form_data.get(f"mark-{number}-of") == posed.stamp
 
 
-def _answered(posed: PosedQuestion, number: int, given: Mapping[str, str]) -> Any:
+def _answered(posed: PosedQuestion, number: int, form_data: Mapping[str, str]) -> Any:
     """The answer that a card was given: a word, ticks, or None."""
     if "blocks" in posed.content:
         (block,) = posed.content["blocks"]
-        ticks = [f"mark-{number}-{place}" in given for place in range(len(block["captions"]))]
+        ticks = [f"mark-{number}-{index}" in form_data for index in range(len(block["captions"]))]
         return ticks if any(ticks) else None
-    word = given.get(f"mark-{number}", "")
+    word = form_data.get(f"mark-{number}", "")
     return word if word in _words(posed.kind) else None
 
 
@@ -282,38 +287,40 @@ def _card(
     posed: PosedQuestion,
     purpose: str,
     number: int,
-    given: Mapping[str, str] | None,
+    form_data: Mapping[str, str] | None,
     wrongs: Mapping[str, str],
 ) -> MarkCard:
     kind, name = kind_of(posed.kind), f"mark-{number}"
-    if given is not None and not _is_for(posed, number, given):
-        given = None  # it is about another picture
-    mark = marks_of(plan).get(MarkPlace(posed.kind, purpose, posed.key))
+    if form_data is not None and not _is_for(posed, number, form_data):
+        form_data = None  # it is about another picture
+    mark = marks_of(plan).get(MarkKey(posed.kind, purpose, posed.key))
     if mark is not None and not is_about(mark, posed):
         mark = None
-    shown = posed
+    question = posed
     if kind.draws and mark is not None:
         content = {**posed.content, "boxes": list(mark["known"])}
-        shown = PosedQuestion(posed.kind, posed.image, posed.key, content, posed.mentions)
-    desk = shown_task(plan, shown)
+        question = PosedQuestion(posed.kind, posed.image, posed.key, content, posed.mentions)
+    task = preview_page(plan, question)
     texts: tuple[tuple[int, str, bool], ...] = ()
     chosen = ""
     if "blocks" in posed.content:
-        (block,) = desk.page.about
+        (block,) = task.page.about
         ticked = mark["known"] if mark is not None else [False] * len(block.sentences)
         texts = tuple(
-            (place, text, f"{name}-{place}" in given if given is not None else bool(ticked[place]))
-            for place, (_name, text) in enumerate(block.sentences)
+            (index, text, f"{name}-{index}" in form_data if form_data is not None else bool(ticked[index]))
+            for index, (_name, text) in enumerate(block.sentences)
         )
     elif not kind.draws:
-        chosen = given.get(name, "") if given is not None else (mark["known"] if mark is not None else "")
+        chosen = (
+            form_data.get(name, "") if form_data is not None else (mark["known"] if mark is not None else "")
+        )
     return MarkCard(
         name,
         number + 1,
         posed,
-        desk,
-        parts_of_task(request, desk).question,
-        tuple(choice for choice in desk.page.choices if choice.value in _words(posed.kind)),
+        task,
+        parts_of_task(request, task).question,
+        tuple(choice for choice in task.page.choices if choice.value in _words(posed.kind)),
         chosen,
         texts,
         wrongs.get(name, ""),
@@ -324,11 +331,11 @@ def _card(
 
 def _counts(plan: DraftPlan, kind: str, purpose: str) -> list[tuple[Any, int]]:
     """How many items there are of each answer, of all grids."""
-    found: Mapping[str, int] = strata_of_marks(plan).get((kind, purpose)) or {}
-    return [(answer_in_words(kind, answer), number) for answer, number in sorted(found.items())]
+    counts: Mapping[str, int] = strata_of_marks(plan).get((kind, purpose)) or {}
+    return [(answer_in_words(kind, answer), number) for answer, number in sorted(counts.items())]
 
 
-def _told(plan: DraftPlan, kind: str, purpose: str) -> str:
+def _counts_text(plan: DraftPlan, kind: str, purpose: str) -> str:
     number = sum(strata_of_marks(plan).get((kind, purpose), {}).values())
     return ngettext("%(n)d item of %(kind)s is marked.", "%(n)d items of %(kind)s are marked.", number) % {
         "n": number,

@@ -17,7 +17,13 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
+from annotation.web.drafts.draft_pages import (
+    draft_frame,
+    for_draft,
+    kind_of_draft,
+    practice_page,
+    preview_page,
+)
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_in_words
 
 
@@ -28,37 +34,37 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
     """Question `n` of a kind about the draft's corpus; POST says what would be stored, and stores nothing."""
     kind = kind_of_draft(plan, kind)
     number = min(query_number(request.GET, "n") or 0, 1000)
-    posed = posed_page(plan, kind, turn=number)
+    posed = posed_page(plan, kind, offset=number)
     about: dict[str, Any] = {
         "kind": kind,
         "kind_name": kind_in_words(kind),
-        "kinds": [(each, kind_in_words(each)) for each in plan.kinds],
+        "kinds": [(amount, kind_in_words(amount)) for amount in plan.kinds],
         "scene": posed is None,
         "needs_boxes": posed_without_boxes(plan, kind),
         "next": (number + 1) % GRID_PICTURES,
     }
-    status, entered, wrong = HTTPStatus.OK, dict[str, str](), None
+    status, entered, problem = HTTPStatus.OK, dict[str, str](), None
     if request.method == "POST":
         entered = request.POST.dict()
         type_ = TASK_TYPES.get(kind)
         try:
             answer = type_.parse(type_.from_form(entered))
-            about["sent"] = _in_words(kind, answer)
+            about["submitted"] = _in_words(kind, answer)
         except BadAnswer as error:
-            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
-    desk = (
-        shown_task(plan, posed, entered, wrong)
+            status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
+    task = (
+        preview_page(plan, posed, entered, problem)
         if posed is not None
-        else shown_scene(plan, kind, number, entered, wrong)
+        else practice_page(plan, kind, number, entered, problem)
     )
-    if desk is not None:
-        each, by_hour = desk.earns
+    if task is not None:
+        amount, by_hour = task.earns
         currency = plan.settings.pay.currency
         about |= {
-            "desk": desk,
-            "parts": parts_of_task(request, desk),
-            "earns": money(each, currency) if each else "",
-            "earns_hourly": money(by_hour, currency) if by_hour and not each else "",
+            "task": task,
+            "parts": parts_of_task(request, task),
+            "earns": money(amount, currency) if amount else "",
+            "earns_hourly": money(by_hour, currency) if by_hour and not amount else "",
         }
     return render(
         request,
@@ -72,13 +78,13 @@ def _in_words(kind: str, answer: Answer) -> str:
     """What would be stored of an answer."""
     if answer.flag:
         return str(FLAGS_IN_WORDS.get(answer.flag, answer.flag))
-    told = str(answer_in_words(kind, answer.answer))
+    text = str(answer_in_words(kind, answer.answer))
     if answer.box is not None:
         size = {"width": answer.box.width, "height": answer.box.height}
-        told += " · " + _("a box of %(width)d × %(height)d pixels") % size
+        text += " · " + _("a box of %(width)d × %(height)d pixels") % size
     content = answer.content or {}
     if "text" in content:
-        told += f" · “{content['text']}”"
+        text += f" · “{content['text']}”"
     if "ticked" in content:
-        told += " · " + _("%(n)d ticked") % {"n": sum(sum(row) for row in content["ticked"])}
-    return told
+        text += " · " + _("%(n)d ticked") % {"n": sum(sum(row) for row in content["ticked"])}
+    return text

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.campaigns.choosing import ENTITIES
 from annotation.campaigns.drafts import fields, keeping
+from annotation.campaigns.drafts.answer_times import AnswerTime
 from annotation.campaigns.drafts.estimate import estimate_draft, hourly_rate
 from annotation.campaigns.drafts.marks import purposes_of, strata_of_marks
 from annotation.campaigns.drafts.opening import open_draft
-from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.posing import posed_without_boxes
 from annotation.campaigns.drafts.readiness import can_open, readiness
 from annotation.campaigns.drafts.reading import (
@@ -47,7 +47,7 @@ from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
 from annotation.task_types.shown import ShownImage
 from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import TypedForm, setting_field
-from annotation.web.drafts.frame import draft_frame, for_draft
+from annotation.web.drafts.draft_pages import draft_frame, for_draft
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
 #: Where the form of a step leads besides to another step: nowhere, or to the campaign.
@@ -81,7 +81,7 @@ class PayRow:
     kind: str
     name: TranslatableText
     field: forms.BoundField
-    pace: KindPace
+    answer_time: AnswerTime
     hourly: float
     slow: float
     fast: float
@@ -118,16 +118,16 @@ def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse
                 return redirect("draft_step", plan.draft.pk, fields.OPEN_STEP)
         if go in fields.STEPS:
             return redirect("draft_step", plan.draft.pk, go)
-        wrong = plan.problems_of(step)
-        if not wrong and go != STAY:
+        problems = plan.problems_of(step)
+        if not problems and go != STAY:
             following = fields.STEPS[min(fields.STEPS.index(step) + 1, len(fields.STEPS) - 1)]
             return redirect("draft_step", plan.draft.pk, following)
-        if not wrong:
+        if not problems:
             return redirect("draft_step", plan.draft.pk, step)
         status = HTTPStatus.CONFLICT
     # What nobody has typed yet is not reproached with being wrong.
-    told = tried or any(name in plan.draft.fields for name in plan.problems_of(step))
-    wrongs = plan.problems_of(step) if told else {}
+    show_problems = tried or any(name in plan.draft.fields for name in plan.problems_of(step))
+    wrongs = plan.problems_of(step) if show_problems else {}
     form = _step_form(plan, step, wrongs)
     return render(
         request,
@@ -146,11 +146,11 @@ def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse
 
 def _step_form(plan: DraftPlan, step: str, wrongs: Mapping[str, str]) -> TypedForm:
     """The fields of a step, with what was typed into them."""
-    shown: dict[str, forms.Field] = {}
+    form_fields: dict[str, forms.Field] = {}
     if step == fields.CORPUS_STEP:
         splits = [name for name in split_names(plan.corpus) if name] if plan.corpus is not None else []
         choices = [("", _("all images")), *((name, name) for name in splits)]
-        shown = {
+        form_fields = {
             "name": _text(_("Name"), _("Letters, digits, - and _. The campaign’s layer gets the same name.")),
             "images": _text(_("Images at most"), _("Empty: all of them.")),
             "split": forms.Field(label=_("Only the split"), widget=forms.Select(choices=choices)),
@@ -165,14 +165,14 @@ def _step_form(plan: DraftPlan, step: str, wrongs: Mapping[str, str]) -> TypedFo
         }
     if step == fields.PAY_STEP:
         unpaid = _("Unpaid work is meant: answers without pay earn nothing")
-        shown["unpaid"] = forms.Field(label=unpaid, widget=forms.CheckboxInput({"value": "yes"}))
+        form_fields["unpaid"] = forms.Field(label=unpaid, widget=forms.CheckboxInput({"value": "yes"}))
     values = plan.settings.as_dict()
-    for one in fields.settings_by_step(plan.tasks).get(step, ()):
-        shown[one.name] = setting_field(one, one.of(values))
-    for field in shown.values():
+    for setting in fields.settings_by_step(plan.tasks).get(step, ()):
+        form_fields[setting.name] = setting_field(setting, setting.of(values))
+    for field in form_fields.values():
         field.required = False
-    start = {name: field.initial for name, field in shown.items() if field.initial is not None}
-    return TypedForm(shown, {**start, **plan.draft.fields}, wrongs)
+    start = {name: field.initial for name, field in form_fields.items() if field.initial is not None}
+    return TypedForm(form_fields, {**start, **plan.draft.fields}, wrongs)
 
 
 def _text(label: str, help_text: str, *, rows: int = 0) -> forms.Field:
@@ -223,26 +223,26 @@ def _of_questions(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dic
 
 def _cards(chosen: str) -> list[TasksCard]:
     """A card for everything that campaigns may ask; each with another scene of practice, while they last."""
-    found, used = [], set[str]()
+    cards, used = [], set[str]()
     for tasks in all_tasks():
         kinds, chain = kinds_of_tasks(tasks), tasks == ENTITIES
-        one = TASK_TYPES.get(kinds[0])
+        task_type = TASK_TYPES.get(kinds[0])
         sample = next((kind for kind in kinds if kind_of(kind).draws), kinds[0])
         scenes = [item.scene for item in PRACTICE.get(sample).items] if sample in PRACTICE else []
         scene = next((name for name in (*scenes, *SCENE_DESCRIPTIONS) if name not in used), "")
         used.add(scene)
-        found.append(
+        cards.append(
             TasksCard(
                 tasks,
-                _CHAIN_TITLE if chain else one.title,
-                _CHAIN_SAYS if chain else one.summary,
-                _CHAIN_YIELDS if chain else one.yields,
+                _CHAIN_TITLE if chain else task_type.title,
+                _CHAIN_SAYS if chain else task_type.summary,
+                _CHAIN_YIELDS if chain else task_type.yields,
                 practice_scene(scene).image if scene else None,
                 tuple(kind_in_words(kind) for kind in kinds) if len(kinds) > 1 else (),
                 tasks == chosen,
             )
         )
-    return found
+    return cards
 
 
 def _of_pay(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _of_pay(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str,
                 kind,
                 kind_in_words(kind),
                 form[f"{ITEM_PAY}{kind}"],
-                plan.paces[kind],
+                plan.answer_times[kind],
                 *hourly_rate(plan, kind),
             )
             for kind in plan.kinds
@@ -269,10 +269,10 @@ def _of_test(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str
     there = strata_of_marks(plan)
     kinds = marked_kinds(plan.tasks)
 
-    def told(kind: str, purpose: str) -> str:
-        found: Mapping[str, int] = there.get((kind, purpose)) or {}
+    def counts_text(kind: str, purpose: str) -> str:
+        counts: Mapping[str, int] = there.get((kind, purpose)) or {}
         return ", ".join(
-            f"{answer_in_words(kind, answer)} {number}" for answer, number in sorted(found.items())
+            f"{answer_in_words(kind, answer)} {number}" for answer, number in sorted(counts.items())
         )
 
     return {
@@ -284,7 +284,9 @@ def _of_test(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str
             MarkedRow(
                 kind,
                 kind_in_words(kind),
-                tuple((purpose, PURPOSES[purpose], told(kind, purpose)) for purpose in purposes_of(kind)),
+                tuple(
+                    (purpose, PURPOSES[purpose], counts_text(kind, purpose)) for purpose in purposes_of(kind)
+                ),
                 posed_without_boxes(plan, kind),
             )
             for kind in kinds
@@ -305,18 +307,20 @@ def _of_preview(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[
 
 def _of_opening(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dict[str, Any]:
     lines = readiness(plan)
-    found = estimate_draft(plan, pilot=PILOT_IMAGES)
+    estimate = estimate_draft(plan, pilot=PILOT_IMAGES)
     return {
         "lines": lines,
         "ready": can_open(lines),
-        "estimate": found,
-        "by_kind": [(kind_in_words(kind), found.by_kind[kind], plan.paces[kind]) for kind in plan.kinds]
-        if found
+        "estimate": estimate,
+        "by_kind": [
+            (kind_in_words(kind), estimate.by_kind[kind], plan.answer_times[kind]) for kind in plan.kinds
+        ]
+        if estimate
         else [],
         "currency": plan.settings.pay.currency,
         "digits": f"{currency_digits(plan.settings.pay.currency)}g",
         "pilot_images": PILOT_IMAGES,
-        "pilots": found is not None and found.images > PILOT_IMAGES,
+        "pilots": estimate is not None and estimate.images > PILOT_IMAGES,
         "crowd": plan.crowd_size(),
     }
 

@@ -21,7 +21,7 @@ from annotation.protocol.campaign_settings import CampaignError, CampaignSetting
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 
 #: Images that are reopened while somebody waits; a job reopens more.
 MOST_REOPENED = 300
@@ -67,17 +67,17 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Change a campaign's settings: first looked at, then put in force as the next version."""
     account, operation = account_of(request), operation_named("change_settings")
-    sent = request.POST.copy()
-    sent["campaign"] = campaign.name
+    form_data = request.POST.copy()
+    form_data["campaign"] = campaign.name
     form = RequestForm(
         operation,
         account,
-        sent if request.method == "POST" else None,
+        form_data if request.method == "POST" else None,
         initial={"campaign_settings": settings_of(campaign.settings).as_dict()},
         fields_shown=("campaign", "campaign_settings", "base_version", "unpaid"),
         settings={"campaign_settings": setting_fields(campaign.tasks)},
     )
-    plan, wrong, status = None, "", 200
+    plan, problem, status = None, "", 200
     if request.method == "POST":
         try:
             status = 200 if form.is_valid() else 400
@@ -85,27 +85,33 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 if _enqueued(request, campaign, form.request):
                     return redirect("jobs", campaign.name)
                 done = operation.run(form.request, OperationContext(account))
-                messages.success(request, _told_change(done))
+                messages.success(request, _change_message(done))
                 return redirect("campaign_settings", campaign.name)
             plan = plan_settings(form.request, OperationContext(account)) if status == 200 else None
         except Invalid as error:
             form.refuse(error)
             status = 400
         except campaigns.StaleSettings as error:
-            wrong, status = str(error), 412
+            problem, status = str(error), 412
         except (CampaignError, jobs.JobError) as error:
-            wrong, status = str(error), 409
+            problem, status = str(error), 409
         campaign.refresh_from_db()
-    found = plan.changed if plan is not None else ()
+    differences = plan.changed if plan is not None else ()
     about = {
         "form": form,
         "plan": plan,
-        "found": [
-            (each, _told(each.before), _told(each.after), str(campaigns.WHEN[each.when])) for each in found
+        "differences": [
+            (
+                difference,
+                _value_text(difference.before),
+                _value_text(difference.after),
+                str(campaigns.WHEN[difference.when]),
+            )
+            for difference in differences
         ],
         "in_force": as_toml(settings_of(campaign.settings)) if status == 412 else None,
         "begun": campaigns.work_has_begun(campaign),
-        "wrong": wrong,
+        "error": problem,
     }
     frame = campaign_frame(request, campaign, "settings", **about)
     return render(request, "annotation/staff/change_settings.html", frame, status=status)
@@ -125,39 +131,39 @@ def _enqueued(request: HttpRequest, campaign: Campaign, change: ChangeSettingsRe
     return True
 
 
-def _told_change(done: ChangedSettings) -> str:
+def _change_message(done: ChangedSettings) -> str:
     if not done.changed:
         return _("The settings are the same as before; nothing was changed.")
-    said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
+    message = _("Version %(number)d of the settings is in force.") % {"number": done.version}
     if done.reopened:
-        said += " " + ngettext("%(n)d image was reopened.", "%(n)d images were reopened.", done.reopened) % {
-            "n": done.reopened
-        }
-    return said
+        message += " " + ngettext(
+            "%(n)d image was reopened.", "%(n)d images were reopened.", done.reopened
+        ) % {"n": done.reopened}
+    return message
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVersion:
+class VersionRow:
     """One version of the settings: when it came, who made it, and what it changed."""
 
     row: SettingsVersion
     changed: list[tuple[str, str, str]]
 
 
-def versions_of(campaign: Campaign) -> list[ShownVersion]:
+def versions_of(campaign: Campaign) -> list[VersionRow]:
     """The versions of a campaign's settings, the newest first."""
     rows = settings_versions(campaign)
     flat = [settings_of(row.settings).flat() for row in rows]
     return [
-        ShownVersion(
+        VersionRow(
             row,
             [
-                (name, _told(before[name]), _told(value))
-                for name, value in own.items()
+                (name, _value_text(before[name]), _value_text(value))
+                for name, value in values.items()
                 if before is not None and before[name] != value
             ],
         )
-        for row, own, before in zip(rows, flat, [*flat[1:], None], strict=False)
+        for row, values, before in zip(rows, flat, [*flat[1:], None], strict=False)
     ]
 
 
@@ -165,24 +171,24 @@ def _tables(settings: CampaignSettings, tasks: str) -> list[tuple[str, list[Sett
     """Every setting that matters to `tasks`, by the title of its table."""
     tables: dict[str, list[SettingRow]] = {}
     values = settings.as_dict()
-    for one in setting_fields(tasks):
-        value = one.of(values)
-        changed = value != one.default_value
-        default = _told(one.default_value) if changed else ""
-        row = SettingRow(one.name, _told(value), default, one.source, str(one.label))
-        tables.setdefault(str(one.group), []).append(row)
+    for setting in setting_fields(tasks):
+        value = setting.of(values)
+        changed = value != setting.default_value
+        default = _value_text(setting.default_value) if changed else ""
+        row = SettingRow(setting.name, _value_text(value), default, setting.source, str(setting.label))
+        tables.setdefault(str(setting.group), []).append(row)
     return list(tables.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value as people read it."""
     if value is None:
         return _("never")
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {each:g}" for name, each in value.items()) or _("none")
+        return ", ".join(f"{name} {item:g}" for name, item in value.items()) or _("none")
     if isinstance(value, list | tuple):
-        return ", ".join(" + ".join(each) if isinstance(each, list | tuple) else str(each) for each in value)
-    told = f"{value:g}" if isinstance(value, float) else str(value)
-    return told if len(told) <= LONGEST_VALUE else f"{told[:LONGEST_VALUE]}…"
+        return ", ".join(" + ".join(item) if isinstance(item, list | tuple) else str(item) for item in value)
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"

@@ -22,15 +22,15 @@ from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 
-#: The page that adds corpora: it is of no campaign.
+#: The page that adds corpora; it belongs to no campaign.
 ADDS = "uploads"
 
 #: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
 HELPS = {
-    "qualification": ("known_items", gettext_lazy("Add control items")),
-    "no_controls": ("known_items", gettext_lazy("Add control items")),
-    "controls_used_up": ("known_items", gettext_lazy("Add control items")),
-    "controls_low": ("known_items", gettext_lazy("Add control items")),
+    "qualification": ("control_item_list", gettext_lazy("Add control items")),
+    "no_controls": ("control_item_list", gettext_lazy("Add control items")),
+    "controls_used_up": ("control_item_list", gettext_lazy("Add control items")),
+    "controls_low": ("control_item_list", gettext_lazy("Add control items")),
     "review": ("review", gettext_lazy("Review them")),
     "complete": ("jobs", gettext_lazy("Export")),
     "few_workers": ("entry", gettext_lazy("Invite workers")),
@@ -46,7 +46,7 @@ HELPS = {
 }
 
 
-#: What a line of the audit may name, in the order in which it is told.
+#: The fields that a line of the audit may name, in this order.
 _NAMED = (
     "of",
     "image",
@@ -78,7 +78,7 @@ class NextAct:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class KeyFigure:
     """A figure with its name, and a sentence that says what it means."""
 
     name: str
@@ -122,7 +122,7 @@ class QuestionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldAct:
+class WordedAct:
     """A line of the audit in words."""
 
     at: datetime
@@ -134,10 +134,10 @@ class ToldAct:
 def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: bool) -> list[NextAct]:
     """What needs attention, the alarms of one sort together. Links are those that a reader may follow: to
     review, with `runs` to the other pages of the campaign, with `adds` to that which adds corpora."""
-    found: dict[str, NextAct] = {}
+    acts: dict[str, NextAct] = {}
     for alarm in alarms:
-        if alarm.code in found:
-            found[alarm.code].more.append(alarm.text)
+        if alarm.code in acts:
+            acts[alarm.code].more.append(alarm.text)
             continue
         page, link = HELPS.get(alarm.code, ("", ""))
         address = ""
@@ -146,37 +146,42 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
         elif page == "review" or page and runs:
             address = reverse(page, args=[campaign.name])
         remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link says it
-        found[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
-    return list(found.values())
+        acts[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
+    return list(acts.values())
 
 
-def campaign_facts(
-    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = (), timed: bool = True
-) -> list[Fact]:
+def key_figures(
+    seen: Overview,
+    *,
+    basis: str,
+    paged: bool = False,
+    unchecked_kinds: Sequence[str] = (),
+    timed: bool = True,
+) -> list[KeyFigure]:
     """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
     `unchecked` the kinds of question at which nobody's accuracy is measured. Where answers took no time
     (`timed` is false) there is neither pace nor pay."""
-    found = [_images(seen.funnel, paged)]
+    figures = [_images(seen.funnel, paged)]
     if timed:
-        found += [_pace(seen), _end(seen), _cost(seen, basis)]
+        figures += [_answer_rate(seen), _end(seen), _cost(seen, basis)]
     else:
-        found.append(
-            Fact(
+        figures.append(
+            KeyFigure(
                 _("simulated answers"),
                 _grouped(seen.cost.answers),
                 _("they took no time and earn nothing: this campaign shows neither pace nor pay"),
             )
         )
-    if unchecked:
-        found.append(_unchecked(unchecked))
+    if unchecked_kinds:
+        figures.append(_not_checked(unchecked_kinds))
     if any(kind.pairs for kind in seen.agreement.values()):
-        found.append(_agreement(seen.agreement))
-    return found
+        figures.append(_agreement(seen.agreement))
+    return figures
 
 
-def _images(funnel: Funnel, paged: bool) -> Fact:
+def _images(funnel: Funnel, paged: bool) -> KeyFigure:
     share = 100 * funnel.complete // funnel.in_all if funnel.in_all else 0
-    return Fact(
+    return KeyFigure(
         # A page of several images stands with its first one: the others are not counted.
         _("first images of pages complete") if paged else _("images complete"),
         _("%(complete)s of %(images)s")
@@ -185,7 +190,7 @@ def _images(funnel: Funnel, paged: bool) -> Fact:
     )
 
 
-def _pace(seen: Overview) -> Fact:
+def _answer_rate(seen: Overview) -> KeyFigure:
     newest = seen.pace.newest_at
     says = _("no answers yet")
     if newest is not None:
@@ -193,27 +198,27 @@ def _pace(seen: Overview) -> Fact:
             "rate": _grouped(round(seen.pace.per_hour)),
             "ago": timesince(newest),
         }
-    return Fact(_("answers in the last hour"), _grouped(seen.pace.last_hour), says)
+    return KeyFigure(_("answers in the last hour"), _grouped(seen.pace.last_hour), says)
 
 
-def _end(seen: Overview) -> Fact:
-    pace = seen.pace
-    if pace.to_come is None:
-        return Fact(_("expected end"), "–", _("shown once some images are finished"))
-    if not pace.to_come:
-        return Fact(_("expected end"), "–", _("no more answers needed"))
-    left = ngettext("%(n)s more answer needed", "about %(n)s more answers needed", pace.to_come)
-    left = left % {"n": _grouped(pace.to_come)}
-    if pace.ends_at is None:
-        return Fact(_("expected end"), "–", left)
-    return Fact(_("expected end"), date_format(pace.ends_at, "DATE_FORMAT"), left)
+def _end(seen: Overview) -> KeyFigure:
+    progress = seen.pace
+    if progress.to_come is None:
+        return KeyFigure(_("expected end"), "–", _("shown once some images are finished"))
+    if not progress.to_come:
+        return KeyFigure(_("expected end"), "–", _("no more answers needed"))
+    left = ngettext("%(n)s more answer needed", "about %(n)s more answers needed", progress.to_come)
+    left = left % {"n": _grouped(progress.to_come)}
+    if progress.ends_at is None:
+        return KeyFigure(_("expected end"), "–", left)
+    return KeyFigure(_("expected end"), date_format(progress.ends_at, "DATE_FORMAT"), left)
 
 
-def _cost(seen: Overview, basis: str) -> Fact:
+def _cost(seen: Overview, basis: str) -> KeyFigure:
     cost = seen.cost
     hours = _("%(hours)s hours of work") % {"hours": number_format(cost.seconds / 3600, 1)}
     if basis == UNPAID:
-        return Fact(_("answers so far"), _grouped(cost.answers), hours)
+        return KeyFigure(_("answers so far"), _grouped(cost.answers), hours)
     parts = [_("%(amount)s due") % {"amount": cents(cost.due, cost.currency)}]
     if seen.pay_to_come is not None:
         parts.append(
@@ -223,10 +228,10 @@ def _cost(seen: Overview, basis: str) -> Fact:
         parts.append(_("%(amount)s earned per hour") % {"amount": cents(cost.hourly, cost.currency)})
     if cost.bonuses:
         parts.append(_("%(amount)s in bonuses") % {"amount": cents(cost.bonuses, cost.currency)})
-    return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
+    return KeyFigure(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
 
 
-def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> Fact:
+def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> KeyFigure:
     pairs = sum(kind.pairs for kind in kinds.values())
     equal = sum(kind.pairs * kind.equal.value for kind in kinds.values() if kind.equal) / pairs
     says = ngettext(
@@ -234,12 +239,12 @@ def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> Fact:
         "of %(n)s questions drawn for a second answer; by kind below",
         pairs,
     )
-    return Fact(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
+    return KeyFigure(_("agreement"), f"{round(100 * equal)} %", says % {"n": _grouped(pairs)})
 
 
-def _unchecked(kinds: Sequence[str]) -> Fact:
+def _not_checked(kinds: Sequence[str]) -> KeyFigure:
     says = _("no gold answers, so accuracy is not measured: %(kinds)s")
-    return Fact(
+    return KeyFigure(
         _("trust"), _("unchecked"), says % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in kinds)}
     )
 
@@ -282,7 +287,7 @@ def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[Agreem
             of=of,
             equal=percent_in_words(of.equal),
             kappa=interval_in_words(of.kappa),
-            answers=", ".join(f"{one.answer} {one.share.value:.0%}" for one in of.answers) or "–",
+            answers=", ".join(f"{share.answer} {share.share.value:.0%}" for share in of.answers) or "–",
             overlap=interval_in_words(of.overlap),
         )
         for kind, of in agreement.items()
@@ -305,10 +310,10 @@ def interval_in_words(of: IntervalEstimate | None) -> str:
     return f"{value} " + _("(%(low)s to %(high)s)") % {"low": low, "high": high}
 
 
-def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
+def worded_acts(entries: Iterable[AuditEntry]) -> list[WordedAct]:
     """Lines of the audit in words, with whatever names they hold."""
     return [
-        ToldAct(
+        WordedAct(
             entry.at,
             done_by(entry),
             str(ACTS.get(entry.act, entry.act)),
@@ -319,15 +324,15 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
 
 
 def _named(about: dict[str, object]) -> Sequence[str]:
-    found = []
+    parts = []
     for key in _NAMED:
         value = about.get(key)
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None
         if value not in (None, ""):
-            told = reason_in_words(str(value))
-            found.append(str(kind_in_words(told)) if key == "kind" else f"{key} {told}")
-    return found
+            text = reason_in_words(str(value))
+            parts.append(str(kind_in_words(text)) if key == "kind" else f"{key} {text}")
+    return parts
 
 
 def _grouped(number: int) -> str:

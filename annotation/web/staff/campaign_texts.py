@@ -11,7 +11,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Consent, Instructions
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 
 
@@ -35,7 +35,7 @@ def campaign_text_edit(
             campaign,
             "texts",
             kind=kind,
-            kinds=[(each, _name(each)) for each in (instructions.CONSENT, *campaign.kinds)],
+            kinds=[(text_kind, _name(text_kind)) for text_kind in (instructions.CONSENT, *campaign.kinds)],
             title=_name(kind),
             text=now,
             form=form,

@@ -25,15 +25,15 @@ from annotation.selectors.scopes import campaigns_of
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.campaign_tables import (
     acts_next,
     agreement_rows,
-    campaign_facts,
     funnel_rows,
+    key_figures,
     kind_rows,
-    told_acts,
+    worded_acts,
 )
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS
 from phrasebox.registry import UnknownName
 
@@ -52,11 +52,11 @@ HISTORY = 12
 def campaign_list(request: HttpRequest) -> HttpResponse:
     """The campaigns that are open to one, searched, sorted and paged by the address; the newest first."""
     account = account_of(request)
-    found = campaigns_of(account, *BROWSING).select_related("corpus")
+    campaigns = campaigns_of(account, *BROWSING).select_related("corpus")
     state = request.GET.get("state", "")
     state = state if state in Campaign.STATES else ""
     page = list_page(
-        found.filter(state=state) if state else found,
+        campaigns.filter(state=state) if state else campaigns,
         request.GET,
         sorts=_SORTS,
         number=CAMPAIGNS_PER_PAGE,
@@ -68,7 +68,7 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
         "page": page,
         "state": state,
         "states": Campaign.STATES,
-        "any": bool(page.rows) or found.exists(),
+        "any": bool(page.rows) or campaigns.exists(),
         "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
     }
     return render(request, "annotation/staff/campaigns.html", about)
@@ -76,64 +76,64 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
-def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
+def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
-    settings = settings_of(shown.settings)
+    settings = settings_of(campaign.settings)
     fresh = request.GET.get("fresh") == "1"
-    seen = overview(shown, settings.pay, fresh=fresh)
-    history = acts_on(shown).select_related("actor")
+    seen = overview(campaign, settings.pay, fresh=fresh)
+    history = acts_on(campaign).select_related("actor")
     return render(
         request,
         "annotation/staff/campaign.html",
         campaign_frame(
             request,
-            shown,
+            campaign,
             "overview",
             acts=acts_next(
-                shown,
-                monitoring.alarms(shown),
-                runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
+                campaign,
+                monitoring.alarms(campaign),
+                runs=account_of(request).has_role(RESEARCHER, on=campaign.scope),
                 adds=account_of(request).has_role(RESEARCHER, on=WHOLE_SERVER),
             ),
-            facts=campaign_facts(
+            key_figures=key_figures(
                 seen,
                 basis=settings.pay.basis,
-                paged=any(map(is_page, shown.kinds)),
-                unchecked=unchecked_kinds(shown),
-                timed=not shown.simulated,
+                paged=any(map(is_page, campaign.kinds)),
+                unchecked_kinds=unchecked_kinds(campaign),
+                timed=not campaign.simulated,
             ),
-            stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
+            stages=funnel_rows(seen.funnel) if campaign.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
             agreement=agreement_rows(seen.agreement),
             ways=[
-                (DRAWING_WAYS_IN_WORDS.get(each.way, each.way), each)
-                for each in drawing_ways(shown, fresh=fresh)
+                (DRAWING_WAYS_IN_WORDS.get(way.way, way.way), way)
+                for way in drawing_ways(campaign, fresh=fresh)
             ],
             counted_at=seen.counted_at,
             since=seen.since,
-            history=told_acts(history[:HISTORY]),
-            pilot=_pilot(request, shown, settings.pay.currency),
-            planned=seen.funnel.planned if shown.state != Campaign.CLOSED else 0,
+            history=worded_acts(history[:HISTORY]),
+            pilot=_pilot(request, campaign, settings.pay.currency),
+            planned=seen.funnel.planned if campaign.state != Campaign.CLOSED else 0,
             at_once=settings.machine.images_at_once,
-            deletable=not campaigns.why_kept(shown),
+            deletable=not campaigns.why_not_deletable(campaign),
             pausing=RequestForm(operation_named("pause_campaign"), account_of(request)),
         ),
     )
 
 
-def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, Any] | None:
-    """Of a pilot: how many images it left out, and what they will take; or why that cannot be told."""
-    if shown.pilot is None or shown.state not in (Campaign.OPEN, Campaign.PAUSED):
+def _pilot(request: HttpRequest, campaign: Campaign, currency: str) -> dict[str, Any] | None:
+    """How many images a pilot skipped, and what they will take; or why that is not known."""
+    if campaign.pilot is None or campaign.state not in (Campaign.OPEN, Campaign.PAUSED):
         return None
     try:
-        left = images_after_pilot(shown)
+        left = images_after_pilot(campaign)
     except (CampaignError, UnknownName) as error:  # Tags may have been made anew since.
         return {"unreadable": str(error)}
     if not left:  # opened by command meanwhile
         return None
     return {
         "left": left,
-        "estimate": pilot_estimate(shown, reader=account_of(request)),
+        "estimate": pilot_estimate(campaign, reader=account_of(request)),
         "currency": currency,
         "digits": f"{currency_digits(currency)}g",
     }

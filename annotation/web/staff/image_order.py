@@ -10,7 +10,7 @@ from annotation.models import Campaign
 from annotation.selectors.image_order import prioritised
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 
 
 @require_safe
@@ -18,5 +18,5 @@ from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 def image_order_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Which images come first, and the form that changes it."""
     form = RequestForm(operation_named("prioritise_images"), account_of(request))
-    frame = campaign_frame(request, campaign, "overview", found=prioritised(campaign), form=form)
+    frame = campaign_frame(request, campaign, "overview", priorities=prioritised(campaign), form=form)
     return render(request, "annotation/staff/order.html", frame)

@@ -1,6 +1,6 @@
 """Jobs as lines of a page: what each is, how far it is, what it came to.
 
-A page includes `annotation/staff/_jobs.html` with `jobs`, which are `ShownJob`s.
+A page includes `annotation/staff/_jobs.html` with `jobs`, which are `JobView`s.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "mach
 
 
 @dataclass(frozen=True, slots=True)
-class ShownJob:
+class JobView:
     """A job as a line. `download` and `size` are of what it left to be fetched, `lacks` says what that does
     not hold, `gone` that it is stored no longer, and `leads` is the page of what it made."""
 
@@ -55,10 +55,10 @@ class ShownJob:
         return self.job.state in (Job.FAILED, Job.CANCELLED)
 
 
-def job_line(job: Job, *, leads: str = "") -> ShownJob:
+def job_line(job: Job, *, leads: str = "") -> JobView:
     """`job` as a line, with the page of what it made."""
     left = jobs.remaining(job)
-    return ShownJob(
+    return JobView(
         job=job,
         title=job_title(job.kind),
         about=_about(job),
@@ -85,6 +85,6 @@ def _download(job: Job) -> dict[str, Any]:
 
 
 def _about(job: Job) -> str:
-    given: dict[str, Any] = job.arguments
-    told = ", ".join(str(given[name]) for name in _TELLING if given.get(name))
-    return told or str(given.get("corpus", ""))
+    arguments: dict[str, Any] = job.arguments
+    named = ", ".join(str(arguments[name]) for name in _TELLING if arguments.get(name))
+    return named or str(arguments.get("corpus", ""))

@@ -12,7 +12,7 @@ from annotation.selectors.browse import layers_of
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.jobs import recent_jobs
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 from annotation.web.staff.job_lines import job_line
 from annotation.web.staff.wording import kind_in_words
 
@@ -25,7 +25,7 @@ _NEWEST = 30
 def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The campaign's newest jobs, and the form for an export."""
     behind = update_layers(campaign.corpus, campaign.name)
-    shown = [job_line(job) for job in recent_jobs(campaign=campaign, limit=_NEWEST)]
+    lines = [job_line(job) for job in recent_jobs(campaign=campaign, limit=_NEWEST)]
     opening = newest_opening(campaign)
     return render(
         request,
@@ -34,13 +34,13 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request,
             campaign,
             "jobs",
-            jobs=shown,
-            live=any(job.live for job in shown),
+            jobs=lines,
+            live=any(job.live for job in lines),
             not_chosen="" if opening else str(NOT_CHOSEN),
-            resumable=any(line.job == opening and line.ended_badly for line in shown),
+            resumable=any(line.job == opening and line.ended_badly for line in lines),
             form=act_form(request, "export_campaign"),
             layer=any(layer.name == campaign.name for layer in layers_of(campaign.corpus)),
             behind=behind.get(campaign.name, 0),
-            unchecked=[kind_in_words(kind) for kind in unchecked_kinds(campaign)],
+            unchecked_kinds=[kind_in_words(kind) for kind in unchecked_kinds(campaign)],
         ),
     )

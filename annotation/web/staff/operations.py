@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import jobs
-from annotation.common.files import received_files, sent_file
+from annotation.common.files import file_download, received_files
 from annotation.common.operations import (
     File,
     Forbidden,
@@ -24,12 +24,12 @@ from annotation.common.operations import (
     OperationContext,
     all_operations,
     operation_named,
-    plain_result,
+    result_to_dict,
 )
 from annotation.models import Job
 from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
-from annotation.web.common.request_forms import RequestForm, sent_request
+from annotation.web.common.request_forms import RequestForm, query_request
 from annotation.web.staff.job_lines import job_line
 from phrasebox.registry import UnknownName
 
@@ -46,15 +46,17 @@ def _has_page(operation: Operation) -> bool:
 def operation_list(request: HttpRequest) -> HttpResponse:
     """The operations that this server adds, as far as the caller may have them done."""
     account, ours = account_of(request), {config.name for config in apps.get_app_configs()}
-    added = [one for one in all_operations() if _has_page(one) and one.app not in ours]
-    offered = [one for one in added if one.permission.admits(account)]
-    return render(request, "operations/list.html", {"operations": offered})
+    added = [
+        operation for operation in all_operations() if _has_page(operation) and operation.app not in ours
+    ]
+    allowed = [operation for operation in added if operation.permission.allows(account)]
+    return render(request, "operations/list.html", {"operations": allowed})
 
 
 def _confirms(request: HttpRequest) -> bool:
     """Whether the operation of an address asks for a password of an account that may have it done."""
     operation = _operation(request.path.rstrip("/").rpartition("/")[2])
-    return operation.confirms and operation.permission.admits(account_of(request))
+    return operation.confirms and operation.permission.allows(account_of(request))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -65,12 +67,12 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """The form of an operation. Sent, it is done, or its job is enqueued; then the page is shown that the
     field `next` names, where there is one."""
     account, operation = account_of(request), _operation(name)
-    if not operation.permission.admits(account):
+    if not operation.permission.allows(account):
         return role_missing(request, *operation.permission.roles)
     assert operation.page is not None
     if request.method != "POST":
         return _page(request, operation, RequestForm(operation, account, initial=request.GET.dict()))
-    form, result, wrong, status = RequestForm(operation, account, request.POST), None, "", 400
+    form, result, problem, status = RequestForm(operation, account, request.POST), None, "", 400
     errors: Any = (jobs.JobError, *operation.errors, *operation.stale)
     try:
         with received_files(operation, request.FILES) as files:
@@ -82,33 +84,33 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
                 result = operation.run(form.request, OperationContext(account))
                 status = 200
             if isinstance(result, NewFile):
-                return sent_file(operation, result)
+                return file_download(operation, result)
     except Invalid as error:
         form.refuse(error)
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except errors as error:
-        result, wrong = None, str(error)
+        result, problem = None, str(error)
         status = 412 if isinstance(error, operation.stale) else 409
-    shown = plain_result(result) if result is not None else {}
-    done = _said_of(operation, result) if status == 200 else ""
+    fields = result_to_dict(result) if result is not None else {}
+    done = _done_message(operation, result) if status == 200 else ""
     if status == 200 and operation.page.leads is not None:
         messages.success(request, done)
         return redirect(operation.page.leads(result))
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
-    about = {"result": shown.items(), "done": done, "secret": shown.get(operation.secret, "")}
+    about = {"result": fields.items(), "done": done, "secret": fields.get(operation.secret, "")}
     if status == 200 and operation.page.table is not None:
         about["table"] = operation.page.table(result)
-    return _page(request, operation, form, **about, back=_next(request), wrong=wrong, status=status)
+    return _page(request, operation, form, **about, back=_next(request), error=problem, status=status)
 
 
-def _said_of(operation: Operation, result: Any) -> str:
-    """What is said when an operation was done."""
+def _done_message(operation: Operation, result: Any) -> str:
+    """The message after an operation."""
     done = operation.page.done if operation.page is not None else ""
     if callable(done):
         return str(done(result))
-    return str(done or _("Done.")) % (plain_result(result) if result is not None else {})
+    return str(done or _("Done.")) % (result_to_dict(result) if result is not None else {})
 
 
 @require_safe
@@ -119,14 +121,14 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
     try:
-        asked, _row = sent_request(operation, account, request.GET)
-        return sent_file(operation, operation.run(asked, OperationContext(account)))
+        file_request, _row = query_request(operation, account, request.GET)
+        return file_download(operation, operation.run(file_request, OperationContext(account)))
     except Forbidden as error:
         return role_missing(request, *error.roles)
     except Invalid as error:
         raise Http404(str(error)) from error
     except operation.errors as error:
-        return render(request, "operations/refused.html", {"wrong": str(error)}, status=409)
+        return render(request, "operations/refused.html", {"error": str(error)}, status=409)
 
 
 def _page(
@@ -159,12 +161,12 @@ def _next(request: HttpRequest) -> str:
 
 def _operation(name: str) -> Operation:
     try:
-        found = operation_named(name)
+        operation = operation_named(name)
     except UnknownName:
-        found = None
-    if found is None or not _has_page(found):
+        operation = None
+    if operation is None or not _has_page(operation):
         raise Http404(_("There is no operation “%(name)s” here.") % {"name": name})
-    return found
+    return operation
 
 
 urlpatterns = [

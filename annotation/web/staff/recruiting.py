@@ -15,7 +15,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 from annotation.workers import confirmation, invitations
 from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
 from annotation.workers.requests.studies import study_address
@@ -29,7 +29,7 @@ _WAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownInvitation:
+class InvitationRow:
     """An invitation as a line of the page; `over` says why it lets nobody in any more."""
 
     row: Invitation
@@ -39,7 +39,7 @@ class ShownInvitation:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStudy:
+class StudyRow:
     """A study as a line of the page: where it leads, how its visitors are confirmed, and how many came,
     completed it, were screened out, are confirmed, wait for that, are unverified, were refused."""
 
@@ -53,7 +53,7 @@ class ShownStudy:
     confirmed: int
     waiting: int
     unverified: int
-    refused: int
+    rejected: int
 
 
 @require_safe
@@ -63,7 +63,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]
-    unverified = {one.row.provider: one.platform for one in studies if not one.ways}
+    unverified = {study.row.provider: study.platform for study in studies if not study.ways}
     return render(
         request,
         "annotation/staff/entry.html",
@@ -72,7 +72,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "entry",
             invitations=[
-                ShownInvitation(
+                InvitationRow(
                     row,
                     full_address("invite", [invitations.invitation_token(row)]),
                     str(languages.get(row.language, row.language)),
@@ -83,7 +83,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             studies=studies,
             unverified=list(unverified.values()),
             verifiable=PROLIFIC in unverified,
-            waiting=any(one.waiting for one in studies),
+            waiting=any(study.waiting for study in studies),
             webhook=full_address("prolific_webhook"),
             signs=bool(settings.PROLIFIC_WEBHOOK_SECRET),
             form=RequestForm(operation_named("make_invitation"), account_of(request)),
@@ -92,10 +92,10 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     )
 
 
-def _study(request: HttpRequest, row: Study) -> ShownStudy:
+def _study(request: HttpRequest, row: Study) -> StudyRow:
     outcomes = Counter(row.visits.values_list("outcome", flat=True))
     verified = Counter(row.visits.values_list("verification", flat=True))
-    return ShownStudy(
+    return StudyRow(
         row,
         PROVIDERS[row.provider],
         study_address(row),
@@ -103,5 +103,5 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
         [str(_WAYS[way]) for way in confirmation.ways_to_confirm(row.provider)],
-        *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
+        *(verified[state] for state in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )

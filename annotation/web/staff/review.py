@@ -19,7 +19,7 @@ from annotation.selectors import review as selector
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
 from annotation.web.staff.review_forms import NEW, ruling_in
 from annotation.web.staff.review_tables import build_review_page
 from annotation.web.staff.wording import FLAGS_IN_WORDS, REASONS_IN_WORDS, item_in_words, question_in_words
@@ -31,12 +31,12 @@ def review_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The chains that wait for a reviewer, and what workers reported."""
     reason = request.GET.get("reason", "")
     reason = reason if reason in selector.REASONS else ""
-    found = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
+    queue = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
     everything = request.GET.get("reports") == "all"
     reports, before = selector.worker_reports(
         campaign=campaign.pk, unresolved=not everything, before=query_number(request.GET, "before")
     )
-    kept: dict[str, Any] = {"reason": reason, "reports": "all" if everything else ""}
+    query: dict[str, Any] = {"reason": reason, "reports": "all" if everything else ""}
     return render(
         request,
         "annotation/staff/queue.html",
@@ -44,19 +44,19 @@ def review_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request,
             campaign,
             "review",
-            queue=found,
+            queue=queue,
             waiting=selector.count_chains_in_review(campaign.pk),
             reason=reason,
-            reasons=[(each, REASONS_IN_WORDS[each]) for each in selector.REASONS],
+            reasons=[(key, REASONS_IN_WORDS[key]) for key in selector.REASONS],
             words=REASONS_IN_WORDS,
             reports=[
-                (one, question_in_words(one.kind), FLAGS_IN_WORDS.get(one.flag.judgment.flag, ""))
-                for one in reports
+                (report, question_in_words(report.kind), FLAGS_IN_WORDS.get(report.flag.judgment.flag, ""))
+                for report in reports
             ],
             everything=everything,
-            later=query_string(**kept, after=found.after) if found.after else "",
-            earlier_reports=query_string(**kept, before=before) if before else "",
-            first="" if not request.GET.get("after") else query_string(**kept) or "?",
+            later=query_string(**query, after=queue.after) if queue.after else "",
+            earlier_reports=query_string(**query, before=before) if before else "",
+            first="" if not request.GET.get("after") else query_string(**query) or "?",
         ),
     )
 
@@ -83,7 +83,7 @@ def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespo
             actor=account_of(request),
         )
     except CannotRule as error:
-        return _image(request, campaign, key, wrong=str(error))
+        return _image(request, campaign, key, problem=str(error))
     waiting = sum(chain.stage == "REVIEW" for chain in done.state.chains)
     messages.success(
         request,
@@ -91,37 +91,40 @@ def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespo
         if waiting
         else _("Ruling saved. Nothing in this image needs review now."),
     )
-    _tell_retired(request, done.retired)
+    _warn_of_retired(request, done.retired)
     return redirect(reverse("review_image", args=[campaign.name, key]))
 
 
-def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
+def _warn_of_retired(request: HttpRequest, items: Sequence[Control]) -> None:
     """Name the control items that a ruling did away with."""
     if items:
-        told = ngettext(
+        message = ngettext(
             "%(n)d control item contradicts the ruling and was retired: %(items)s.",
             "%(n)d control items contradict the ruling and were retired: %(items)s.",
             len(items),
         )
         names = "; ".join(map(item_in_words, control_items.names_of_items(items)))
-        messages.warning(request, told % {"n": len(items), "items": names})
+        messages.warning(request, message % {"n": len(items), "items": names})
 
 
-def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "") -> HttpResponse:
+def _image(request: HttpRequest, campaign: Campaign, key: str, *, problem: str = "") -> HttpResponse:
     """The page of an image; with status 409 and what was typed where a ruling was refused."""
     try:
-        found = selector.image_under_review(campaign=campaign.pk, key=key)
+        review = selector.image_under_review(campaign=campaign.pk, key=key)
     except selector.NoSuchImage:
         raise _missing(campaign, key) from None
-    state = image_state.state_of(found.open)
-    given = request.POST if wrong else {}
-    shown = found.open.image
+    state = image_state.state_of(review.open)
+    form_data = request.POST if problem else {}
+    image = review.open.image
     seen = build_review_page(
-        found, moot=frozenset(state.moot), size=size_of(shown), lit=query_number(request.GET, "chain")
+        review,
+        superseded=frozenset(state.superseded),
+        size=size_of(image),
+        lit=query_number(request.GET, "chain"),
     )
-    if wrong:
+    if problem:
         for chain in seen.chains:
-            chain.lit = chain.ids == given.get("chain")
+            chain.lit = chain.ids == form_data.get("chain")
     chosen = next((chain for chain in seen.chains if chain.lit), None)
     return render(
         request,
@@ -130,19 +133,21 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "
             request,
             campaign,
             "review",
-            image=shown,
-            open=found.open,
+            image=image,
+            open=review.open,
             seen=seen,
             chosen=chosen,
             draws=bool(request.GET.get("draw") == "1" and chosen and chosen.linked and seen.frame),
             new=NEW,
-            following=selector.next_waiting(found.open),
-            reports=[one for one in found.said if one.flag and one.flag.resolved_at is None],
+            following=selector.next_waiting(review.open),
+            reports=[
+                judgment for judgment in review.said if judgment.flag and judgment.flag.resolved_at is None
+            ],
             flags=FLAGS_IN_WORDS,
-            wrong=wrong,
-            given=given,
+            error=problem,
+            form_data=form_data,
         ),
-        status=409 if wrong else 200,
+        status=409 if problem else 200,
     )
 
 

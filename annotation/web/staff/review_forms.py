@@ -51,13 +51,13 @@ def _ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
 
 def boxes_in(text: str) -> tuple[Box, ...]:
     """The boxes of a text, one to a line as xmin, ymin, xmax, ymax. Raises CannotRule naming the line."""
-    found = []
+    boxes = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
             xmin, ymin, xmax, ymax = map(int, line.replace(",", " ").split())
-            found.append(Box(xmin, ymin, xmax, ymax))
+            boxes.append(Box(xmin, ymin, xmax, ymax))
         except ValueError:
             raise CannotRule(
                 _(
@@ -66,9 +66,9 @@ def boxes_in(text: str) -> tuple[Box, ...]:
                 )
                 % {"number": number, "line": line.strip()[:60]}
             ) from None
-    if not found:
+    if not boxes:
         raise CannotRule(_("Give at least one box; if there is nothing to box, close the chain instead."))
-    return tuple(found)
+    return tuple(boxes)
 
 
 def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partition, list[tuple[str, ...]]]:
@@ -92,8 +92,8 @@ def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partiti
     if not moved:
         raise CannotRule(_("No mention was moved: choose where each one belongs, or keep the chain."))
     try:
-        asked = ruling_from({"kind": "partition", "groups": groups})
+        ruling = ruling_from({"kind": "partition", "groups": groups})
     except BadPlainData as error:
         raise CannotRule(str(error)) from error
-    assert isinstance(asked, Partition)
-    return asked, [chain, *joined]
+    assert isinstance(ruling, Partition)
+    return ruling, [chain, *joined]

@@ -36,7 +36,7 @@ from annotation.web.staff.wording import (
 
 
 @dataclass(slots=True)
-class ShownBox:
+class BoxView:
     """A box of a chain by its name on the page (3, or 3a), with its corners as text."""
 
     name: str
@@ -47,7 +47,7 @@ class ShownBox:
 class JudgmentInWords:
     """A judgment in words. `weight` says why it does not count, "" where it does."""
 
-    said: SaidJudgment
+    stored: SaidJudgment
     question: str
     answer: str
     weight: str
@@ -55,12 +55,12 @@ class JudgmentInWords:
     @property
     def worker(self) -> str:
         """The pseudonym of who answered."""
-        return self.said.judgment.worker.pseudonym
+        return self.stored.judgment.worker.pseudonym
 
     @property
     def by_machine(self) -> bool:
         """Whether a machine answered."""
-        return self.said.judgment.worker.kind == Worker.MACHINE
+        return self.stored.judgment.worker.kind == Worker.MACHINE
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class ReviewedChain:
     stage: str
     reason: str
     kind: str
-    boxes: list[ShownBox] = field(default_factory=list)
+    boxes: list[BoxView] = field(default_factory=list)
     pending: str = ""
     answers: list[JudgmentInWords] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
@@ -98,7 +98,7 @@ class ReviewedChain:
     @property
     def ruled(self) -> bool:
         """Whether a ruling closed it, so that resuming lifts that."""
-        return any(given.given.in_force and given.closes for given in self.rulings)
+        return any(ruling.stored.in_force and ruling.closes for ruling in self.rulings)
 
     @property
     def linked(self) -> bool:
@@ -137,13 +137,13 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    given: GivenRuling
+    stored: GivenRuling
     text: str
     closes: bool
 
 
 @dataclass(slots=True)
-class ShownMerge:
+class MergeView:
     """One line of the merge log: the pairs of chains that can be kept apart, by number and first mention."""
 
     text: str
@@ -159,7 +159,7 @@ class ReviewPage:
     frame: Frame | None
     lit: int
     chains: list[ReviewedChain]
-    merges: list[ShownMerge]
+    merges: list[MergeView]
     rulings: list[SpokenRuling]
 
     @property
@@ -169,28 +169,30 @@ class ReviewPage:
 
 
 def build_review_page(
-    found: ImageUnderReview,
+    review: ImageUnderReview,
     *,
-    moot: Collection[str],
+    superseded: Collection[str],
     size: tuple[int, int] | None = None,
     lit: int | None = None,
 ) -> ReviewPage:
     """Number the chains, name their boxes, put judgments, steps and rulings into words.
 
-    `moot` are the names of judgments that no question took. `lit` is the chain to bring out; where
+    `superseded` are the names of judgments that no question took. `lit` is the chain to bring out; where
     none is named it is the first in review. `size` is the picture's, where its row does not know it.
     """
-    chains = [_chain(found, number, plain) for number, plain in enumerate(found.chains, 1)]
-    tagged = _tagged(found.chains, chains)
+    chains = [_chain(review, number, stored) for number, stored in enumerate(review.chains, 1)]
+    tagged = _tagged(review.chains, chains)
     if lit is None:
         lit = next((chain.number for chain in chains if chain.waits), 0)
-    for chain, plain in zip(chains, found.chains, strict=True):
+    for chain, stored in zip(chains, review.chains, strict=True):
         chain.lit = chain.number == lit
-        own = set(plain["m"])
-        chain.answers = [_answered(one, moot, chains, own) for one in found.said if own & set(one.mentions)]
-        chain.moves = found.moves.get(" ".join(plain["m"]), [])
-        chain.rulings = [_ruling(one, chains) for one in found.rulings if own & one.mentions]
-    image = found.open.image
+        names = set(stored["m"])
+        chain.answers = [
+            _answered(row, superseded, chains, names) for row in review.said if names & set(row.mentions)
+        ]
+        chain.moves = review.moves.get(" ".join(stored["m"]), [])
+        chain.rulings = [_ruling(row, chains) for row in review.rulings if names & row.mentions]
+    image = review.open.image
     frame = (
         Frame(image.width, image.height) if image.width and image.height else (Frame(*size) if size else None)
     )
@@ -198,23 +200,23 @@ def build_review_page(
         frame = Frame(max(box.xmax for box, _ in tagged), max(box.ymax for box, _ in tagged))
     return ReviewPage(
         captions=marked_captions(
-            found.captions,
-            found.mentions.values(),
+            review.captions,
+            review.mentions.values(),
             {mention.id: chain.number for chain in chains for mention in chain.mentions},
         ),
         boxes=draw_overlay(tagged, frame) if frame else [],
         frame=frame,
         lit=lit if any(chain.lit for chain in chains) else 0,
         chains=chains,
-        merges=_merges(found, chains),
-        rulings=[_ruling(one, chains) for one in found.rulings],
+        merges=_merges(review, chains),
+        rulings=[_ruling(row, chains) for row in review.rulings],
     )
 
 
-def _chain(found: ImageUnderReview, number: int, plain: Mapping[str, Any]) -> ReviewedChain:
-    mentions = [found.mentions[name] for name in plain["m"]]
-    title = chain_title(plain, found.mentions)
-    return ReviewedChain(number, title, mentions, plain["s"], plain["r"], plain["k"])
+def _chain(review: ImageUnderReview, number: int, stored: Mapping[str, Any]) -> ReviewedChain:
+    mentions = [review.mentions[name] for name in stored["m"]]
+    title = chain_title(stored, review.mentions)
+    return ReviewedChain(number, title, mentions, stored["s"], stored["r"], stored["k"])
 
 
 def _tagged(
@@ -223,15 +225,15 @@ def _tagged(
     """Every box with its tag; the one that waits for a verdict bears a question mark. Boxes of several
     chains that are the same bear all their names."""
     tags: dict[tuple[int, ...], list[Tag]] = {}
-    for plain, chain in zip(stored, chains, strict=True):
-        many = len(plain["b"]) > 1
-        for place, corners in enumerate(plain["b"]):
-            name = f"{chain.number}{letters(place) if many else ''}"
-            chain.boxes.append(ShownBox(name, _corners(corners)))
+    for stored_chain, chain in zip(stored, chains, strict=True):
+        many = len(stored_chain["b"]) > 1
+        for index, corners in enumerate(stored_chain["b"]):
+            name = f"{chain.number}{letters(index) if many else ''}"
+            chain.boxes.append(BoxView(name, _corners(corners)))
             tags.setdefault(tuple(corners), []).append(Tag(chain.number, name))
-        if plain["p"]:
-            chain.pending = _corners(plain["p"])
-            tags.setdefault(tuple(plain["p"]), []).append(Tag(chain.number, f"{chain.number}?"))
+        if stored_chain["p"]:
+            chain.pending = _corners(stored_chain["p"])
+            tags.setdefault(tuple(stored_chain["p"]), []).append(Tag(chain.number, f"{chain.number}?"))
     return [
         (BoxRow(xmin=xmin, ymin=ymin, xmax=xmax, ymax=ymax), named)
         for (xmin, ymin, xmax, ymax), named in tags.items()
@@ -260,13 +262,21 @@ def marked_captions(
 
 
 def _answered(
-    said: SaidJudgment, moot: Collection[str], chains: Sequence[ReviewedChain], own: Collection[str]
+    stored_judgment: SaidJudgment,
+    superseded: Collection[str],
+    chains: Sequence[ReviewedChain],
+    names: Collection[str],
 ) -> JudgmentInWords:
     """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
-    judgment = said.judgment
+    judgment = stored_judgment.judgment
     question = str(question_in_words(judgment.kind))
     if kind_of(judgment.kind).mentions == (2, 2):
-        others = [c.number for c in chains for m in c.mentions if m.id in said.mentions and m.id not in own]
+        others = [
+            c.number
+            for c in chains
+            for m in c.mentions
+            if m.id in stored_judgment.mentions and m.id not in names
+        ]
         if others:
             question = _("same thing as %(number)d?") % {"number": others[0]}
     answer = str(
@@ -279,54 +289,56 @@ def _answered(
         weight = _("withdrawn")
     elif judgment.role != q.VOTE:
         weight = str(ANSWER_ROLES_IN_WORDS.get(judgment.role, judgment.role))
-    elif judgment.name in moot:
+    elif judgment.name in superseded:
         weight = _("not needed")
-    return JudgmentInWords(said, question, answer, weight)
+    return JudgmentInWords(stored_judgment, question, answer, weight)
 
 
-def _ruling(given: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
-    """A ruling in words; mentions that the image no longer has are told by their ids."""
+def _ruling(ruling: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
+    """A ruling in words; mentions that the image no longer has are shown by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())
 
-    def told(names: Sequence[str]) -> str:
+    def phrases(names: Sequence[str]) -> str:
         # Two mentions of the same words are told apart by where they stand.
         return ", ".join(
             f"“{words[n]}” ({n})" if count[words[n]] > 1 else f"“{words[n]}”" if n in words else n
             for n in names
         )
 
-    match given.asserts:
+    match ruling.asserts:
         case Partition(groups):
             if len(groups) == 1:
                 return SpokenRuling(
-                    given, _("One chain: %(mentions)s") % {"mentions": told(groups[0])}, False
+                    ruling, _("One chain: %(mentions)s") % {"mentions": phrases(groups[0])}, False
                 )
-            said = "; ".join(told(group) for group in groups)
-            return SpokenRuling(given, _("Different things: %(groups)s") % {"groups": said}, False)
+            text = "; ".join(phrases(group) for group in groups)
+            return SpokenRuling(ruling, _("Different things: %(groups)s") % {"groups": text}, False)
         case KeepApart(a, b):
-            said = _("Kept apart: %(a)s and %(b)s") % {"a": told([a]), "b": told([b])}
-            return SpokenRuling(given, said, False)
+            text = _("Kept apart: %(a)s and %(b)s") % {"a": phrases([a]), "b": phrases([b])}
+            return SpokenRuling(ruling, text, False)
         case Boxes(mentions, boxes):
-            said = ngettext("%(count)d box for %(mentions)s", "%(count)d boxes for %(mentions)s", len(boxes))
-            return SpokenRuling(given, said % {"count": len(boxes), "mentions": told(mentions)}, True)
+            text = ngettext("%(count)d box for %(mentions)s", "%(count)d boxes for %(mentions)s", len(boxes))
+            return SpokenRuling(ruling, text % {"count": len(boxes), "mentions": phrases(mentions)}, True)
         case Closure(mentions, kind):
-            said = {
+            text = {
                 "scene": _("Scene, no box: %(mentions)s"),
                 "none": _("Nothing to box: %(mentions)s"),
                 "excluded": _("Excluded: %(mentions)s"),
             }[kind]
-            return SpokenRuling(given, said % {"mentions": told(mentions)}, True)
+            return SpokenRuling(ruling, text % {"mentions": phrases(mentions)}, True)
         case Resume(mentions):
-            return SpokenRuling(given, _("Asked again: %(mentions)s") % {"mentions": told(mentions)}, False)
+            return SpokenRuling(
+                ruling, _("Asked again: %(mentions)s") % {"mentions": phrases(mentions)}, False
+            )
 
 
-def _merges(found: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[ShownMerge]:
+def _merges(review: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[MergeView]:
     """What merged and why. Chains are called after their first mention until they are printed."""
-    first = {plain["m"][0]: chain for plain, chain in zip(found.chains, chains, strict=True)}
-    shown: list[ShownMerge] = []
-    told: set[tuple[int, int]] = set()
-    for merged in found.merged:
+    first = {stored["m"][0]: chain for stored, chain in zip(review.chains, chains, strict=True)}
+    merges: list[MergeView] = []
+    paired: set[tuple[int, int]] = set()
+    for merged in review.merged:
         of = [first[name] for name in merged["chains"] if name in first]
         numbers = ", ".join(str(chain.number) for chain in of)
         if merged["what"] == "chains":
@@ -339,10 +351,10 @@ def _merges(found: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[Sh
                 "share": int(100 * merged["iou"]),
             }
         pairs = [
-            (one.number, one.mentions[0].id, other.number, other.mentions[0].id)
-            for one, other in combinations(of, 2)
-            if (one.number, other.number) not in told
+            (chain_a.number, chain_a.mentions[0].id, chain_b.number, chain_b.mentions[0].id)
+            for chain_a, chain_b in combinations(of, 2)
+            if (chain_a.number, chain_b.number) not in paired
         ]
-        told.update((a, b) for a, _first, b, _second in pairs)
-        shown.append(ShownMerge(text, pairs))
-    return shown
+        paired.update((a, b) for a, _first, b, _second in pairs)
+        merges.append(MergeView(text, pairs))
+    return merges

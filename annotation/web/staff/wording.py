@@ -79,7 +79,7 @@ FLAGS_IN_WORDS = {
 }
 ANSWER_ROLES_IN_WORDS = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
-    q.SURPLUS: gettext_lazy("late"),
+    q.EXTRA: gettext_lazy("late"),
 }
 #: What staff did, as the audit names it.
 ACTS = {

@@ -26,11 +26,11 @@ from annotation.selectors.workers.reading_speed import (
     reading_paces,
     words_in_a_caption,
 )
-from annotation.selectors.workers.standing import (
-    STATES_IN_WORDS,
+from annotation.selectors.workers.trust_labels import (
+    WORKER_STATE_LABELS,
     is_off,
-    standing_of,
-    standings_together,
+    trust_label,
+    trust_summary,
 )
 from annotation.selectors.workers.worker_table import (
     SORTS,
@@ -40,7 +40,7 @@ from annotation.selectors.workers.worker_table import (
     worker_page,
 )
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
 from annotation.web.staff.wording import kind_in_words, kinds_in_words
 from annotation.workers import payments
 from annotation.workers.messages import told_to
@@ -67,14 +67,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownWorker:
+class WorkerView:
     """A worker as a line of the table; of one kind of question where the table is of one."""
 
     row: WorkerRow
     figures: WorkerFigures
     earned: str
     due: str
-    standing: str
+    trust: str
     off: bool
     too_fast: bool
 
@@ -83,8 +83,8 @@ class ShownWorker:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
-    asked = asked_in(request.GET)
-    page = worker_page(campaign, asked)
+    query = table_request(request.GET)
+    page = worker_page(campaign, query)
     pay = settings_of(campaign.settings).pay
     return render(
         request,
@@ -94,21 +94,21 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             rows=[
-                _shown(row, figures, asked.kind, pay.currency, page.paces.get(row.id))
+                _shown_row(row, figures, query.kind, pay.currency, page.paces.get(row.id))
                 for row, figures in page.rows
             ],
             suspend=act_form(request, "suspend_workers"),
             message=act_form(request, "message_workers"),
             pay=act_form(request, "pay_workers", reference=payments.usual_reference(campaign)),
             total=page.total,
-            asked=asked,
-            heads=[_head(asked, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
+            query=query,
+            heads=[_head(query, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
             paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
-            states=STATES_IN_WORDS.items(),
-            later=_as_query(replace(asked, after=page.after)) if page.after else "",
-            first=_as_query(replace(asked, after=0)) or "?" if asked.after else "",
+            states=WORKER_STATE_LABELS.items(),
+            later=_as_query(replace(query, after=page.after)) if page.after else "",
+            first=_as_query(replace(query, after=0)) or "?" if query.after else "",
         ),
     )
 
@@ -118,7 +118,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
-    pace = reading_paces(campaign, [row.id]).get(row.id)
+    speed = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
     owed = payable_amount(row.due, pay.currency)
     amount = amount_text(owed, pay.currency) if owed else ""
@@ -131,7 +131,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             campaign,
             "workers",
             worker=row,
-            kinds=[(kind, kind_in_words(kind.kind), standing_of(kind)) for kind in row.kinds],
+            kinds=[(kind, kind_in_words(kind.kind), trust_label(kind)) for kind in row.kinds],
             earned=cents(row.earned, pay.currency),
             due=cents(row.due, pay.currency),
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
@@ -144,10 +144,10 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             bonus=act_form(request, "give_bonus", ids="bonus-%s"),
             erase=act_form(request, "erase_worker"),
             currency=pay.currency,
-            pace=pace if pace is not None and pace.flagged else None,
-            words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,
+            reading_speed=speed if speed is not None and speed.flagged else None,
+            words=round(words_in_a_caption(campaign)) if speed is not None and speed.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
-            told=told_to(campaign, row.id),
+            messages_to_worker=told_to(campaign, row.id),
         ),
     )
 
@@ -157,53 +157,53 @@ def _pays(campaign: Campaign) -> bool:
     return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
-def _shown(
-    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, pace: ReadingPace | None
-) -> ShownWorker:
+def _shown_row(
+    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingPace | None
+) -> WorkerView:
     """A worker's line: all kinds together, or one of them."""
-    return ShownWorker(
+    return WorkerView(
         row=row,
         figures=figures,
         earned=cents(figures.earned, currency),
         due=cents(figures.due, currency),
-        standing=standings_together(row, kind),
-        off=any(is_off(each) for each in row.kinds if kind in ("", each.kind)),
-        too_fast=pace is not None and pace.flagged,
+        trust=trust_summary(row, kind),
+        off=any(is_off(kind_row) for kind_row in row.kinds if kind in ("", kind_row.kind)),
+        too_fast=speed is not None and speed.flagged,
     )
 
 
-def asked_in(given: Mapping[str, str]) -> WorkerTableRequest:
+def table_request(query_data: Mapping[str, str]) -> WorkerTableRequest:
     """Which workers an address asks for; what it cannot mean is left out."""
-    sort, after = given.get("sort", ""), given.get("after", "")
-    kind, state = given.get("kind", ""), given.get("state", "")
+    sort, after = query_data.get("sort", ""), query_data.get("after", "")
+    kind, state = query_data.get("kind", ""), query_data.get("state", "")
     return WorkerTableRequest(
         sort=sort if sort in SORTS else "answers",
-        up=given.get("way", "") == "up",
+        up=query_data.get("way", "") == "up",
         kind=kind if kind in kinds.names() else "",
         state=state if state in WORKER_STATES else "",
-        find=given.get("find", "").replace("\0", "").strip(),
+        find=query_data.get("find", "").replace("\0", "").strip(),
         after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,
     )
 
 
-def _as_query(asked: WorkerTableRequest) -> str:
+def _as_query(query: WorkerTableRequest) -> str:
     """The address of what is asked for."""
     return query_string(
-        sort=asked.sort if asked.sort != "answers" else "",
-        way="up" if asked.up else "",
-        kind=asked.kind,
-        state=asked.state,
-        find=asked.find,
-        after=asked.after or "",
+        sort=query.sort if query.sort != "answers" else "",
+        way="up" if query.up else "",
+        kind=query.kind,
+        state=query.state,
+        find=query.find,
+        after=query.after or "",
     )
 
 
-def _head(asked: WorkerTableRequest, sort: str) -> Head:
+def _head(query: WorkerTableRequest, sort: str) -> Head:
     """Sorting by another column begins with the most, by name with the first; again turns it round."""
-    now = asked.sort == sort
-    up = not asked.up if now else sort == "worker"
-    way = ("ascending" if asked.up else "descending") if now else ""
-    return Head(sort, str(HEADS[sort]), _as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
+    now = query.sort == sort
+    up = not query.up if now else sort == "worker"
+    way = ("ascending" if query.up else "descending") if now else ""
+    return Head(sort, str(HEADS[sort]), _as_query(replace(query, sort=sort, up=up, after=0)) or "?", way)
 
 
 def _worker(campaign: Campaign, pseudonym: str) -> int:

@@ -12,4 +12,4 @@ register = template.Library()
 @register.filter
 def by_name(boxes: Iterable[DrawnBox]) -> list[DrawnBox]:
     """Boxes in the order of their names, A1, A2, ...; they are drawn the largest first."""
-    return sorted(boxes, key=lambda one: (len(one.tags[0].name), one.tags[0].name))
+    return sorted(boxes, key=lambda box: (len(box.tags[0].name), box.tags[0].name))

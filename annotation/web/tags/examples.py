@@ -44,8 +44,8 @@ def examples(text: CampaignText) -> SafeString:
 @lru_cache(maxsize=64)
 def _rendered(kind: str, language: str) -> SafeString:
     """The same on every page of a kind and language: laid out once."""
-    shown = [_drawn(kind, example) for example in PRACTICE.get(kind).examples]
-    return render_to_string("annotation/tasks/_examples.html", {"examples": shown})
+    examples = [_drawn(kind, example) for example in PRACTICE.get(kind).examples]
+    return render_to_string("annotation/tasks/_examples.html", {"examples": examples})
 
 
 def _drawn(kind: str, example: PracticeExample) -> _Drawn:
@@ -54,7 +54,7 @@ def _drawn(kind: str, example: PracticeExample) -> _Drawn:
     image = practice_scene(item.scene).image
     captions = [
         caption_pieces(
-            image.captions[number], [each for each in page.pointed if each.mention.caption == number]
+            image.captions[number], [mention for mention in page.pointed if mention.mention.caption == number]
         )
         for number in page.captions
     ]

@@ -17,7 +17,7 @@ register = template.Library()
 register.filter("in_words", reason_in_words)
 
 
-class _Place(NamedTuple):
+class _Link(NamedTuple):
     """A part of the site, as the header links it; `here` where the page is part of it."""
 
     name: str
@@ -26,22 +26,22 @@ class _Place(NamedTuple):
 
 
 @register.simple_tag(takes_context=True)
-def places(context: dict[str, Any]) -> list[_Place]:
+def places(context: dict[str, Any]) -> list[_Link]:
     """The parts of the site that are open to the caller; none where there is only one."""
     request = context["request"]
     # Who came by the address of a crowd platform may only work.
     by_address = sessions.by_address(request.session)
-    found = [
+    links = [
         (str(part.title), reverse(part.route), part.key)
         for part in PARTS
         if part.is_open_to(request.user) and (part.roles == (ANNOTATOR,) or not by_address)
     ]
     if by_address:
-        found.append((_("Finish"), reverse("visit"), "visit"))
+        links.append((_("Finish"), reverse("visit"), "visit"))
     part = request.path.strip("/").split("/")[0].removeprefix("open-")
     return (
-        [_Place(name, address, (part or "corpora").startswith(key)) for name, address, key in found]
-        if len(found) > 1
+        [_Link(name, address, (part or "corpora").startswith(key)) for name, address, key in links]
+        if len(links) > 1
         else []
     )
 

@@ -38,7 +38,7 @@ def is_clipped(caption: Sequence[CaptionPiece]) -> bool:
 
 
 @register.simple_tag
-def asked_box() -> SafeString:
+def question_box() -> SafeString:
     """The name that the box in question bears in the picture, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 
@@ -78,20 +78,20 @@ class RegionRow(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def region_rows(context: dict[str, Any]) -> list[RegionRow]:
-    """A row for each region that the desk asks for."""
-    desk: TaskPage = context["desk"]
-    most = {"xmin": desk.image.width, "xmax": desk.image.width}
+    """A row for each region that the task asks for."""
+    task: TaskPage = context["task"]
+    most = {"xmin": task.image.width, "xmax": task.image.width}
 
-    def entered(place: int, name: str) -> str:
-        return desk.entered.get(region_field_name(place, name), "")
+    def entered(number: int, name: str) -> str:
+        return task.entered.get(region_field_name(number, name), "")
 
     return [
         RegionRow(
-            place,
-            f"region-{place}",
-            entered(place, "text"),
-            entered(place, "way"),
-            tuple((e, entered(place, e), most.get(e, desk.image.height) or None) for e in EDGES),
+            number,
+            f"region-{number}",
+            entered(number, "text"),
+            entered(number, "way"),
+            tuple((e, entered(number, e), most.get(e, task.image.height) or None) for e in EDGES),
         )
-        for place in range(desk.page.about)
+        for number in range(task.page.about)
     ]

@@ -21,12 +21,12 @@ from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,
     QuestionKind,
-    StandingName,
+    TrustStateName,
     check_kind,
     chosen_workers,
     worker_id,
 )
-from annotation.selectors.workers.standing import standings_together
+from annotation.selectors.workers.trust_labels import trust_summary
 from annotation.selectors.workers.worker_table import (
     SORTS,
     WorkerTableRequest,
@@ -51,7 +51,7 @@ class WorkersRequest(CampaignRequest):
     sort: Annotated[WorkerSort, Help(_("Sort by"), _("The most first"))] = "answers"
     up: Annotated[bool, Help(_("Ascending"), _("The least first"))] = False
     kind: Annotated[QuestionKind | None, Help(_("Kind of question"), _("By default all of them"))] = None
-    state: Annotated[StandingName | None, Help(_("Status"), _("For any kind of question"))] = None
+    state: Annotated[TrustStateName | None, Help(_("Status"), _("For any kind of question"))] = None
     find: Annotated[str, Field(max_length=100), Help(_("Pseudonym contains"))] = ""
 
 
@@ -146,7 +146,7 @@ def _write_table(campaign: Campaign, chosen: list[int], path: Path) -> None:
             writer.writerow(
                 escape_formula(cell)
                 for cell in (
-                    *(row.pseudonym, standings_together(row), row.answers),
+                    *(row.pseudonym, trust_summary(row), row.answers),
                     *(sum(kind.known for kind in row.kinds), sum(kind.right for kind in row.kinds), seconds),
                     *(units(row.earned), units(row.bonuses), units(row.paid), units(row.due), currency),
                     "yes" if fast else "",

@@ -156,8 +156,8 @@ class Command(BaseCommand):
         """Say which command this is, as one would type it, and run it."""
         words = [str(arg) for arg in args]
         for name, value in options.items():
-            given = [] if value is True else value if isinstance(value, list) else [value]
-            words += [f"--{name.replace('_', '-')}", *map(str, given)]
+            values = [] if value is True else value if isinstance(value, list) else [value]
+            words += [f"--{name.replace('_', '-')}", *map(str, values)]
         self.stdout.write(self.style.MIGRATE_HEADING(f"\n{shlex.join(['manage.py', command, *words])}"))
         self.stdout.flush()
         if quiet:

@@ -22,7 +22,7 @@ class Command(ReportCommand):
         "and their pictures among the static files. They are committed; run it after a change of the sample "
         "corpus, or of which scenes are chosen (annotation/task_types/practice/scenes.py)."
     )
-    refusals = (OSError,)
+    expected_errors = (OSError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -34,15 +34,15 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         folder = options["pictures"] or settings.BASE_DIR / "static" / SCENE_PICTURES
         folder.mkdir(parents=True, exist_ok=True)
-        told, size = {}, 0
+        descriptions, size = {}, 0
         for name, index in SCENE_IMAGES.items():
             scene = generate_scene(index, seed=SCENES_SEED)
-            told[name] = described(scene.image)
+            descriptions[name] = described(scene.image)
             path = folder / f"{name}.webp"
             scene.picture.save(path, "WEBP", quality=QUALITY, method=6)
             size += path.stat().st_size
-        options["told"].write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        return {"scenes": len(told), "pictures": str(folder), "bytes": size}
+        options["told"].write_text(json.dumps(descriptions, indent=1) + "\n", encoding="utf-8")
+        return {"scenes": len(descriptions), "pictures": str(folder), "bytes": size}
 
     def show(self, report: dict[str, Any]) -> str:
         return (

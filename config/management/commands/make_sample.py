@@ -25,7 +25,7 @@ PICTURES = "images"
 
 
 #: How many pictures `--sheet` shows.
-SHOWN = 21
+SHEET_PICTURES = 21
 
 
 class Command(ReportCommand):
@@ -34,7 +34,7 @@ class Command(ReportCommand):
         "them. The same seed gives the same images; a larger corpus begins with the smaller one. "
         "Import it with `import_corpus NAME OUT --format jsonl --images OUT/images`."
     )
-    refusals = (UnknownName, FormatError, OSError)
+    expected_errors = (UnknownName, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -103,5 +103,5 @@ class Command(ReportCommand):
 
 def _show_first(pictures: Path, sheet: Path) -> None:
     """Lay the first pictures out on one, in the format that the file's name asks for."""
-    first = [Image.open(file).convert("RGB") for file in sorted(pictures.iterdir())[:SHOWN]]
+    first = [Image.open(file).convert("RGB") for file in sorted(pictures.iterdir())[:SHEET_PICTURES]]
     contact_sheet(first).save(sheet, quality=88)

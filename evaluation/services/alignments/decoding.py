@@ -26,10 +26,10 @@ from evaluation.models import System
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import (
     boxed_mentions,
-    found_mentions,
-    is_found,
+    is_localized,
+    mentions_localized,
 )
-from evaluation.services.common import ImportRefused, check_same_corpus
+from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.features.store import feature_set
 from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.phases import PhaseShares
@@ -148,10 +148,10 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
     """Write the layer. A layer of that name is refused, or with `replace` one of an alignment makes place.
 
     One that was made alike is written again: a job that was killed at its very end goes on. Raises
-    UnknownName, ImportRefused, LayerError, BadModel and ValueError.
+    UnknownName, InputError, LayerError, BadModel and ValueError.
     """
     _check_choices(request, system_row(request.system), context)
-    progress, decoder = PhaseShares(context.tell), _Decoder.of(request)
+    progress, decoder = PhaseShares(context.report_progress), _Decoder.of(request)
     corpus = corpus_named(decoder.dataset.corpus)
     _check_free(corpus, request)
     chosen = decoder.dataset.to_rank(request.split, seed=request.seed)
@@ -175,7 +175,7 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
             if index in chosen_on:
                 counts["chosen_on"] += 1
             elif record.layer is not None:
-                are_right = found_mentions(layer, record.layer)
+                are_right = mentions_localized(layer, record.layer)
                 images.extend([record.id] * len(are_right))
                 right["own"] += map(float, are_right)
                 for name, values in _without_words(boxes, record).items():
@@ -217,10 +217,10 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
 
 
 def _check_free(corpus: Any, request: DecodeRequest) -> None:
-    """Raise ImportRefused where `replace` would take away what no alignment wrote."""
+    """Raise InputError where `replace` would take away what no alignment wrote."""
     existing = corpus.layers.filter(name=request.layer, published=True).first()
     if existing and request.replace and existing.source != ALIGNMENT_SOURCE:
-        raise ImportRefused(
+        raise InputError(
             f"layer {request.layer!r} of corpus {corpus.name!r} was not written by an alignment, and is not "
             "replaced; choose another name"
         )
@@ -243,12 +243,12 @@ class _Decoder:
     def of(cls, request: DecodeRequest) -> _Decoder:
         stored = system_named(request.system)
         if not isinstance(stored.model, Alignment) or not isinstance(stored.texts, WordTexts):
-            raise ImportRefused(
+            raise InputError(
                 f"system {request.system!r} does not align words with regions; name one of recipe BRNN"
             )
         regions = request.regions or stored.facts.get("regions", "")
         if not regions:
-            raise ImportRefused(
+            raise InputError(
                 f"system {request.system!r} was trained on whole images; name a set of regions of theirs"
             )
         corpus = str(stored.facts["corpus"])
@@ -275,11 +275,9 @@ class _Decoder:
         ):
             if record.layer is not None:
                 for beta, layer in zip(betas, layers, strict=True):
-                    right[beta] += found_mentions(layer, record.layer)
+                    right[beta] += mentions_localized(layer, record.layer)
         if not all(right.values()):
-            raise ImportRefused(
-                f"layer {self.gold!r} has no boxes of images of {split}; beta cannot be chosen"
-            )
+            raise InputError(f"layer {self.gold!r} has no boxes of images of {split}; beta cannot be chosen")
         return {beta: float(np.mean(values)) for beta, values in right.items()}
 
     def decoded(
@@ -311,14 +309,14 @@ class _Decoder:
                 yield record, boxes, [_layer(record, boxes, products, places_of, beta) for beta in betas]
         progress("aligning words", len(places), len(places))
 
-    def _records(self, wanted_names: set[str]) -> dict[str, ImageRecord]:
+    def _records(self, names_to_read: set[str]) -> dict[str, ImageRecord]:
         corpus = corpus_named(self.dataset.corpus)
         layer = layer_to_read(corpus, self.gold) if self.gold else None
         if self.gold and layer is None:
             raise UnknownName(f"corpus {corpus.name!r} has no layer {self.gold!r}")
         names = names_of(corpus.name).image_name.values()
         named_records = zip(names, stream_records(corpus=corpus, layer=layer), strict=True)
-        return {name: record for name, record in named_records if name in wanted_names}
+        return {name: record for name, record in named_records if name in names_to_read}
 
 
 def _known(words: Sequence[str], vocabulary: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -371,8 +369,8 @@ def _without_words(boxes: NDArray[Any], record: ImageRecord) -> dict[str, list[f
     shares: dict[str, list[float]] = {"random": [], "largest": [], "possible": []}
     assert record.layer is not None
     for _mention, gold in boxed_mentions(record.layer):
-        right = [is_found([box], gold) for box in region_boxes]
+        right = [is_localized([box], gold) for box in region_boxes]
         shares["random"].append(float(np.mean(right)))
-        shares["largest"].append(float(is_found([largest], gold)))
+        shares["largest"].append(float(is_localized([largest], gold)))
         shares["possible"].append(float(any(right)))
     return shares

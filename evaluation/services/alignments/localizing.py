@@ -28,7 +28,7 @@ def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.floa
                 yield mention, around[chain.id]
 
 
-def found_mentions(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
+def mentions_localized(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
     """Of each boxed mention of `gold`, whether `found` has it in its place."""
     depicted = layer.depicted()
     chain_of = {
@@ -45,10 +45,10 @@ def found_mentions(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
             if (mention.caption, word) in chain_of
         )
         chain = next((chain for chain, _ in held.most_common(1)), "")
-        right.append(chain in depicted and is_found(depicted[chain], box))
+        right.append(chain in depicted and is_localized(depicted[chain], box))
     return right
 
 
-def is_found(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
+def is_localized(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
     """Whether the box around `boxes` overlaps `box` as much as it has to."""
     return bool(iou(union_box([corners(corner_box) for corner_box in boxes]), box) >= RIGHT_IOU)

@@ -10,7 +10,7 @@ from annotation.common.operations import Help, Named, OperationContext, invalid
 from evaluation.services.batches.collecting import Collected, CollectRequest, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
-from evaluation.services.phases import part_listener
+from evaluation.services.phases import part_of_progress
 from phrasebox.registry import UnknownName
 from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import RELEVANCE_RULES, rule_named
@@ -50,17 +50,17 @@ def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBat
     """Collect and freeze; raises as the two do, and neither does anything twice."""
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
-    report_progress, actor = context.tell, context.actor
+    report_progress, actor = context.report_progress, context.actor
     counted = request.counted()
     collected = collect(
-        request.batch, count=counted, report_progress=part_listener(report_progress, 0.0, 0.6), actor=actor
+        request.batch, count=counted, report_progress=part_of_progress(report_progress, 0.0, 0.6), actor=actor
     )
     frozen = freeze_qrels(
         name=request.qrels,
         corpus=corpus,
         judgments=collected.judgments,
         relevance=RelevanceChoice(request.rule, originals=request.originals),
-        report_progress=part_listener(report_progress, 0.6, 1.0),
+        report_progress=part_of_progress(report_progress, 0.6, 1.0),
         actor=actor,
     )
     return ClosedBatch(collected, frozen)

@@ -27,22 +27,22 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
-from evaluation.selectors import BATCH_FORMAT, asked_of, judgments_source, names_of
+from evaluation.selectors import BATCH_FORMAT, asked_pairs_of, judgments_source, names_of
 from evaluation.services.batches.sources import counted_by_name, earlier
 from evaluation.services.batches.stored_answers import (
     Answers,
-    BatchRefused,
+    BatchError,
     answers_of_batches,
     judges_named,
 )
-from evaluation.services.common import exclusive_work
+from evaluation.services.common import work_lock
 from evaluation.services.judgments.importing import (
     JudgmentsPlace,
     JudgmentsReport,
     digest_of_judgments,
     store_judgments,
 )
-from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
+from evaluation.services.phases import ProgressCallback, part_of_progress, report_steps, silent
 from evaluation.services.stored_kinds import BATCHES
 from phrasebox.relevance.pairs import JudgedPair
 
@@ -90,7 +90,7 @@ class CollectRequest:
 
     def counted(self) -> list[str] | None:
         """Whose answers from before they were reinstated are to count; None: as before. Raises
-        BatchRefused."""
+        BatchError."""
         if not self.count and not self.leave_out:
             return None
         batch = batch_named(self.batch)
@@ -101,15 +101,17 @@ class CollectRequest:
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
     """As `collect`."""
-    return collect(request.batch, count=request.counted(), report_progress=context.tell, actor=context.actor)
+    return collect(
+        request.batch, count=request.counted(), report_progress=context.report_progress, actor=context.actor
+    )
 
 
 def batch_named(name: str) -> Batch:
-    """The batch of that name; raises BatchRefused listing what exists."""
+    """The batch of that name; raises BatchError listing what exists."""
     batch = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
     if batch is None:
         names = Batch.objects.values_list("name", flat=True)
-        raise with_known(BatchRefused(f"unknown batch {name!r}"), names)
+        raise with_known(BatchError(f"unknown batch {name!r}"), names)
     return batch
 
 
@@ -117,17 +119,17 @@ def collect(
     name: str,
     *,
     count: Sequence[str] | None = None,
-    report_progress: PhaseListener = silent,
+    report_progress: ProgressCallback = silent,
     actor: Any = None,
 ) -> Collected:
     """Keep what was answered so far as judgments.
 
     `count` names the judges whose answers from before they were reinstated count, and no others; None: those
-    of the batch's newest judgments. Raises BatchRefused where nobody answered, and for a judge who has no
+    of the batch's newest judgments. Raises BatchError where nobody answered, and for a judge who has no
     such answers; and Busy. What `report_progress` raises stops it, and then nothing is kept.
     """
     batch = batch_named(name)
-    with exclusive_work(f"batch.{name}", "batch", name):
+    with work_lock(f"batch.{name}", "batch", name):
         batch.refresh_from_db()
         report_progress("reading answers", 0.0)
         if count is not None:
@@ -135,10 +137,10 @@ def collect(
         answers, who = answers_of(batch, count=count)
         pairs = list(answers.judged_pairs(names_of(batch.corpus.name)))
         if not pairs:
-            raise BatchRefused(f"batch {name!r} has no valid judgments yet; collect it later")
+            raise BatchError(f"batch {name!r} has no valid judgments yet; collect it later")
         before = batch.judgments
         report = _store_answers(
-            batch, pairs, counted_in(who), part_listener(report_progress, 0.4, 1.0), actor
+            batch, pairs, counted_in(who), part_of_progress(report_progress, 0.4, 1.0), actor
         )
         if before is None or report.judgments != before.name:
             row = JudgmentSet.objects.get(corpus=batch.corpus, name=report.judgments)
@@ -161,7 +163,7 @@ def collect(
         },
         before=staying_out(who[name]),
         counted={judge: judge_row.before for judge, judge_row in who[name].items() if judge_row.counted},
-        short=short_of(batch, answers, asked_of(batch)),
+        short=short_of(batch, answers, asked_pairs_of(batch)),
         digest=report.digest,
     )
 
@@ -190,11 +192,11 @@ def _reinstated(batch: Batch) -> set[str]:
 
 
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
-    """Raise BatchRefused for whoever has no answers from before they were reinstated."""
+    """Raise BatchError for whoever has no answers from before they were reinstated."""
     there = _reinstated(batch)
     for judge in count:
         if judge not in there:
-            raise BatchRefused(
+            raise BatchError(
                 f"judge {judge!r} of batch {batch.name!r} has no answers from before a suspension by the "
                 "trust rules that was lifted; judges with such answers: "
                 f"{', '.join(sorted(there)) or 'none'}"
@@ -239,7 +241,7 @@ def _store_answers(
     batch: Batch,
     pairs: list[JudgedPair],
     counted: dict[str, list[str]],
-    report_progress: PhaseListener,
+    report_progress: ProgressCallback,
     actor: Any,
 ) -> JudgmentsReport:
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
@@ -254,10 +256,10 @@ def _store_answers(
     while name in sets and sets[name] != [digest, counted]:
         number += 1
         name = f"{batch.name}-{number}"
-    reported_pairs = tell_steps(
+    reported_pairs = report_steps(
         pairs,
         total=len(pairs),
-        report_progress=part_listener(report_progress, 0.2, 1.0),
+        report_progress=part_of_progress(report_progress, 0.2, 1.0),
         phase="keeping judgments",
     )
     target = JudgmentsPlace(

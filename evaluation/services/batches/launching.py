@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation import campaigns
 from annotation.campaigns import OpenedPairs
 from annotation.common import database
-from annotation.common.operations import Help, Named, OperationContext, invalid, plain_result, read_result
+from annotation.common.operations import Help, Named, OperationContext, invalid, read_result, result_to_dict
 from annotation.protocol.money import amount_text
 from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
@@ -22,9 +22,9 @@ from evaluation.services.batches.planning import (
     page_fill_numbers,
     plan,
 )
-from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import check_name, exclusive_work
-from evaluation.services.phases import PhaseListener, part_listener
+from evaluation.services.batches.stored_answers import BatchError
+from evaluation.services.common import check_name, work_lock
+from evaluation.services.phases import ProgressCallback, part_of_progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +48,24 @@ def launch(
 
     `known_from` is a split whose images become control items; `actor` is the account that asks. Unless it is
     to `begin`, the campaign stays a draft. Where the batch stands, made from the same, nothing changes.
-    Raises BatchRefused, CampaignError, BadItem, UnknownName, Busy.
+    Raises BatchError, CampaignError, BadItem, UnknownName, Busy.
     """
     check_name(name, "batch")
-    with exclusive_work(f"batch.{name}", "batch", name):
+    with work_lock(f"batch.{name}", "batch", name):
         existing = Batch.objects.filter(name=name).first()
         if existing is not None:
             if existing.digest != plan.digest:
-                raise BatchRefused(
+                raise BatchError(
                     f"batch {name!r} already exists with other runs or settings; choose another name"
                 )
             return Launched(existing, True, None)
         if not len(plan.asked) and plan.askable:
-            raise BatchRefused(
+            raise BatchError(
                 "there is nothing to ask in rounds: existing judgments already determine the order of the "
                 f"systems; leave the order out to ask all {plan.askable} pairs"
             )
         if not len(plan.asked):
-            raise BatchRefused(
+            raise BatchError(
                 f"there is nothing to ask: of {plan.pooled_pairs} pairs {plan.originals} are originals, "
                 f"{plan.filtered} are filtered out and {plan.known} are already judged; freeze the "
                 "existing judgments instead"
@@ -99,11 +99,11 @@ def launch(
                 reused=list(plan.reused),
                 digest=plan.digest,
                 strategy=plan.strategy,
-                waves={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
+                rounds={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
                 if plan.strategy
                 else {},
                 numbers={
-                    **plain_result(plan.numbers()),
+                    **result_to_dict(plan.numbers()),
                     "task_count": opened.tasks,
                     **page_fill_numbers(opened.filling),
                 },
@@ -167,14 +167,14 @@ def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatch
 
 def plan_batch(request: BatchRequest, context: OperationContext) -> PlannedBatch:
     """What a batch would ask, and cost; nothing is written. Raises as `plan`, and as `check_known`."""
-    planned = _planned(request, context.tell)
+    planned = _planned(request, context.report_progress)
     return PlannedBatch(**_plan_values(planned), numbers=planned.numbers())
 
 
 def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBatch:
     """Plan and launch; a batch that is there already, made from the same, stays. Raises as the two do."""
-    planned = _planned(request, part_listener(context.tell, 0.0, 0.8))
-    context.tell("opening its questions", 0.8)
+    planned = _planned(request, part_of_progress(context.report_progress, 0.0, 0.8))
+    context.report_progress("opening its questions", 0.8)
     done = launch(
         planned, request.name, known_from=request.known_from, begin=request.begin, actor=context.actor
     )
@@ -188,35 +188,35 @@ def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBa
     )
 
 
-def _planned(request: BatchRequest, report_progress: PhaseListener) -> Plan:
+def _planned(request: BatchRequest, report_progress: ProgressCallback) -> Plan:
     planned = plan(request, report_progress=report_progress)
     if request.known_from is not None:
         check_known(planned, request.known_from)
     return planned
 
 
-def _plan_values(plan_made: Plan) -> dict[str, Any]:
+def _plan_values(planned: Plan) -> dict[str, Any]:
     """The fields of PlannedBatch that a plan has under the same name, and its currency."""
-    currency = plan_made.settings.pay.currency
+    currency = planned.settings.pay.currency
     names = [
         field.name for field in fields(PlannedBatch) if field.name not in ("amount", "currency", "numbers")
     ]
-    values = {name: getattr(plan_made, name) for name in names}
-    return {**values, "amount": amount_text(plan_made.price.amount, currency), "currency": currency}
+    values = {name: getattr(planned, name) for name in names}
+    return {**values, "amount": amount_text(planned.price.amount, currency), "currency": currency}
 
 
 def check_known(plan: Plan, split: str) -> None:
     """Control items must be of images that nobody is asked about, in whichever round: their answers would be
     wanted too.
 
-    Raises BatchRefused, and UnknownName where the corpus has no such split.
+    Raises BatchError, and UnknownName where the corpus has no such split.
     """
     corpus = corpus_named(plan.corpus)
     check_split(corpus, split)
     there = set(corpus.images.filter(split=split).values_list("pk", flat=True))
-    asked_images = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.may_ask, plan.fillers)]
-    if both := there & (asked_images[0] | asked_images[1]):
-        raise BatchRefused(
+    batch_images = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.may_ask, plan.fillers)]
+    if both := there & (batch_images[0] | batch_images[1]):
+        raise BatchError(
             f"split {split!r} contains {len(both)} images that the batch asks about; make control items "
             "from another split"
         )

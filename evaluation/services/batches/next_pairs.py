@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.pooled_runs import PooledRuns
-from evaluation.services.batches.stored_answers import Answers, BatchRefused
+from evaluation.services.batches.stored_answers import Answers, BatchError
 from phrasebox.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
 from phrasebox.pooling.pools import PairIds, PairPool
 from phrasebox.relevance.pairs import JudgedPair
@@ -54,10 +54,10 @@ def next_pairs_of_round(
 ) -> NextPairs:
     """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
 
-    Raises UnknownName for a strategy nobody knows, BatchRefused for a share that is none, BadPool.
+    Raises UnknownName for a strategy nobody knows, BatchError for a share that is none, BadPool.
     """
     if not 0 < choice.share <= 1:
-        raise BatchRefused(f"rounds of {choice.share:g} of the pairs: expected a share over 0 and at most 1")
+        raise BatchError(f"rounds of {choice.share:g} of the pairs: expected a share over 0 and at most 1")
     images, captions, _, values = answers.arrays()
     pairs, ours = runs.numbers(images, captions)
     rule = pair_tasks(tasks).rule

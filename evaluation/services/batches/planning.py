@@ -41,8 +41,8 @@ from evaluation.services.batches.next_pairs import (
 )
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.sources import earlier
-from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, reusable
-from evaluation.services.phases import PhaseListener, part_listener, silent
+from evaluation.services.batches.stored_answers import BatchError, answers_of_batches, reusable
+from evaluation.services.phases import ProgressCallback, part_of_progress, silent
 from evaluation.services.stored_kinds import JUDGMENT_SETS, STORED_RUNS
 from phrasebox.pooling.omissions import unjudged_in_top
 from phrasebox.pooling.pools import PairIds, among, pool
@@ -287,10 +287,10 @@ class BatchRequest:
 
 
 @settings_in_field("campaign_settings")
-def plan(request: BatchRequest, *, report_progress: PhaseListener = silent) -> Plan:
+def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -> Plan:
     """What a batch would ask, and cost; nothing is written. `report_progress` hears how far it is.
 
-    Raises UnknownName, BadPool, CampaignError, BatchRefused.
+    Raises UnknownName, BadPool, CampaignError, BatchError.
     """
     corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, _threshold(request)
     strategy, share = request.strategy or "", 1 / request.rounds if request.rounds is not None else SHARE
@@ -302,7 +302,7 @@ def plan(request: BatchRequest, *, report_progress: PhaseListener = silent) -> P
     frozen = settings_of_tasks(tasks, campaign_settings)
     chosen = [run_named(name) for name in request.runs]
     pooled_runs = pooled(
-        corpus, chosen, width=max(1, depth), report_progress=part_listener(report_progress, 0.0, 0.6)
+        corpus, chosen, width=max(1, depth), report_progress=part_of_progress(report_progress, 0.0, 0.6)
     )
     whole = pool(pooled_runs.shortlists, pooled_runs.space, depth=depth)
     report_progress("reading answers", 0.6)
@@ -360,7 +360,7 @@ def plan(request: BatchRequest, *, report_progress: PhaseListener = silent) -> P
             frozen,
             names,
             {
-                **({"waves": [strategy, share]} if strategy else {}),
+                **({"rounds": [strategy, share]} if strategy else {}),
                 **({"simulated": True} if request.simulated else {}),
             },
         ),
@@ -391,17 +391,17 @@ def _threshold(request: BatchRequest) -> float | None:
 
 
 def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[Batch]) -> None:
-    """Raises BatchRefused for simulated answers in a batch of people, and for those that count anyway."""
+    """Raises BatchError for simulated answers in a batch of people, and for those that count anyway."""
     of_batches = {judgments_source(batch): batch.name for batch in before}
     for name in names:
         judged = judgment_set(request.corpus, name)
         if judged.simulated and not request.simulated:
-            raise BatchRefused(
+            raise BatchError(
                 f"judgments {name!r} are of simulated workers, whose answers are not mixed with people's; "
                 "leave them out, or have simulated workers answer this batch too"
             )
         if judged.format.startswith(BATCH_FORMAT) and judged.source in of_batches:
-            raise BatchRefused(
+            raise BatchError(
                 f"judgments {name!r} were collected from batch {of_batches[judged.source]!r}, whose answers "
                 "are reused anyway; leave them out"
             )
@@ -457,7 +457,7 @@ def _digest(
     more: Mapping[str, object],
 ) -> str:
     """SHA-256 over what a batch is made from, in hexadecimal."""
-    made_from = {
+    content = {
         "definition": _DEFINITION,
         "corpus": corpus,
         "runs": [[run.name, run.direction, run.digest] for run in runs],
@@ -468,4 +468,4 @@ def _digest(
         "reused": list(reused),
         **more,
     }
-    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

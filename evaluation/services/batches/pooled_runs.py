@@ -17,7 +17,7 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.query_sets import ASKS
 from evaluation.models import Run
 from evaluation.selectors import CANDIDATES, captions_of_images, image_keys, images_of_captions, rankings_of
-from evaluation.services.phases import PhaseListener, silent
+from evaluation.services.phases import ProgressCallback, silent
 from phrasebox.pooling.pools import ANNOTATION, SEARCH, BadPool, PairIds, Shortlist, Space
 from phrasebox.pooling.unlikely import bleu_pre
 
@@ -104,7 +104,7 @@ class PooledRuns:
 
 
 def pooled(
-    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, report_progress: PhaseListener = silent
+    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, report_progress: ProgressCallback = silent
 ) -> PooledRuns:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:

@@ -19,8 +19,8 @@ from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
 from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import batch_named, judges_of
-from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.phases import PhaseListener, silent
+from evaluation.services.batches.stored_answers import BatchError
+from evaluation.services.phases import ProgressCallback, silent
 from evaluation.services.stored_kinds import BATCHES
 
 #: The state of a campaign that asks nobody any more.
@@ -58,7 +58,7 @@ def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Re
 
 def reassign_pages(request: ReassignRequest, context: OperationContext) -> Reassignment:
     """As `reassign_answers`."""
-    return reassign_answers(request.batch, actor=context.actor, report_progress=context.tell)
+    return reassign_answers(request.batch, actor=context.actor, report_progress=context.report_progress)
 
 
 def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:
@@ -81,18 +81,18 @@ def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> R
 
 
 def reassign_answers(
-    name: str, *, actor: Any = None, report_progress: PhaseListener = silent
+    name: str, *, actor: Any = None, report_progress: ProgressCallback = silent
 ) -> Reassignment:
     """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
 
     `actor` is the account that asks. What `report_progress` raises stops it between two images, and the next
-    call does what is left. Raises BatchRefused for an unknown batch, and for one whose campaign is closed, as
+    call does what is left. Raises BatchError for an unknown batch, and for one whose campaign is closed, as
     nobody can be asked again.
     """
     batch = batch_named(name)
     planned = plan_reassignment(batch)
     if planned.judges and batch.campaign.state == CLOSED_MESSAGE:
-        raise BatchRefused(
+        raise BatchError(
             f"the campaign of batch {name!r} is closed, so pages cannot be reassigned; collecting leaves "
             "those judges out anyway"
         )

@@ -30,7 +30,7 @@ from evaluation.models import Batch, JudgmentSet
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import judgment_set
 from evaluation.services.batches.collecting import batch_named
-from evaluation.services.batches.stored_answers import BatchRefused, answers_of_set
+from evaluation.services.batches.stored_answers import BatchError, answers_of_set
 from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS
 
 
@@ -117,7 +117,7 @@ def judge_as_recorded(
     Without a `mix` as many judges come as a pair wants, and the first gives each pair's first recorded
     answer, the second its second, and so on (see `judging.CrowdKnowledge`). With one, its people answer what
     most said, with their errors. What nobody judged is taken for unrelated, except an image's own captions.
-    Raises BatchRefused, UnknownName, CampaignError and Busy.
+    Raises BatchError, UnknownName, CampaignError and Busy.
     """
     batch = batch_named(name)
     stored_set = judgment_set(batch.corpus.name, judgments)
@@ -136,7 +136,7 @@ def judge_as_recorded(
 
 
 def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> CrowdKnowledge:
-    """What the set says, by an image's key and a caption's text; raises BatchRefused for another scale,
+    """What the set says, by an image's key and a caption's text; raises BatchError for another scale,
     and where an image has two captions of one text that were answered unlike."""
     corpus, scale = corpus_named(batch.corpus.name), pair_tasks(batch.campaign.tasks).values
     key = dict(corpus.images.values_list("pk", "key"))
@@ -150,7 +150,7 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
     for image_id, caption_id, grades, _times in answers_of_set(judgments, scale):
         pair = (key[image_id], text[caption_id])
         if sorted(recorded.setdefault(pair, grades)) != sorted(grades):
-            raise BatchRefused(
+            raise BatchError(
                 f"judgments {judgments.name!r} contain {recorded[pair]} and {grades} about image "
                 f"{pair[0]!r} and two captions of the same words, {pair[1]!r}; judges see only the words: "
                 "leave one out"

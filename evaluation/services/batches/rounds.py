@@ -33,9 +33,9 @@ from evaluation.services.batches.planning import page_fill_numbers, price_of
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
 from evaluation.services.batches.reassignment import plan_reassignment
 from evaluation.services.batches.stamps import answers_at_end, is_ending_outdated
-from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import exclusive_work
-from evaluation.services.phases import PhaseListener, part_listener, silent
+from evaluation.services.batches.stored_answers import BatchError
+from evaluation.services.common import work_lock
+from evaluation.services.phases import ProgressCallback, part_of_progress, silent
 from evaluation.services.stored_kinds import BATCHES
 from phrasebox.pooling.active import NextPairs
 from phrasebox.pooling.pools import PairIds, pool
@@ -48,13 +48,13 @@ STABLE, EXHAUSTED = "stable", "exhausted"
 class RoundStatus:
     """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
 
-    `asked` of `askable` pairs were asked by `waves` rounds in all, `pairs` of them now; `tau` is the smallest
-    Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch had
-    ended, but its answers have changed since, so that neither why nor its tau holds.
+    `asked` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
+    smallest Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch
+    had ended, but its answers have changed since, so that neither why nor its tau holds.
     """
 
     batch: str
-    waves: int
+    rounds: int
     pairs: int
     asked: int
     askable: int
@@ -75,39 +75,39 @@ class NextRoundRequest:
 
 
 def number_round(request: NextRoundRequest, context: OperationContext) -> NextRoundRequest:
-    """The request of the round after the last one; raises BatchRefused for a batch that has none."""
+    """The request of the round after the last one; raises BatchError for a batch that has none."""
     batch = batch_named(request.batch)
     _check_rounds(batch)
-    return request if request.round is not None else replace(request, round=len(batch.waves["asked"]) + 1)
+    return request if request.round is not None else replace(request, round=len(batch.rounds["asked"]) + 1)
 
 
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
     """As `ask_next_round`."""
     return ask_next_round(
-        request.batch, number=request.round, actor=context.actor, report_progress=context.tell
+        request.batch, number=request.round, actor=context.actor, report_progress=context.report_progress
     )
 
 
 def _check_rounds(batch: Batch) -> None:
     if not batch.strategy:
-        raise BatchRefused(f"batch {batch.name!r} asks all its pairs at once; there is no next round")
+        raise BatchError(f"batch {batch.name!r} asks all its pairs at once; there is no next round")
 
 
 def ask_next_round(
-    name: str, *, number: int | None = None, actor: Any = None, report_progress: PhaseListener = silent
+    name: str, *, number: int | None = None, actor: Any = None, report_progress: ProgressCallback = silent
 ) -> RoundStatus:
     """Ask the next round of the batch `name`, or end it, once all that was asked is answered.
 
     With the `number` of a round nothing is done where that one, or a later one, was asked. Both or
-    nothing: the round's questions, and that they were asked. Raises BatchRefused for a batch that asks
+    nothing: the round's questions, and that they were asked. Raises BatchError for a batch that asks
     everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
     and Busy.
     """
-    with exclusive_work(f"batch.{name}", "batch", name):
+    with work_lock(f"batch.{name}", "batch", name):
         batch = batch_named(name)
         _check_rounds(batch)
         now = round_status(batch)
-        if now.ended or (number is not None and now.waves >= number):
+        if now.ended or (number is not None and now.rounds >= number):
             return now
         _check_answered(batch)
         by = answers_at_end(batch)
@@ -116,48 +116,48 @@ def ask_next_round(
             batch.corpus.name,
             runs,
             width=batch.depth,
-            report_progress=part_listener(report_progress, 0.0, 0.5),
+            report_progress=part_of_progress(report_progress, 0.0, 0.5),
         )
         whole = pool(pooled_runs.shortlists, pooled_runs.space, depth=batch.depth)
         report_progress("reading answers", 0.5)
         answers, _ = answers_of(batch)
         enough, some = known_pairs(pooled_runs, answers, batch.judges)
-        wanted_before, shown_pairs = asked_and_shown_pairs(pooled_runs, batch)
+        requested_before, displayed_pairs = asked_and_displayed_pairs(pooled_runs, batch)
         report_progress("leaving unlikely pairs out", 0.7)
         candidates, unlikely = split_by_filter(pooled_runs, whole.to_judge, batch.threshold)
         chosen = next_pairs_of_round(
             pooled_runs,
             whole,
             candidates,
-            asked_pairs=np.union1d(wanted_before, enough),
+            asked_pairs=np.union1d(requested_before, enough),
             answers=answers,
             tasks=batch.campaign.tasks,
-            choice=RoundChoice(batch.strategy, batch.waves["share"], batch.numbers["askable"]),
+            choice=RoundChoice(batch.strategy, batch.rounds["share"], batch.numbers["askable"]),
         )
         report_progress("opening its questions", 0.8)
         return _written(
-            batch, pooled_runs, chosen, np.setdiff1d(unlikely, np.union1d(shown_pairs, some)), by, actor
+            batch, pooled_runs, chosen, np.setdiff1d(unlikely, np.union1d(displayed_pairs, some)), by, actor
         )
 
 
 def _check_answered(batch: Batch) -> None:
-    """Raise BatchRefused unless the answers that tell the next round are there."""
+    """Raise BatchError unless the answers that tell the next round are there."""
     again = plan_reassignment(batch)
     if again.judges:
-        raise BatchRefused(
+        raise BatchError(
             f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first"
         )
     left = sum(
         counts.wanting + counts.in_hand for counts in open_tasks_by_kind(batch.campaign, fresh=True).values()
     )
     if left:
-        raise BatchRefused(
+        raise BatchError(
             f"{left} answers of batch {batch.name!r} are still missing and decide what to ask next; wait "
             "for them"
         )
 
 
-def asked_and_shown_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
+def asked_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
     rows = list(asked_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
@@ -170,31 +170,31 @@ def _written(
     batch: Batch, runs: PooledRuns, next_pairs: NextPairs, unlikely: PairIds, by: dict[str, Any], actor: Any
 ) -> RoundStatus:
     """Open the round's questions, or write why there is none, and by which answers."""
-    waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(next_pairs.tau) else next_pairs.tau}
-    waves |= {"ended": "", "answers": None}
+    rounds: dict[str, Any] = {**batch.rounds, "tau": None if isnan(next_pairs.tau) else next_pairs.tau}
+    rounds |= {"ended": "", "answers": None}
     numbers = dict(batch.numbers)
     pairs = runs.called(next_pairs.pairs)
     fillers = runs.by_image(unlikely) if pairs else {}
     with database.writing():
-        if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
-            raise BatchRefused(f"batch {batch.name!r} was advanced by another process; reload it")
+        if Batch.objects.select_for_update().get(pk=batch.pk).rounds != batch.rounds:
+            raise BatchError(f"batch {batch.name!r} was advanced by another process; reload it")
         if pairs:
             opened = campaigns.open_pairs(
                 campaign=batch.campaign,
                 pairs=pairs,
                 fillers=fillers,
-                wave=len(waves["asked"]) + 1,
+                round=len(rounds["asked"]) + 1,
                 actor=actor,
             )
-            waves["asked"] = [*waves["asked"], opened.pairs]
+            rounds["asked"] = [*rounds["asked"], opened.pairs]
             numbers["asked"] += opened.pairs
             numbers["task_count"] += opened.tasks
             numbers |= page_fill_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
         else:
-            waves |= {"ended": STABLE if next_pairs.stable else EXHAUSTED, "answers": by}
-        Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
-    batch.waves, batch.numbers = waves, numbers
+            rounds |= {"ended": STABLE if next_pairs.stable else EXHAUSTED, "answers": by}
+        Batch.objects.filter(pk=batch.pk).update(rounds=rounds, numbers=numbers)
+    batch.rounds, batch.numbers = rounds, numbers
     return round_status(batch, len(next_pairs.pairs))
 
 
@@ -217,11 +217,11 @@ def round_status(batch: Batch, pairs: int = 0) -> RoundStatus:
     outdated = is_ending_outdated(batch)
     return RoundStatus(
         batch=batch.name,
-        waves=len(batch.waves["asked"]),
+        rounds=len(batch.rounds["asked"]),
         pairs=pairs,
         asked=batch.numbers["asked"],
         askable=batch.numbers["askable"],
-        tau=None if outdated else batch.waves["tau"],
-        ended="" if outdated else batch.waves["ended"],
+        tau=None if outdated else batch.rounds["tau"],
+        ended="" if outdated else batch.rounds["ended"],
         outdated=outdated,
     )

@@ -34,9 +34,9 @@ def ask_next_rounds() -> int:
     newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([_KIND], limit=_LOOKED_THROUGH))}
     in_rounds = Batch.objects.exclude(strategy="").filter(campaign__state="open")
     for batch in in_rounds.select_related("campaign", "corpus", "judgments").order_by("pk"):
-        if batch.waves["ended"] and not is_ending_outdated(batch):
+        if batch.rounds["ended"] and not is_ending_outdated(batch):
             continue
-        arguments = {"batch": batch.name, "round": len(batch.waves["asked"]) + 1}
+        arguments = {"batch": batch.name, "round": len(batch.rounds["asked"]) + 1}
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
         jobs.enqueue(kind=_KIND, arguments=arguments, corpus=batch.corpus)

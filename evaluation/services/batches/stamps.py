@@ -25,7 +25,7 @@ from evaluation.services.batches.sources import counted_by_name, earlier
 
 #: Raised where what figures mean changes.
 _DEFINITION = 1
-_OF_BATCH = ("pk", "judgments", "judgments__counted", "collections", "numbers", "waves")
+_OF_BATCH = ("pk", "judgments", "judgments__counted", "collections", "numbers", "rounds")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
 
@@ -43,7 +43,7 @@ def batch_stamp(batch: Batch, *, answers: bool) -> str:
 
 
 def answers_at_end(batch: Batch) -> dict[str, Any]:
-    """The answers that a batch in rounds ends by, as its `waves` keep them: the newest, all as one word, and
+    """The answers that a batch in rounds ends by, as its `rounds` keep them: the newest, all as one word, and
     the newest change of an answer in each campaign.
 
     Read before the answers themselves: what changes meanwhile is found later.
@@ -59,9 +59,9 @@ def is_ending_outdated(batch: Batch) -> bool:
 
     Answers that came since to other batches end nothing.
     """
-    if not batch.waves.get("ended"):
+    if not batch.rounds.get("ended"):
         return False
-    stamp = batch.waves["answers"]
+    stamp = batch.rounds["answers"]
     if _digest_of_answers(batch, stamp["newest"]) != stamp["digest"]:
         return True
     return bool(_newest_changes(batch, stamp["newest"]) != stamp["changes"])

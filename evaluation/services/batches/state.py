@@ -21,12 +21,12 @@ from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.pair_tasks import pair_tasks
-from evaluation.selectors import asked_of
+from evaluation.selectors import asked_pairs_of
 from evaluation.services.batches.collecting import answers_of, batch_named, is_collected, short_of
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.reassignment import Reassignment, plan_reassignment
-from evaluation.services.batches.rounds import RoundStatus, asked_and_shown_pairs, round_status
+from evaluation.services.batches.rounds import RoundStatus, asked_and_displayed_pairs, round_status
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.stored_answers import Answers
 from phrasebox.agreement.coefficients import as_ratings, krippendorff
@@ -107,7 +107,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     # Reading all rankings takes longest, and most states need none of them.
     load_runs = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
-    asked_pairs = asked_of(batch)
+    asked_pairs = asked_pairs_of(batch)
     short = short_of(batch, answers, asked_pairs)
     reused, lacking = _reused(batch, load_runs, answers)
     return BatchState(
@@ -161,7 +161,7 @@ def _reused(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers)
     runs = load_runs()
     whole = pool(runs.shortlists, runs.space, depth=batch.depth)
     candidates, _ = split_by_filter(runs, whole.to_judge, batch.threshold)
-    asked_pairs, _ = asked_and_shown_pairs(runs, batch)
+    asked_pairs, _ = asked_and_displayed_pairs(runs, batch)
     enough, _ = known_pairs(runs, answers, batch.judges)
     now = min(before, int(among(np.setdiff1d(candidates, asked_pairs), enough).sum()))
     return now, before - now
@@ -206,8 +206,8 @@ def _loss(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -
         return None
     runs = load_runs()
     judged, relevant, some_yes = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
-    shown_pairs = np.array(sorted(answers.fillers), dtype=np.int64)
-    fillers, _ = runs.numbers(shown_pairs[:, 0], shown_pairs[:, 1])
+    displayed_pairs = np.array(sorted(answers.fillers), dtype=np.int64)
+    fillers, _ = runs.numbers(displayed_pairs[:, 0], displayed_pairs[:, 1])
     whole = pool(runs.shortlists, runs.space, depth=batch.depth)
     left, taken = split_by_filter(runs, judged[among(judged, whole.to_judge)], batch.threshold)
     is_filler = among(judged, np.intersect1d(taken, fillers))

@@ -21,7 +21,7 @@ from phrasebox.pooling.pools import PairIds
 from phrasebox.relevance.pairs import JudgedPair
 
 
-class BatchRefused(ValueError):
+class BatchError(ValueError):
     """A batch that cannot be opened or collected; one line with the remedy."""
 
 
@@ -73,7 +73,7 @@ def answers_of_batches(
 
     Answers of judges who do not count are left out. `counted` names, by batch, judges whose answers from
     before they were reinstated count; of a batch that it does not name they are those of its newest
-    judgments. Raises UnknownName, and BatchRefused for judgments of another scale.
+    judgments. Raises UnknownName, and BatchError for judgments of another scale.
     """
     answers, nameless = Answers(), count(1)
     for name in reuse:
@@ -108,13 +108,13 @@ def answers_of_set(
 ) -> Iterator[tuple[int, int, list[float], list[str]]]:
     """Image and caption (ids of rows), answers and judges of each pair of a set, in its order.
 
-    Raises BatchRefused for keywords, and answers of another scale."""
+    Raises BatchError for keywords, and answers of another scale."""
     rows = PairAnswers.objects.filter(judgments=judgments).order_by("position")
     for image, caption, grades, named in rows.values_list("image", "caption", "grades", "judges").iterator(
         5_000
     ):
         if image is None or not set(grades) <= set(scale):
-            raise BatchRefused(
+            raise BatchError(
                 f"judgments {judgments.name!r} contain "
                 f"{'keywords' if image is None else f'the answers {grades}'}; expected images and "
                 f"captions, answered by {', '.join(map(str, scale))}: leave them out"

@@ -23,7 +23,7 @@ from annotation.selectors.scopes import Corpus
 from evaluation.models import CaptionSet
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.captions.sets import caption_set_named
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.phases import PhaseShares
 from evaluation.services.stored_kinds import CAPTION_SETS
 from phrasebox.text.tokens import plain_words
@@ -73,7 +73,7 @@ def check_mixing(request: MixRequest, context: OperationContext) -> MixRequest:
 def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
     """Make the corpus and its runs. The same request again changes nothing.
 
-    Raises UnknownName, ImportRefused, IntakeError and Busy.
+    Raises UnknownName, InputError, IntakeError and Busy.
     """
     sets = [caption_set_named(name) for name in request.sets]
     _check_alike(sets)
@@ -97,7 +97,7 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
         controls={pk: list(map(CaptionRecord, captions)) for pk, captions in only.items()},
         source=f"captions of {origins}",
     )
-    import_candidates(candidates, phase="mixing captions", progress=PhaseShares(context.tell))
+    import_candidates(candidates, phase="mixing captions", progress=PhaseShares(context.report_progress))
     ranked = {
         system: {pk: [(text, 1.0)] for pk, text in captions.items() if text}
         for system, captions in by_system.items()
@@ -107,34 +107,34 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
 
 
 def _check_alike(sets: Sequence[CaptionSet]) -> None:
-    """Raise ImportRefused for sets of several corpora, of regions, or one named twice."""
+    """Raise InputError for sets of several corpora, of regions, or one named twice."""
     for row in sets:
         if row.corpus_id != sets[0].corpus_id:
-            raise ImportRefused(
+            raise InputError(
                 f"caption set {row.name!r} is of corpus {row.corpus.name!r}, not {sets[0].corpus.name!r}; "
                 "judge sets of one corpus together"
             )
         if row.regions:
-            raise ImportRefused(
+            raise InputError(
                 f"caption set {row.name!r} describes regions; judges see whole pictures: leave it out"
             )
     names = [row.name for row in sets]
     for name in names:
         if names.count(name) > 1:
-            raise ImportRefused(f"caption set {name!r} is named twice; name it once")
+            raise InputError(f"caption set {name!r} is named twice; name it once")
         if name.startswith(f"{PEOPLE_RUNS}-"):
-            raise ImportRefused(f"caption set {name!r} has the name of people's captions; leave it out")
+            raise InputError(f"caption set {name!r} has the name of people's captions; leave it out")
 
 
 def _images(
     request: MixRequest, sets: Sequence[CaptionSet], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
-    """The images that are judged, and those for control items. Raises ImportRefused for too few."""
+    """The images that are judged, and those for control items. Raises InputError for too few."""
     common = set.intersection(
         *(set(caption_set.captions.values_list("image_id", flat=True)) for caption_set in sets)
     )
     if len(common) < max(1, request.images):
-        raise ImportRefused(
+        raise InputError(
             f"the sets describe {len(common)} images in common; expected {max(1, request.images)}"
         )
     ordered = sorted(common)
@@ -142,7 +142,7 @@ def _images(
     described = sets[0].corpus.images.filter(captions__isnull=False).exclude(pk__in=chosen).distinct()
     others = sorted(described.values_list("pk", flat=True))
     if len(others) < request.controls:
-        raise ImportRefused(f"{len(others)} images are left for control items; expected {request.controls}")
+        raise InputError(f"{len(others)} images are left for control items; expected {request.controls}")
     return set(chosen), rng.permutation(others)[: request.controls].tolist()
 
 

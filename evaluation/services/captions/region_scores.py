@@ -35,7 +35,7 @@ from evaluation.services.captions.figures import (
 from evaluation.services.captions.references import Documents
 from evaluation.services.captions.scores import caption_labels
 from evaluation.services.captions.sets import caption_set_named
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 
@@ -74,7 +74,7 @@ def score_region_captions(
 
     CIDEr's documents are the references of all these regions, for people too.
 
-    Raises UnknownName, CampaignError, ImportRefused for sets of whole images or of other regions than the
+    Raises UnknownName, CampaignError, InputError for sets of whole images or of other regions than the
     first, for a campaign of another corpus and where no region has a reference, and what `score_captions`
     raises.
     """
@@ -82,13 +82,13 @@ def score_region_captions(
     first, described = next(iter(rows)), {name: _described(row, references) for name, row in rows.items()}
     regions = described[first]
     if not regions:
-        raise ImportRefused(
+        raise InputError(
             f"{references.called} has no box in the place of a region of {first!r}; choose one with boxes of "
             "these images"
         )
     for name, others in described.items():
         if [region.position for region in others] != [region.position for region in regions]:
-            raise ImportRefused(
+            raise InputError(
                 f"caption sets {first!r} and {name!r} are of different regions; compare sets of one feature "
                 "set and split"
             )
@@ -140,11 +140,11 @@ def score_region_captions(
 def _set_of_regions(name: str, corpus: str) -> CaptionSet:
     row = caption_set_named(name)
     if row.corpus.name != corpus:
-        raise ImportRefused(
+        raise InputError(
             f"caption set {name!r} is of corpus {row.corpus.name!r}, not of {corpus!r}; name that one"
         )
     if not row.regions:
-        raise ImportRefused(
+        raise InputError(
             f"caption set {name!r} describes whole images, not regions; score it without layer and campaign"
         )
     return row
@@ -185,7 +185,7 @@ def _of_campaign(row: CaptionSet, name: str, images: Container[int]) -> dict[int
     """The regions of these images that people described; withdrawn answers and reports do not count."""
     campaign = campaign_named(name)
     if campaign.corpus_id != row.corpus_id:
-        raise ImportRefused(
+        raise InputError(
             f"campaign {name!r} is about corpus {campaign.corpus.name!r}, not {row.corpus.name!r}; name "
             "one of that"
         )

@@ -22,7 +22,7 @@ from evaluation.services.captions.figures import (
 )
 from evaluation.services.captions.references import documents_of, references_by_image
 from evaluation.services.captions.sets import caption_set_named
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from phrasebox.formats.candidate_captions import Candidate, read_candidates
 from phrasebox.text_files import FormatError
 
@@ -53,17 +53,17 @@ class _Matched:
 def candidates_of(file: Path, corpus: str) -> list[Candidate]:
     """The captions of a file, or of the caption set of that name where there is no such file.
 
-    Raises FormatError, UnknownName for neither, and ImportRefused for a set of another corpus, or of regions.
+    Raises FormatError, UnknownName for neither, and InputError for a set of another corpus, or of regions.
     """
     known = CaptionSet.objects.filter(name=str(file), published=True).select_related("corpus").first()
     if file.exists() or known is None:
         return read_candidates(file)
     if known.corpus.name != corpus:
-        raise ImportRefused(
+        raise InputError(
             f"caption set {known.name!r} is of corpus {known.corpus.name!r}, not of {corpus!r}; name that one"
         )
     if known.regions:
-        raise ImportRefused(
+        raise InputError(
             f"caption set {known.name!r} describes regions; name the layer or the campaign with what people "
             "say of regions"
         )
@@ -92,13 +92,13 @@ def score_caption_files(
     of which each has a caption. `declared` says what the writer of the one file among them learned from.
 
     Raises UnknownName, FormatError, UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed,
-    AgreementError, and ImportRefused for a file that is named twice and a declaration that is of no one file,
+    AgreementError, and InputError for a file that is named twice and a declaration that is of no one file,
     each one line.
     """
     labels = caption_labels(files)
     outside = [label for label, file in labels.items() if file.exists()]
     if declared.trained_on and len(outside) != 1:
-        raise ImportRefused(
+        raise InputError(
             f"{len(outside)} files: what the writer was trained on is declared of one file; name one alone"
         )
     references, unrelated = references_by_image(corpus)
@@ -112,7 +112,7 @@ def score_caption_files(
     lacking = frozenset[int]().union(*(match.lacking for match in matched.values()))
     scored = [pk for pk in cases if missing != LEAVE_OUT or pk not in lacking]
     if not scored:
-        raise ImportRefused(f"no image has a caption in each of {', '.join(labels)}; compare fewer of them")
+        raise InputError(f"no image has a caption in each of {', '.join(labels)}; compare fewer of them")
     counted_in = documents_of(corpus, documents, references)
     figures, differences = caption_figures(
         {label: [match.captions.get(pk, "") for pk in scored] for label, match in matched.items()},
@@ -168,12 +168,12 @@ def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:
 def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
     """What each file or caption set is called: its name, or its path where another has the same name.
 
-    Raises ImportRefused where one is named twice.
+    Raises InputError where one is named twice.
     """
     often = Counter(file.name for file in files)
     labels = {file.name if often[file.name] == 1 else str(file): file for file in files}
     if len(labels) < len(files):
-        raise ImportRefused("one of the captions is named twice; name each file or caption set once")
+        raise InputError("one of the captions is named twice; name each file or caption set once")
     return labels
 
 

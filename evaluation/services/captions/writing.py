@@ -21,7 +21,7 @@ from annotation.common.operations import Help, OperationContext
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import CaptionSet, System, WrittenCaption
 from evaluation.services.captions.sets import CaptionSetSummary, caption_set_summary
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused
+from evaluation.services.common import ROWS_PER_INSERT, InputError
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.phases import PhaseShares
 from evaluation.services.predicting import (
@@ -30,7 +30,7 @@ from evaluation.services.predicting import (
     check_set,
     method_of,
     region_sets,
-    system_asked,
+    requested_system,
 )
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
@@ -100,11 +100,11 @@ def writes_captions(system: System) -> bool:
 
 
 def check_captions(request: CaptionsRequest, context: OperationContext) -> CaptionsRequest:
-    """Raise Invalid where no such images or feature sets are there, ImportRefused where the system writes no
+    """Raise Invalid where no such images or feature sets are there, InputError where the system writes no
     captions."""
-    system = system_asked(request, context)
+    system = requested_system(request, context)
     if not writes_captions(system):
-        raise ImportRefused(f"system {system.name!r} does not write captions; choose one that does")
+        raise InputError(f"system {system.name!r} does not write captions; choose one that does")
     corpus = system.corpus.name
     check_set("regions", request.regions, region_sets(corpus))
     check_set(
@@ -116,7 +116,7 @@ def check_captions(request: CaptionsRequest, context: OperationContext) -> Capti
 def generate_captions(request: CaptionsRequest, context: OperationContext) -> WrittenSet:
     """Write the set. One that was asked for alike stays unchanged; another of that name is refused.
 
-    Raises UnknownName, ImportRefused, BadModel, ValueError.
+    Raises UnknownName, InputError, BadModel, ValueError.
     """
     check_captions(request, context)
     system = registry.system_row(request.system)
@@ -132,10 +132,10 @@ def generate_captions(request: CaptionsRequest, context: OperationContext) -> Wr
         "features": writer.sources.features,
         "regions": writer.sources.regions,
         "system_digest": system.digest,
-        "asked_digest": writer.dataset.digest_of(places),
+        "input_digest": writer.dataset.digest_of(places),
         "remarks": list(writer.remarks),
     }
-    progress = PhaseShares(context.tell)
+    progress = PhaseShares(context.report_progress)
     stored, created = get_or_publish(
         CaptionSet,
         request.set_name,
@@ -205,15 +205,15 @@ class _Writer:
 
     @classmethod
     def of(cls, request: CaptionsRequest) -> _Writer:
-        """Raises ImportRefused where the system writes no captions, and for features that do not fit it."""
+        """Raises InputError where the system writes no captions, and for features that do not fit it."""
         stored = system_named(request.system)
         aligns = isinstance(stored.model, Alignment)
         if stored.recipe.kind.predicts != "captions" and not aligns:
-            raise ImportRefused(
+            raise InputError(
                 f"system {request.system!r} does not write captions; name one of recipe mRNN or NN-caption"
             )
         if aligns and not isinstance(stored.texts, WordTexts):
-            raise ImportRefused(
+            raise InputError(
                 f"system {request.system!r} aligns dependency edges, not words: it finds no parts of "
                 "sentences; name one of recipe BRNN"
             )
@@ -222,7 +222,7 @@ class _Writer:
         if not (chosen_sources.features or chosen_sources.regions):
             chosen_sources = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
         if aligns and not chosen_sources.regions:
-            raise ImportRefused(
+            raise InputError(
                 f"system {request.system!r} aligns regions with words: it finds captions of regions alone; "
                 "name a feature set of regions"
             )

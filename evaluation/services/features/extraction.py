@@ -13,7 +13,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, Hashes, identities
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
+from evaluation.services.common import InputError, check_file, check_name, phase_cache
 from evaluation.services.features.store import (
     NUMBER_TYPES,
     TRAINED_ON,
@@ -75,14 +75,14 @@ def extract_set(
 ) -> tuple[FeatureSet, bool, int]:
     """Write the set; say whether it is new, and how many images have no picture.
 
-    What was stopped goes on where it ended. Raises UnknownName, ImportRefused, BadWeights, BadPicture,
+    What was stopped goes on where it ended. Raises UnknownName, InputError, BadWeights, BadPicture,
     ValueError where the corpus has no pictures or too few to learn from, OSError and Busy.
     """
     if request.dtype not in NUMBER_TYPES:
-        raise ImportRefused(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+        raise InputError(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
     check_declared(request.extractor, request.declared)
     if request.extractor not in EXTRACTORS:
-        raise ImportRefused(f"extractor {request.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
+        raise InputError(f"extractor {request.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
     check_name(request.name, "feature set")
     extractor: _Extractor
     learned: Hashes | None = None
@@ -97,7 +97,7 @@ def extract_set(
     else:
         settings = read_settings(CombinedSettings, request.settings)
         if request.weights is not None:
-            raise ImportRefused("extractor combined takes no network; leave the weights out")
+            raise InputError("extractor combined takes no network; leave the weights out")
         images = _pictures(request.corpus)
         extractor, origin, learned = _combined(request, settings, progress)
     pictures = [(name, path) for name, path in images if path is not None]
@@ -123,9 +123,9 @@ def extract_set(
 
 
 def check_declared(extractor: str, declared: Declaration) -> None:
-    """Raise ImportRefused where it is declared what an extractor that brings no network was trained on."""
+    """Raise InputError where it is declared what an extractor that brings no network was trained on."""
     if declared.trained_on and extractor != "cnn":
-        raise ImportRefused(
+        raise InputError(
             f"extractor {extractor} has no network from outside; leave out what it was trained on"
         )
 
@@ -138,25 +138,25 @@ def declared_network(declared: Declaration, origin: dict[str, Any]) -> Hashes | 
 
 
 def network_of(weights: Path, values: Mapping[str, Any]) -> CNN:
-    """The network; raises ImportRefused for a setting that there is not, or that cannot be so."""
+    """The network; raises InputError for a setting that there is not, or that cannot be so."""
     _check_known(CNNSettings, values)
     try:
         return CNN(weights, cnn_settings(values))
     except BadField as error:
-        raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
+        raise InputError(f"{error.name} is {error.value}; expected {error.expected}") from None
     except ModuleNotFoundError as error:
-        raise ImportRefused(
+        raise InputError(
             "networks are run by onnxruntime, which is missing: pip install onnxruntime"
         ) from error
 
 
 def _network(request: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
     if request.weights is None:
-        raise ImportRefused(
+        raise InputError(
             "extractor cnn needs a network; give an ONNX file, or weights and which network they are of"
         )
     if request.learn_corpus:
-        raise ImportRefused("extractor cnn learns nothing; leave out which corpus to learn from")
+        raise InputError("extractor cnn learns nothing; leave out which corpus to learn from")
     check_file(request.weights, "a network")
     network = network_of(request.weights, request.settings)
     settings = network.settings.changed_settings
@@ -166,10 +166,10 @@ def _network(request: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
 def layout_of(values: Mapping[str, Any], weights: Path | None) -> tuple[RegionLayout, dict[str, Any]]:
     """What describes pictures and regions by colours, gradients and place, and what an origin says of it.
 
-    Raises ImportRefused for a setting that cannot be so, and for a network.
+    Raises InputError for a setting that cannot be so, and for a network.
     """
     if weights is not None:
-        raise ImportRefused("extractor layout takes no network; leave the weights out")
+        raise InputError("extractor layout takes no network; leave the weights out")
     layout = RegionLayout(read_settings(LayoutSettings, values))
     return layout, {"sha256": layout.digest, "settings": asdict(layout.settings)}
 
@@ -183,7 +183,7 @@ def _combined(
     read = [record for record in records if record.picture is not None]
     learned = [record.picture for record in read if record.picture is not None]
     if not learned:
-        raise ImportRefused(
+        raise InputError(
             f"corpus {corpus!r} has no picture in split {split!r} to learn from; set learn_from=all, or name "
             "another corpus to learn from"
         )
@@ -209,17 +209,17 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
 
 
 def read_settings(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Raises ImportRefused for a setting that there is not, or that cannot be so."""
+    """Raises InputError for a setting that there is not, or that cannot be so."""
     _check_known(kind, values)
     defaults: Any = kind()
     try:
         return kind(**read_fields(kind, {**asdict(defaults), **values}))
     except BadField as error:
-        raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
+        raise InputError(f"{error.name} is {error.value}; expected {error.expected}") from None
 
 
 def _check_known(kind: type[Any], values: Mapping[str, Any]) -> None:
     known = asdict(kind())
     unknown = [key for key in values if key not in known]
     if unknown:
-        raise ImportRefused(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}")
+        raise InputError(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
 from evaluation.selectors import image_sizes, names_of, words_of
-from evaluation.services.common import ImportRefused, check_file
+from evaluation.services.common import InputError, check_file
 from evaluation.services.features.store import (
     FEATURE_KINDS,
     NETWORK,
@@ -79,13 +79,13 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
     Rows of items that the corpus lacks are left out and counted. Boxes of regions that reach out of their
     picture are cut, regions wholly outside are left out with their vectors; both are counted.
 
-    Raises UnknownName, FormatError, ImportRefused for ids that come twice or are all of something else, and
+    Raises UnknownName, FormatError, InputError for ids that come twice or are all of something else, and
     for numbers that are not finite, OSError and Busy.
     """
     if request.kind not in FEATURE_KINDS:
-        raise ImportRefused(f"kind {request.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
+        raise InputError(f"kind {request.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
     if request.dtype not in NUMBER_TYPES:
-        raise ImportRefused(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+        raise InputError(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
     check_file(request.path, "a file of features")
     learned = request.declared.images()
     understood, called = _items(request)
@@ -124,7 +124,7 @@ def _items(request: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
     known = {collection.name: collection for collection in weak_collections()}
     if request.corpus in known:
         if request.kind != "image":
-            raise ImportRefused(f"{request.corpus!r} is a weak collection; give features of images")
+            raise InputError(f"{request.corpus!r} is a weak collection; give features of images")
         ids = known[request.corpus].ids()
         return {name: index for index, name in enumerate(ids)}, dict(enumerate(ids))
     if request.kind == "word":
@@ -145,17 +145,17 @@ def _matched(
     once = request.kind != "region"
     twice = [file_id for file_id, times in Counter(names).items() if times > 1 and once]
     if twice:
-        raise ImportRefused(f"{request.path}: {count_ids(twice)} come more than once; expected each id once")
+        raise InputError(f"{request.path}: {count_ids(twice)} come more than once; expected each id once")
     keys = [understood.get(file_id) for file_id in names]
     known = [key for key in keys if key is not None]
     again = {key for key, times in Counter(known).items() if times > 1 and once}
     if again:
         same = [file_id for file_id, key in zip(names, keys, strict=True) if key in again]
-        raise ImportRefused(
+        raise InputError(
             f"{request.path}: {count_ids(same)} name {item} that other rows name too; expected one row each"
         )
     if not known:
-        raise ImportRefused(
+        raise InputError(
             f"{request.path}: none of its {len(names)} ids is of corpus {request.corpus!r}: "
             f"{count_ids(names)}; the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
         )
@@ -181,7 +181,7 @@ def _clipped(
     """Boxes of shape (regions, 4) cut to their pictures where these sizes are known, without those wholly
     outside; the places of the others among the regions; and remarks. Vectors stay as they are.
 
-    Raises ImportRefused where no box is within its picture.
+    Raises InputError where no box is within its picture.
     """
     sizes = image_sizes(request.corpus)
     most = np.asarray([sizes.get(name, (np.inf, np.inf)) for name in ids], np.float64).reshape(-1, 2)
@@ -189,7 +189,7 @@ def _clipped(
     cut = np.concatenate([np.maximum(boxes[:, :2], 1), np.minimum(boxes[:, 2:], most)], axis=1)
     inside: NDArray[np.bool_] = np.all(cut[:, :2] <= cut[:, 2:], axis=1)
     if not inside.any():
-        raise ImportRefused(
+        raise InputError(
             f"{request.path}: all {len(boxes)} boxes lie outside their pictures, first "
             f"{boxes[0].tolist()} of "
             f"{ids[0]!r}; pixels are counted from 1, and both edges are within"

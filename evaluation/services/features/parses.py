@@ -21,11 +21,11 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import (
-    ImportRefused,
+    InputError,
     check_file,
-    exclusive_work,
     recover_folder,
     replace_folder,
+    work_lock,
 )
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -56,7 +56,7 @@ class ParsedCaptions:
     words: int
     digest: str
     origin: Mapping[str, Any]
-    made_at: str
+    created_at: str
     folder: Path
 
     def sentences(self) -> Iterator[ParsedSentence]:
@@ -69,9 +69,9 @@ class ParsedCaptions:
                 )
 
     @property
-    def made(self) -> datetime:
+    def created(self) -> datetime:
         """When they were imported."""
-        return datetime.fromisoformat(self.made_at)
+        return datetime.fromisoformat(self.created_at)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for reports."""
@@ -97,7 +97,7 @@ def stored_parses(corpus: str) -> ParsedCaptions | None:
     with suppress(OSError, ValueError, KeyError):
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         if (manifest["format"], manifest["version"]) == (_FORMAT, _VERSION):
-            known = {key: manifest[key] for key in ("captions", "words", "digest", "origin", "made_at")}
+            known = {key: manifest[key] for key in ("captions", "words", "digest", "origin", "created_at")}
             return ParsedCaptions(corpus=corpus, folder=folder, **known)
     return None
 
@@ -118,12 +118,12 @@ def import_parses(
 
     Each is named by its caption (`sent_id`), and has its words: the forms, one after the other, are the
     caption without its white space. Parses of other captions and of other words are left out and counted.
-    Raises UnknownName, FormatError, OSError, Busy, and ImportRefused where a caption comes twice, where
+    Raises UnknownName, FormatError, OSError, Busy, and InputError where a caption comes twice, where
     nothing fits, and where other parses stand and are not to be `replace`d.
     """
     check_file(path, "a CoNLL-U file")
     names = names_of(corpus)
-    with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
+    with work_lock(f"parses.{corpus}", "parses of corpus", corpus):
         recover_folder(_folder(corpus))
         sentences, remarks, counts = _matched(path, names, progress)
         lines = "".join(json.dumps(_to_dict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
@@ -133,7 +133,7 @@ def import_parses(
             if existing.digest == digest:
                 return ImportedParses(existing, True, remarks)
             if not replace:
-                raise ImportRefused(f"corpus {corpus!r} has other parses already, which stay")
+                raise InputError(f"corpus {corpus!r} has other parses already, which stay")
         folder = _folder(corpus)
         part = folder.with_name(f".{corpus}.part")
         shutil.rmtree(part, ignore_errors=True)
@@ -147,7 +147,7 @@ def import_parses(
                 "words": sum(len(sentence.forms) for sentence in sentences),
                 "digest": digest,
                 "origin": {"file": path.name, "sha256": file_digest(path), **counts},
-                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
             }
             (part / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
         except BaseException:
@@ -160,7 +160,7 @@ def import_parses(
 def remove_parses(corpus: str) -> None:
     """Remove the parses of a corpus that is to be deleted: they would become those of the next one of its
     name. Raises Busy while some are being imported."""
-    with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
+    with work_lock(f"parses.{corpus}", "parses of corpus", corpus):
         folder = _folder(corpus)
         for path in (folder, *folder.parent.glob(f".{corpus}.*")):
             shutil.rmtree(path, ignore_errors=True)
@@ -181,7 +181,7 @@ def _matched(
         if caption is None:
             unknown.append(sentence.id)
         elif caption in of:
-            raise ImportRefused(f"{path}: caption {sentence.id!r} has more than one parse; expected one each")
+            raise InputError(f"{path}: caption {sentence.id!r} has more than one parse; expected one each")
         elif letters_of("".join(_BRACKETS.get(form, form) for form in sentence.forms)) != letters_of(
             texts[caption]
         ):
@@ -191,7 +191,7 @@ def _matched(
             of[caption] = ParsedSentence(caption_name, sentence.forms, sentence.heads, sentence.relations)
     progress("reading parses", len(texts), len(texts))
     if not of:
-        raise ImportRefused(
+        raise InputError(
             f"{path}: no parse fits a caption of corpus {names.corpus!r}: {count_ids(unknown)} are of none, "
             f"{count_ids(different)} have other words"
         )

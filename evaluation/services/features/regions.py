@@ -16,7 +16,7 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
 from evaluation.formats.box_files import GivenBox, read_boxes
 from evaluation.selectors import CorpusNames, names_of
-from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
+from evaluation.services.common import InputError, check_file, check_name, phase_cache
 from evaluation.services.features.extraction import (
     check_declared,
     declared_network,
@@ -136,14 +136,14 @@ class ExtractedRegions:
 def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_progress) -> ExtractedRegions:
     """Find regions, describe them, and write the set. What was stopped goes on where it ended.
 
-    Raises UnknownName, FormatError, ImportRefused, BadWeights, BadPicture, ValueError where no image has a
+    Raises UnknownName, FormatError, InputError, BadWeights, BadPicture, ValueError where no image has a
     region, OSError and Busy.
     """
     check_name(request.name, "feature set")
     if request.method not in REGION_METHODS:
-        raise ImportRefused(f"method {request.method!r}: expected one of {', '.join(REGION_METHODS)}")
+        raise InputError(f"method {request.method!r}: expected one of {', '.join(REGION_METHODS)}")
     if request.limit < 1:
-        raise ImportRefused(f"a limit of {request.limit} regions; expected 1 or more")
+        raise InputError(f"a limit of {request.limit} regions; expected 1 or more")
     check_declared(request.extractor, request.declared)
     extractor, origin = _extractor(request)
     learned = declared_network(request.declared, origin)
@@ -217,13 +217,11 @@ def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_pro
 def _extractor(request: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]]:
     """What describes regions, and what the set's origin says of it."""
     if request.extractor not in REGION_EXTRACTORS:
-        raise ImportRefused(
-            f"extractor {request.extractor!r}: expected one of {', '.join(REGION_EXTRACTORS)}"
-        )
+        raise InputError(f"extractor {request.extractor!r}: expected one of {', '.join(REGION_EXTRACTORS)}")
     if request.extractor == "layout":
         return layout_of(request.settings, request.weights)
     if request.weights is None:
-        raise ImportRefused("extractor cnn needs a network; give an ONNX file, or weights")
+        raise InputError("extractor cnn needs a network; give an ONNX file, or weights")
     check_file(request.weights, "a network")
     network = network_of(request.weights, request.settings)
     return network, {
@@ -297,7 +295,7 @@ class _FileBoxes:
         self, path: Path | None, names: CorpusNames, with_picture: Sequence[tuple[str, ImageRecord]]
     ) -> None:
         if path is None:
-            raise ImportRefused("method file needs a file of boxes")
+            raise InputError("method file needs a file of boxes")
         check_file(path, "a file of boxes (CSV, COCO results as JSON, npz)")
         self.path, self.names, self.images = path, names, with_picture
         self.clipped = self.outside = self.elsewhere = 0
@@ -306,7 +304,7 @@ class _FileBoxes:
     def read(self, limit: int) -> list[ProposedBoxes]:
         """The `limit` boxes of each picture with the highest scores; of equal scores, the first ones.
 
-        Raises FormatError naming the line that is wrong, ImportRefused where no box is of the corpus.
+        Raises FormatError naming the line that is wrong, InputError where no box is of the corpus.
         """
         place_of = {name: index for index, (name, _) in enumerate(self.images)}
         boxes_of_images: list[list[GivenBox]] = [[] for _ in self.images]
@@ -327,7 +325,7 @@ class _FileBoxes:
                 if len(boxes_of_images[index]) > _SPARE_BOXES + 2 * limit:
                     boxes_of_images[index] = _best(boxes_of_images[index], limit)
         if not of_corpus and self.unknown:
-            raise ImportRefused(
+            raise InputError(
                 f"{self.path}: proposals of another corpus: none of its images is of corpus "
                 f"{self.names.corpus!r}: {count_ids(self.unknown)}; the corpus has, for example, "
                 f"{short_repr(self.images[0][0])}"

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from evaluation.services.common import ImportRefused, check_name, exclusive_work
+from evaluation.services.common import InputError, check_name, work_lock
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.registry import UnknownName
 
@@ -55,7 +55,7 @@ class FeatureSet:
     dtype: str
     digest: str
     origin: Mapping[str, Any]
-    made_at: datetime
+    created_at: datetime
     folder: Path
 
     @property
@@ -92,7 +92,11 @@ class FeatureSet:
             key: getattr(self, key)
             for key in ("corpus", "name", "version", "kind", "rows", "dimensions", "dtype", "digest")
         }
-        details = {"origin": dict(self.origin), "made_at": self.made_at.isoformat(), "bytes": self.bytes}
+        details = {
+            "origin": dict(self.origin),
+            "created_at": self.created_at.isoformat(),
+            "bytes": self.bytes,
+        }
         return {**content, **details}
 
 
@@ -152,12 +156,12 @@ def write_set(
     """Write a set, and say whether it is new; the same under that name already changes nothing.
 
     `blocks` is called with the number of rows that were written before, and gives the rows after them, of
-    shape (rows, dimensions). Raises ImportRefused for a name that is none and for a number that does not fit
+    shape (rows, dimensions). Raises InputError for a name that is none and for a number that does not fit
     `dtype`, OSError where the disk is full, and Busy.
     """
     check_name(new.name, "feature set")
     home = _root() / new.corpus / new.name
-    with exclusive_work(f"features.{new.corpus}.{new.name}", "feature set", new.name):
+    with work_lock(f"features.{new.corpus}.{new.name}", "feature set", new.name):
         part = home.parent / f".{new.name}.part"
         specification = {
             "kind": new.kind,
@@ -186,7 +190,7 @@ def write_set(
             "dtype": new.dtype,
             "digest": digest,
             "origin": specification["origin"],
-            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         (part / _WRITTEN).unlink()
         if new.learned is not None:
@@ -209,7 +213,7 @@ def digest_of_pictures(pictures: Iterable[Path]) -> str:
 def remove_set(stored: FeatureSet) -> None:
     """Remove a set; processes that have mapped it can still read it. Its number is never given again: what
     was made from it names it by that. Raises UnknownName where somebody else has removed it, and Busy."""
-    with exclusive_work(f"features.{stored.corpus}.{stored.name}", "feature set", stored.name):
+    with work_lock(f"features.{stored.corpus}.{stored.name}", "feature set", stored.name):
         if not stored.folder.is_dir():
             raise UnknownName(f"feature set {stored.label!r} of corpus {stored.corpus!r} is removed already")
         home = stored.folder.parent
@@ -225,7 +229,7 @@ def remove_unfinished_sets(corpus: str) -> None:
     """Remove what was left half written, or half removed, of a corpus's sets; raises Busy while one of them
     is written."""
     for part in unfinished_sets(corpus):
-        with exclusive_work(f"features.{corpus}.{name_of_unfinished(part)}", "feature set", part.name):
+        with work_lock(f"features.{corpus}.{name_of_unfinished(part)}", "feature set", part.name):
             shutil.rmtree(part, ignore_errors=True)
 
 
@@ -276,7 +280,7 @@ def _fill(
             row, column = (int(n) for n in np.argwhere(~np.isfinite(rows))[0])
             known = "is not finite" if not np.isfinite(block[row, column]) else f"does not fit {new.dtype}"
             shutil.rmtree(part, ignore_errors=True)
-            raise ImportRefused(
+            raise InputError(
                 f"feature {column} of {new.ids[done + row]!r} {known}; correct it, or leave the item out"
             )
         vectors[done : done + len(rows)] = rows
@@ -285,7 +289,7 @@ def _fill(
         _write(part / _WRITTEN, {"asked": specification, "rows": done})
     if done != total:
         shutil.rmtree(part, ignore_errors=True)
-        raise ImportRefused(f"feature set {new.name!r} has {total} ids and {done} rows; expected as many")
+        raise InputError(f"feature set {new.name!r} has {total} ids and {done} rows; expected as many")
     progress("writing features", total, total)
 
 
@@ -339,7 +343,7 @@ def _read(folder: Path) -> FeatureSet:
         dtype=manifest["dtype"],
         digest=manifest["digest"],
         origin=manifest["origin"],
-        made_at=datetime.fromisoformat(manifest["made_at"]),
+        created_at=datetime.fromisoformat(manifest["created_at"]),
         folder=folder,
     )
 

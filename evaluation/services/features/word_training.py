@@ -16,9 +16,9 @@ from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.comparison.provenance import Hashes, identities_of
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.selectors import caption_words
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: How a set's origin calls all captions.
@@ -29,7 +29,7 @@ TRAINING_SPLIT, ALL_CAPTIONS = "train", "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordTraining:
+class WordTraining(CheckedRecord):
     """Word vectors to be learned: of which corpus, under which name, from whose captions, and how.
 
     `split` is a split, a fold such as 1/5, a file of images' names, `run:NAME`, or "all"; "" is the split
@@ -46,9 +46,6 @@ class WordTraining:
     least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31, description="Of all dice")] = 0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 def train_word_vectors(
     request: WordTraining, *, progress: PhaseProgress = no_progress
@@ -57,7 +54,7 @@ def train_word_vectors(
 
     The set's origin says whose captions they are (`split`), and how many. One thread trains, so that the
     same captions and settings give the same vectors. Raises UnknownName, BadField, BadSubset, FormatError for
-    a file of names, ImportRefused where no word comes often enough and for splits of which none is "train",
+    a file of names, InputError where no word comes often enough and for splits of which none is "train",
     OSError and Busy; what `progress` raises ends the training.
     """
     from gensim.models import Word2Vec  # type: ignore[import-untyped]  # a second that few need
@@ -88,7 +85,7 @@ def train_word_vectors(
             callbacks=[Epochs()],
         )
     except RuntimeError as error:
-        raise ImportRefused(
+        raise InputError(
             f"no word of corpus {request.corpus!r}{of_which} comes {request.least} times; lower that number"
         ) from error
     vectors = np.asarray(model.wv.vectors, np.float32)
@@ -124,7 +121,7 @@ def images_read(corpus: str, split: str) -> Subset | None:
     splits = [name for name in split_names(corpus_named(corpus)) if name]
     if not split and splits and TRAINING_SPLIT not in splits:
         known = ", ".join(map(repr, splits))
-        raise ImportRefused(
+        raise InputError(
             f"corpus {corpus!r} has the splits {known} and none that is called {TRAINING_SPLIT!r}; say whose "
             f"captions are read: a split, a fold such as 1/5, or {ALL_CAPTIONS!r}"
         )

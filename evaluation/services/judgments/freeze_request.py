@@ -165,6 +165,6 @@ def freeze(request: FreezeRequest, context: OperationContext) -> QrelsReport:
         relevance=request.relevance(request.rule, originals=request.originals),
         subset=subset,
         queries=queries_named(request.corpus, request.queries, files=context.by_path),
-        report_progress=context.tell,
+        report_progress=context.report_progress,
         actor=context.actor,
     )

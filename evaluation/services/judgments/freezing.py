@@ -24,7 +24,7 @@ from evaluation.models import Batch, JudgmentSet, QrelsRow, QrelsSnapshot
 from evaluation.selectors import (
     CorpusNames,
     Queries,
-    asked_of,
+    asked_pairs_of,
     batch_of,
     digest_of_images,
     digest_of_queries,
@@ -35,10 +35,10 @@ from evaluation.selectors import (
     snapshot_named,
     stored_queries,
 )
-from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_name, exclusive_work
+from evaluation.services.common import ROWS_PER_INSERT, InputError, check_name, work_lock
 from evaluation.services.judgments.importing import KEYWORD_FORMATS
 from evaluation.services.judgments.relevance import RelevanceChoice, fitting_rule
-from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
+from evaluation.services.phases import ProgressCallback, part_of_progress, report_steps, silent
 from evaluation.services.stored import remove_stored
 from phrasebox.formats import JudgedPair
 from phrasebox.metrics.protocols import protocol_named, select
@@ -105,7 +105,7 @@ def freeze_qrels(
     relevance: RelevanceChoice | None = None,
     subset: Subset | None = None,
     queries: Queries | None = None,
-    report_progress: PhaseListener = silent,
+    report_progress: ProgressCallback = silent,
     actor: Any = None,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
@@ -117,19 +117,19 @@ def freeze_qrels(
     images and their own captions take part. Where the newest version holds the same, and its judgments the
     same answers, nothing changes; other answers that lead to the same rows make a new version, since a
     version tells its judgments.
-    Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
+    Raises UnknownName for a name or rule nobody knows, Busy, else InputError.
     """
     relevance = relevance or RelevanceChoice()
-    asked_rule = rule_named(relevance.rule) if relevance.rule is not None else None
+    requested_rule = rule_named(relevance.rule) if relevance.rule is not None else None
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
     originals = relevance.originals and not names.candidates
     read = list(
-        tell_steps(
+        report_steps(
             judged_pairs(source, names),
             total=source.pair_count,
-            report_progress=part_listener(report_progress, 0.0, 0.4),
+            report_progress=part_of_progress(report_progress, 0.0, 0.4),
             phase="reading judgments",
         )
     )
@@ -138,31 +138,32 @@ def freeze_qrels(
     some = sorted(subset.images) if subset else []
     pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
     if not pairs:
-        raise ImportRefused(
-            f"judgments {judgments!r} contain no pair of {subset.called if subset else corpus}"
-        )
+        raise InputError(f"judgments {judgments!r} contain no pair of {subset.called if subset else corpus}")
     batch = batch_of(source)
     numbers = {names.number[names.caption[pair.document]] for pair in pairs}
     if batch is not None:
         numbers = set(batch.numbers["caption_numbers"])
-    queries_asked = _asked_queries(source, batch, queries, subset, names, numbers)
+    requested_queries = _requested_queries(source, batch, queries, subset, names, numbers)
     settings = QrelsSettings(
-        fitting_rule(relevance, asked_rule, source),
+        fitting_rule(relevance, requested_rule, source),
         originals,
         digest_of_images(some, names),
-        digest_of_queries(queries_asked, names),
+        digest_of_queries(requested_queries, names),
     )
-    original_pairs = _originals(pairs, names, images, queries_asked, numbers) if originals else []
+    original_pairs = _originals(pairs, names, images, requested_queries, numbers) if originals else []
     called = subset.called if subset else ""
     content = _Content(
-        pairs, original_pairs, queries=queries_asked, of_batch=_judged_of_batch(batch, pairs, subset, names)
+        pairs,
+        original_pairs,
+        queries=requested_queries,
+        of_batch=_judged_of_batch(batch, pairs, subset, names),
     )
-    made_of = {"judgments": source, "subset": called, "images": some}
-    report = _freeze(name, settings, content, names, images, report_progress, actor=actor, **made_of)
+    origin = {"judgments": source, "subset": called, "images": some}
+    report = _freeze(name, settings, content, names, images, report_progress, actor=actor, **origin)
     return replace(report, subset=called, excluded=len(read) - len(pairs))
 
 
-def _asked_queries(
+def _requested_queries(
     source: JudgmentSet,
     batch: Batch | None,
     queries: Queries | None,
@@ -174,13 +175,13 @@ def _asked_queries(
     stored = stored_queries(batch) if batch is not None else {}
     if stored:
         if queries:
-            raise ImportRefused(
+            raise InputError(
                 f"judgments {source.name!r} are from a batch, which stores its queries; name none"
             )
         return queries_within(stored, subset, names)
     if source.format in KEYWORD_FORMATS:
         if queries:
-            raise ImportRefused(f"judgments {source.name!r} have keywords as queries; name none")
+            raise InputError(f"judgments {source.name!r} have keywords as queries; name none")
         return {}
     if queries:
         return queries_within(queries, subset, names)
@@ -195,7 +196,7 @@ def _judged_of_batch(
         return {}
     pairs_asked = {
         (image, caption)
-        for image, caption in asked_of(batch)
+        for image, caption in asked_pairs_of(batch)
         if subset is None or subset.images.issuperset((image, names.owner[caption]))
     }
     enough = {
@@ -230,7 +231,7 @@ def freeze_protocol(
     check_name(name, "qrels")
     names = names_of(corpus)
     if names.candidates:
-        raise ImportRefused(
+        raise InputError(
             f"corpus {corpus!r} has captions that are to be judged, and no originals; freeze judgments "
             "instead"
         )
@@ -244,7 +245,7 @@ def freeze_protocol(
         )
         chosen_protocol = protocol_named(protocol)
     except ValueError as error:
-        raise ImportRefused(f"corpus {corpus!r}: {error}") from error
+        raise InputError(f"corpus {corpus!r}: {error}") from error
     original_pairs = [
         (called[owner], names.caption_name[captions[caption]])
         for caption, owner in zip(selection.captions.tolist(), selection.owner.tolist(), strict=True)
@@ -265,16 +266,16 @@ def freeze_protocol(
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
     """The newest version of the qrels `name`, None where there is none.
 
-    Raises ImportRefused for a name that cannot be, and for qrels of another corpus or of another of `_KINDS`.
+    Raises InputError for a name that cannot be, and for qrels of another corpus or of another of `_KINDS`.
     """
     check_name(name, "qrels")
     last = QrelsSnapshot.objects.filter(name=name, published=True).order_by("version").last()
     if last is None:
         return None
     if last.corpus_id != corpus_named(corpus).pk:
-        raise ImportRefused(f"qrels {name!r} already exist for another corpus; choose another name")
+        raise InputError(f"qrels {name!r} already exist for another corpus; choose another name")
     if (was := _kind_of(last.pool, last.source)) != kind:
-        raise ImportRefused(
+        raise InputError(
             f"qrels {name!r} already exist and are from {was}, not from {kind}; choose another name"
         )
     return last
@@ -288,7 +289,7 @@ def remove_qrels(*, name: str, actor: Any = None) -> None:
     remove_stored(snapshot_named(name), actor)
 
 
-def freeze_given(
+def freeze_rows(
     name: str,
     settings: QrelsSettings,
     rows: Sequence[Qrel],
@@ -326,20 +327,20 @@ def _freeze(
     content: _Content,
     names: CorpusNames,
     asking: Mapping[str, int],
-    report_progress: PhaseListener = silent,
+    report_progress: ProgressCallback = silent,
     *,
     actor: Any = None,
     **source: Any,
 ) -> QrelsReport:
     """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
     corpus = corpus_named(names.corpus)
-    with exclusive_work(f"qrels.{name}", "qrels", name):
+    with work_lock(f"qrels.{name}", "qrels", name):
         existing = QrelsSnapshot.objects.filter(name=name).order_by("version")
         for leftover in existing.filter(published=False):
             _sweep(leftover)
         last = check_next(name, names.corpus, _kind_of(source.get("pool", ""), source.get("source", "")))
         previous = qrels_of(last, names) if last else None
-        same = last is None or is_made_of(last, **source)
+        same = last is None or is_frozen_from(last, **source)
         try:
             content_version = (
                 freeze_pairs(
@@ -356,7 +357,7 @@ def _freeze(
                 )
             )
         except ValueError as error:
-            raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
+            raise InputError(f"judgments of corpus {names.corpus!r}: {error}") from error
         if content_version is not previous:
             content_version = replace(
                 content_version, version=max(content_version.version, _newest_version(name) + 1)
@@ -399,7 +400,7 @@ def _kind_of(pool: str, source: str) -> str:
     return FROM_A_PROTOCOL if pool else FROM_A_FILE if source else FROM_JUDGMENT_SET
 
 
-def is_made_of(
+def is_frozen_from(
     snapshot: QrelsSnapshot,
     judgments: JudgmentSet | None = None,
     pool: str = "",
@@ -437,7 +438,7 @@ def _originals(
     it is not known which captions were, they are those of the pairs.
     """
     if not asking:
-        raise ImportRefused(
+        raise InputError(
             "the judgments have keywords as queries, and keywords have no originals; freeze without originals"
         )
     judged = {names.caption[pair.document] for pair in pairs}
@@ -456,13 +457,13 @@ def _write(
     snapshot: QrelsSnapshot,
     names: CorpusNames,
     asking: Mapping[str, int],
-    report_progress: PhaseListener,
+    report_progress: ProgressCallback,
     actor: Any,
 ) -> None:
-    rows = tell_steps(
+    rows = report_steps(
         qrels,
         total=len(qrels),
-        report_progress=part_listener(report_progress, 0.5, 1.0),
+        report_progress=part_of_progress(report_progress, 0.5, 1.0),
         phase="writing qrels",
     )
     try:

@@ -29,10 +29,10 @@ from evaluation.selectors import CorpusNames, judgment_set, names_of
 from evaluation.services.common import (
     MOST_READ,
     ROWS_PER_INSERT,
-    ImportRefused,
+    InputError,
     check_file,
     check_name,
-    exclusive_work,
+    work_lock,
 )
 from evaluation.services.stored import remove_stored
 from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
@@ -134,7 +134,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
     """Import a file of judgments; where they are there with the same content, nothing changes.
 
     Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, BadScale, Busy where
-    another process imports the same name, else ImportRefused; then nothing of the import remains.
+    another process imports the same name, else InputError; then nothing of the import remains.
     """
     began, format = time.monotonic(), request.format
     scale = scale_named(request.scale) if request.scale is not None else None
@@ -142,7 +142,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
     if request.repeats:
         reader = reader.counting_repeats()
     if scale is not None and reader.scale is not None and scale != reader.scale:
-        raise ImportRefused(
+        raise InputError(
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
     check_file(request.file, f"judgments in the format {format}")
@@ -177,7 +177,7 @@ def store_judgments(
         scale=target.scale,
         skip_unknown=target.skip_unknown,
     )
-    with exclusive_work(f"judgments.{corpus}.{name}", "judgments", name):
+    with work_lock(f"judgments.{corpus}.{name}", "judgments", name):
         existing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
         unchanged = existing is not None and existing.published
         rows = reader.rows(pairs)
@@ -185,12 +185,12 @@ def store_judgments(
             for _row in rows:
                 pass
             if reader.scale is not None and existing.scale not in ("", reader.scale.name):
-                raise ImportRefused(
+                raise InputError(
                     f"judgments {name!r} of corpus {corpus!r} already exist with the scale "
                     f"{existing.scale}; choose another name"
                 )
             if reader.digest != existing.digest:
-                raise ImportRefused(
+                raise InputError(
                     f"judgments {name!r} of corpus {corpus!r} already exist with other content "
                     f"({existing.pair_count} pairs from {existing.source}); choose another name"
                 )
@@ -303,13 +303,13 @@ class _RowReader:
             if not self.keywords:
                 image = self._known(self.names.image, pair.query, "image", "name.jpg")
             elif len(pair.query) > 200:
-                raise ImportRefused(
+                raise InputError(
                     f"{self.source}: pair {self.pairs + 1} has a keyword of {len(pair.query)} characters; "
                     "expected at most 200"
                 )
             key = (pair.query if image is None else image, caption)
             if key in self._seen:
-                raise ImportRefused(
+                raise InputError(
                     f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, was "
                     "already judged under another spelling; expected each pair once"
                 )
@@ -325,7 +325,7 @@ class _RowReader:
                 judges=list(pair.judges),
             )
         if not self.pairs:
-            raise ImportRefused(
+            raise InputError(
                 f"{self.source}: none of its {len(self.skipped)} pairs is in corpus {self.names.corpus!r} "
                 f"(the first: {self.skipped[0]!r}); choose the corpus that was judged"
             )
@@ -333,7 +333,7 @@ class _RowReader:
             try:
                 self.scale = scale_of(self._distinct)
             except BadScale as error:
-                raise ImportRefused(f"{self.source}: {error}") from error
+                raise InputError(f"{self.source}: {error}") from error
 
     def _lacking(self, pair: JudgedPair) -> str:
         """What of a pair the corpus does not hold; "" where it holds both."""
@@ -347,7 +347,7 @@ class _RowReader:
             return
         for grade in pair.grades:
             if not self.scale.holds(grade):
-                raise ImportRefused(
+                raise InputError(
                     f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, has the "
                     f"answer {number(grade)}, which is not on the scale {self.scale.name}; name a scale "
                     "with all answers"
@@ -361,7 +361,7 @@ class _RowReader:
 
     def _known(self, index: dict[str, int], name: str, word: str, like: str) -> int:
         if name not in index:
-            raise ImportRefused(
+            raise InputError(
                 f"{self.source}: pair {self.pairs + 1} has the {word} {name!r}, which corpus "
                 f"{self.names.corpus!r} does not contain; use an id such as {like}, or leave such pairs "
                 "out and count them"

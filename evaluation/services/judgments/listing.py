@@ -65,7 +65,7 @@ class QrelsSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQueries:
+class QueriesByKind:
     """How many queries were asked of each kind; null where that is not known, and only judged ones count."""
 
     image: int | None
@@ -78,7 +78,7 @@ class QrelsDetail(QrelsSummary):
     had enough answers when they were frozen. `remarks` say what is not known, and how to freeze again."""
 
     queries: int
-    asked: AskedQueries
+    asked: QueriesByKind
     pairs_asked: int | None
     pairs_judged: int | None
     remarks: tuple[str, ...]
@@ -137,7 +137,7 @@ def described_qrels(row: QrelsSnapshot) -> QrelsDetail:
     return QrelsDetail(
         **asdict(qrels_summary(row)),
         queries=counts.queries,
-        asked=AskedQueries(
+        asked=QueriesByKind(
             image=counts.queries_by_kind.get(IMAGE), caption=counts.queries_by_kind.get(CAPTION)
         ),
         pairs_asked=row.pairs_asked,

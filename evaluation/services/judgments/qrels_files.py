@@ -28,9 +28,9 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
-from evaluation.services.common import MOST_READ, ImportRefused, check_file
+from evaluation.services.common import MOST_READ, InputError, check_file
 from evaluation.services.image_choice import check_images
-from evaluation.services.judgments.freezing import QrelsReport, freeze_given, freeze_qrels
+from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels, freeze_rows
 from evaluation.services.judgments.importing import (
     NAMED_AT_MOST,
     REPEATS,
@@ -143,7 +143,7 @@ class QrelsImport(ScoredAnswers):
 def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport:
     """Import qrels; where the newest version holds the same, nothing changes.
 
-    Raises UnknownName, FormatError, Busy, BadScale, BadSubset, else ImportRefused; nothing is left then.
+    Raises UnknownName, FormatError, Busy, BadScale, BadSubset, else InputError; nothing is left then.
     """
     name, path, asks, level = request.name, request.file, request.asks, request.level
     check_images("queries", request.queries, corpus_named(request.corpus), context, runs=True)
@@ -156,7 +156,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     side = _queries(rows, names, asks, file_name)
     known_rows, lacking = _known(rows, names, side, file_name, skip_unknown=request.skip_unknown)
     queries = query_choice or _queries_in(rows, names, side, both=asks == BOTH)
-    report = freeze_given(
+    report = freeze_rows(
         name,
         QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         known_rows,
@@ -175,7 +175,7 @@ def export_qrels(request: QrelsExport, context: OperationContext) -> NewFile:
 
     Images are called by their file names, or by their `EXTERNAL` ids, as COCO's numbers; captions by their
     own ids. Imported qrels come out in the order of their file. Writing raises FormatError for a file that
-    is there already or ids that the format cannot hold, and ImportRefused for keywords; nothing is left then.
+    is there already or ids that the format cannot hold, and InputError for keywords; nothing is left then.
     """
     snapshot, writer = snapshot_named(request.qrels), QRELS_FORMATS.get(request.format)
     side = request.asks or snapshot.asks or IMAGE
@@ -219,7 +219,7 @@ def _judged(request: QrelsImport, queries: Queries | None, context: OperationCon
 
 
 def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, file_name: str) -> str:
-    """What the queries of a file are: the side on which more of its ids are known; raises ImportRefused.
+    """What the queries of a file are: the side on which more of its ids are known; raises InputError.
 
     Numbers may name images and captions alike.
     """
@@ -229,7 +229,7 @@ def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, fi
     of_captions = sum(query in names.caption and item in names.image for query, item, _grade in rows)
     if of_images == of_captions:
         what = "match neither images nor captions" if not of_images else "match as many images as captions"
-        raise ImportRefused(
+        raise InputError(
             f"{file_name}: its queries {what} of corpus {names.corpus!r} (the first: {rows[0][0]!r} and "
             f"{rows[0][1]!r}); choose the corpus that was judged, or say what its queries are"
         )
@@ -238,35 +238,37 @@ def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, fi
 
 def _queries_in(rows: Sequence[QrelsLine], names: CorpusNames, side: str, *, both: bool) -> Queries:
     """The queries of a file that the corpus has, whatever stands beside them: of a side, or of both."""
-    asking, asked_side = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
+    asking, index_of_items = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
     other_kind = CAPTION if side == IMAGE else IMAGE
     ids = {side: (asking[query] for query, *_rest in rows if query in asking)}
     if both:
-        ids[other_kind] = (asked_side[item] for _query, item, _grade in rows if item in asked_side)
+        ids[other_kind] = (index_of_items[item] for _query, item, _grade in rows if item in index_of_items)
     return as_queries(**ids)
 
 
 def _known(
     rows: Iterable[QrelsLine], names: CorpusNames, queries: str, file: str, *, skip_unknown: bool
 ) -> tuple[list[Qrel], list[str]]:
-    """The rows by what the corpus calls things, images first, and what it lacks; raises ImportRefused."""
-    asking, asked_side = (names.image, names.caption) if queries == IMAGE else (names.caption, names.image)
+    """The rows by what the corpus calls things, images first, and what it lacks; raises InputError."""
+    asking, index_of_items = (
+        (names.image, names.caption) if queries == IMAGE else (names.caption, names.image)
+    )
     qrels: dict[tuple[int, int], Qrel] = {}
     lacking: dict[str, None] = {}
     for query, item, grade in rows:
-        unknown = [name for name, index in ((query, asking), (item, asked_side)) if name not in index]
+        unknown = [name for name, index in ((query, asking), (item, index_of_items)) if name not in index]
         if unknown:
             lacking.update(dict.fromkeys(unknown))
             continue
-        image, caption = asking[query], asked_side[item]
+        image, caption = asking[query], index_of_items[item]
         if queries == CAPTION:
             image, caption = caption, image
         if (image, caption) in qrels:
-            raise ImportRefused(
+            raise InputError(
                 f"{file}: {query!r} and {item!r} occur twice, under two spellings; expected each pair once"
             )
         if grade > GREATEST_GAIN:
-            raise ImportRefused(
+            raise InputError(
                 f"{file}: {query!r} and {item!r} have the relevance {grade}; expected {GREATEST_GAIN} at most"
             )
         qrels[image, caption] = Qrel(
@@ -276,13 +278,13 @@ def _known(
         first = ", ".join(map(repr, list(lacking)[:NAMED_AT_MOST])) + (
             ", ..." if len(lacking) > NAMED_AT_MOST else ""
         )
-        raise ImportRefused(
+        raise InputError(
             f"{file}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
             f"contain ({first}); leave such pairs out and count them, or choose the "
             "corpus that was judged"
         )
     if not qrels:
-        raise ImportRefused(
+        raise InputError(
             f"{file}: none of its pairs is in corpus {names.corpus!r}; choose the corpus that was judged"
         )
     return list(qrels.values()), list(lacking)
@@ -292,7 +294,7 @@ def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: boo
     """The rows of qrels in the order in which they were written, or by query where they are turned round."""
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
-        raise ImportRefused(
+        raise InputError(
             f"qrels '{snapshot}' have keywords as queries, but these formats are for images and captions; "
             "choose other qrels"
         )

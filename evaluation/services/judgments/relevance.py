@@ -11,7 +11,7 @@ from pydantic import Field
 from annotation.common.operations import Help, OneOf
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judgment_set
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
 from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
@@ -80,7 +80,7 @@ class ScoredAnswers:
 
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
-    """Raise UnknownName or ImportRefused where a rule or a score does not fit the judgments."""
+    """Raise UnknownName or InputError where a rule or a score does not fit the judgments."""
     rule = rule_named(relevance.rule) if relevance.rule is not None else None
     fitting_rule(relevance, rule, judgment_set(corpus, judgments))
 
@@ -102,25 +102,25 @@ def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: Judgm
             if threshold is not None:
                 usual = rule_on(scale, threshold, gains=relevance.gains, summary=relevance.summary)
     except ValueError as error:
-        raise ImportRefused(f"judgments {source.name!r}: {error}") from error
+        raise InputError(f"judgments {source.name!r}: {error}") from error
     graded = isinstance(rule, GradedRule) and (rule.low, rule.high) == (scale.low, scale.high)
     if rule is not None and (not isinstance(rule, RelevanceRule) if scale == VOTE_SCALE else not graded):
         instead = f"use {usual.name!r}, or leave the rule out" if usual else "name the lowest relevant score"
         kind = "votes" if scale == VOTE_SCALE else f"grades from {number(scale.low)} to {number(scale.high)}"
-        raise ImportRefused(
+        raise InputError(
             f"judgments {source.name!r} are {kind}; rule {rule.name!r} does not apply to them; {instead}"
         )
-    beside = _said_beside(relevance)
+    beside = _extra_choices(relevance)
     if scale == VOTE_SCALE and beside:
-        raise ImportRefused(
+        raise InputError(
             f"judgments {source.name!r} are votes, which have a rule "
             f"({', '.join(RELEVANCE_RULES.keys())}), no score, no gains and no median; "
             f"leave {beside} out"
         )
     if rule is not None and beside:
-        raise ImportRefused(f"rule {rule.name!r} says all that makes a pair relevant; leave {beside} out")
+        raise InputError(f"rule {rule.name!r} says all that makes a pair relevant; leave {beside} out")
     if rule is None and usual is None:
-        raise ImportRefused(
+        raise InputError(
             f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
             "the lowest relevant score"
         )
@@ -129,7 +129,7 @@ def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: Judgm
     return chosen_rule
 
 
-def _said_beside(relevance: RelevanceChoice) -> str:
+def _extra_choices(relevance: RelevanceChoice) -> str:
     """What is chosen beside a rule by its name; "" for nothing."""
     choices = {
         "the lowest relevant score": relevance.relevant_from is not None,

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from evaluation.comparison.missing import LEAVE_OUT, Missing
 from evaluation.comparison.subsets import Subset
 from evaluation.models import LocalizationSet
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.localizations.gold import BoxedMention
 from evaluation.services.localizations.measures import (
-    OF_KEPT,
+    OF_STORED_REGIONS,
     is_beyond,
     least_of,
     mean_of_means,
@@ -24,8 +24,8 @@ from evaluation.services.localizations.measures import (
 from evaluation.services.localizations.scored import (
     ScoredLocalizations,
     images_without_output,
-    in_own_images,
     scored,
+    within_mentioned_images,
 )
 from evaluation.services.localizations.sets import images_looked_at
 from phrasebox.agreement.summary import Resampling
@@ -52,7 +52,7 @@ def differences_from(
     images of each phrase's mentions alone, for both: where one has no detections elsewhere, and where they
     looked at different images, since of each phrase the best detections of a set were kept.
 
-    Raises MissingOutput, and ImportRefused where no image with one of these mentions is left.
+    Raises MissingOutput, and InputError where no image with one of these mentions is left.
     """
     lacking = images_without_output(other_set, mentions, missing)
     common = ours.mentions
@@ -60,7 +60,7 @@ def differences_from(
         common = [mention for mention in ours.mentions if mention.image not in lacking]
         lacking = frozenset()
     if not common:
-        raise ImportRefused(
+        raise InputError(
             f"localization sets {ours.row.name!r} and {other_set.name!r} looked at no image with one of the "
             f"{len(mentions):,} boxed mentions in common"
         )
@@ -69,7 +69,7 @@ def differences_from(
         ours = scored(ours.row, common, subset)
     theirs = scored(other_set, ours.mentions, subset, len(lacking))
     if ours.everywhere != theirs.everywhere or images_looked_at(ours.row) != images_looked_at(other_set):
-        ours, theirs = in_own_images(ours, subset), in_own_images(theirs, subset)
+        ours, theirs = within_mentioned_images(ours, subset), within_mentioned_images(theirs, subset)
     return {
         "against": other_set.name,
         "against_digest": other_set.digest,
@@ -88,21 +88,21 @@ def _differences(
     same for both."""
     images = [str(mention.image) for mention in ours.mentions]
     phrases = list(ours.precisions)
-    least = least_of(ours.least_kept, theirs.least_kept)
+    least = least_of(ours.fewest_stored, theirs.fewest_stored)
     pairs: list[tuple[str, NDArray[np.float64], NDArray[np.float64], Sequence[str], str]] = [
         (
             f"R@{k}",
             box_recall(ours.ranks, k),
             box_recall(theirs.ranks, k),
             images,
-            OF_KEPT if is_beyond(k, least) else "",
+            OF_STORED_REGIONS if is_beyond(k, least) else "",
         )
         for k in ranks_up_to(least_of(ours.cut_at, theirs.cut_at))
     ]
     precisions = [
         np.asarray([scored_set.precisions[phrase] for phrase in phrases]) for scored_set in (ours, theirs)
     ]
-    cut = OF_KEPT if precision_is_cut(ours) or precision_is_cut(theirs) else ""
+    cut = OF_STORED_REGIONS if precision_is_cut(ours) or precision_is_cut(theirs) else ""
     pairs.append(("AP", precisions[0], precisions[1], phrases, cut))
     for name, first, second, clusters, remark in pairs:
         bootstrap = how.over(clusters, "phrase" if clusters is phrases else "image")

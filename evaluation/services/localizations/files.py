@@ -30,8 +30,8 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
-from evaluation.services.common import MOST_READ, ImportRefused, check_file
-from evaluation.services.declared import TrainedOn, declared_training
+from evaluation.services.common import MOST_READ, InputError, check_file
+from evaluation.services.declarations import TrainedOn, declared_training
 from evaluation.services.image_choice import check_images
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
@@ -137,7 +137,7 @@ class LocalizationsImport:
 def import_localizations(request: LocalizationsImport, context: OperationContext) -> ImportedLocalizations:
     """Read a file of predictions as a set; the same file already read changes nothing.
 
-    Raises Invalid, UnknownName, ImportRefused, BadSubset, Busy, and FormatError naming the line.
+    Raises Invalid, UnknownName, InputError, BadSubset, Busy, and FormatError naming the line.
     """
     name, corpus, path, system = request.name, request.corpus, request.file, request.system
     split, seed, declared = request.split, request.seed, declared_training(request.trained_on, context)
@@ -146,7 +146,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
     row = corpus_named(corpus)
     made_by: System | None = registry.system_row(system) if system else None
     if made_by is not None and made_by.corpus_id != row.pk:
-        raise ImportRefused(
+        raise InputError(
             f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
         )
     names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=context.by_path)
@@ -159,7 +159,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
         "seed": seed,
         "source": path.name,
         "source_digest": storage.file_digest(path),
-        "asked_digest": digest_of_images(subset.images, names) if subset else "",
+        "input_digest": digest_of_images(subset.images, names) if subset else "",
     }
     reader = _Reader(
         path, names, image_sizes(corpus), captions_as_counted(corpus), subset.images if subset else None

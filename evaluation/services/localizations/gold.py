@@ -12,7 +12,7 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import Subset
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import boxed_mentions
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from models_core.features.text.phrases import phrase_text
 
 
@@ -49,7 +49,7 @@ def layer_and_state(corpus: str, layer: str) -> tuple[str, list[int]]:
 def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[BoxedMention]:
     """The mentions of a layer that have boxes, in the order of images.
 
-    Raises UnknownName, and ImportRefused for a layer without boxes of these images.
+    Raises UnknownName, and InputError for a layer without boxes of these images.
     """
     row = corpus_named(corpus)
     chosen = layer_to_read(row, layer or None)
@@ -57,7 +57,7 @@ def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[Bo
     if not mentions:
         called = f"layer {chosen.name!r}" if chosen else f"corpus {corpus!r}, which has no layer,"
         where = f" of the {subset.called}" if subset else ""
-        raise ImportRefused(f"{called} has no boxed mention{where}; name a layer with boxes of these images")
+        raise InputError(f"{called} has no boxed mention{where}; name a layer with boxes of these images")
     return mentions
 
 

@@ -8,12 +8,12 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import Help, Named, NewFile, OperationContext
 from evaluation.models import LocalizationSet
 from evaluation.services.localizations.files import write_localizations
-from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import (
     LocalizationSetSummary,
     localization_set_named,
     localization_set_values,
 )
+from evaluation.services.localizations.stored_scores import stored_reports
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
 
 
@@ -22,7 +22,8 @@ class LocalizationSetDetail(LocalizationSetSummary):
     """A localization set with its figures: a report for each layer and each choice of images. Each says its
     `layer`, the images that it is of as `subset` (empty: all), whether those are the set's (`whole`), and the
     `level` of its intervals. R@k is left out beyond `cut_at` regions, where the set stored no more, and is of
-    the stored regions beyond `least_kept`. `outdated`: the layer's boxes have changed since, or may have."""
+    the stored regions beyond `fewest_stored`. `outdated`: the layer's boxes have changed since, or may
+    have."""
 
     scores: list[dict[str, Any]]
 
@@ -36,7 +37,7 @@ class DownloadLocalizationSetRequest:
 
 def localization_set_detail(row: LocalizationSet) -> LocalizationSetDetail:
     """All that is said of localizations."""
-    return LocalizationSetDetail(**localization_set_values(row), scores=kept_reports(row))
+    return LocalizationSetDetail(**localization_set_values(row), scores=stored_reports(row))
 
 
 def download_localization_set(request: DownloadLocalizationSetRequest, context: OperationContext) -> NewFile:

@@ -29,7 +29,7 @@ RECALL_RANKS = (1, 10, 100)
 #: Phrases of Table 3.
 MOST_FREQUENT = 24
 #: The remark on figures of which more regions were dropped, or may have been.
-OF_KEPT = "of the kept regions"
+OF_STORED_REGIONS = "of the kept regions"
 
 
 def measures_of(scored: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
@@ -38,17 +38,21 @@ def measures_of(scored: ScoredLocalizations, how: Resampling) -> Iterator[dict[s
 
     def of_regions(name: str, values: _Floats, *, of_stored: bool, share: bool = True) -> dict[str, Any]:
         row = _mean(values, how.over(images), share=share)
-        return {"measure": name, **row, "remark": remarks_of(OF_KEPT if of_stored else "", row["remark"])}
+        return {
+            "measure": name,
+            **row,
+            "remark": remarks_of(OF_STORED_REGIONS if of_stored else "", row["remark"]),
+        }
 
     for k in ranks_up_to(scored.cut_at):
-        yield of_regions(f"R@{k}", box_recall(scored.ranks, k), of_stored=is_beyond(k, scored.least_kept))
+        yield of_regions(f"R@{k}", box_recall(scored.ranks, k), of_stored=is_beyond(k, scored.fewest_stored))
     unranked = scored.unranked
     some = not unranked.proposed
     yield of_regions("proposals", unranked.bound, of_stored=some)
     phrases = list(scored.precisions)
     values = np.asarray(list(scored.precisions.values()))
     drawn = how.over(phrases, "phrase")
-    cut = OF_KEPT if precision_is_cut(scored) else ""
+    cut = OF_STORED_REGIONS if precision_is_cut(scored) else ""
     for name, row in (
         ("AP", _mean(values, drawn, share=False)),
         ("mAP", _mean_over_categories(scored, drawn)),
@@ -67,7 +71,7 @@ def precision_is_cut(scored: ScoredLocalizations) -> bool:
     """Whether AP is of the regions kept for mentions, where more may have been dropped."""
     most = RECALL_RANKS[-1]
     return not scored.everywhere and (
-        (scored.cut_at is not None and scored.cut_at < most) or is_beyond(most, scored.least_kept)
+        (scored.cut_at is not None and scored.cut_at < most) or is_beyond(most, scored.fewest_stored)
     )
 
 

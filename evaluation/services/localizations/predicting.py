@@ -30,7 +30,7 @@ from evaluation.comparison.provenance import provenance_of
 from evaluation.comparison.subsets import FOLD, subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.image_choice import LayerField, check_layer
 from evaluation.services.localizations.sets import (
@@ -49,7 +49,7 @@ from evaluation.services.predicting import (
     check_set,
     method_of,
     region_sets,
-    system_asked,
+    requested_system,
 )
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
@@ -105,11 +105,11 @@ def localizes(system: System) -> bool:
 
 
 def check_localizing(request: LocalizeRequest, context: OperationContext) -> LocalizeRequest:
-    """Raise Invalid where no such images, layer or regions are there, ImportRefused where the system does not
+    """Raise Invalid where no such images, layer or regions are there, InputError where the system does not
     localize."""
-    system = system_asked(request, context)
+    system = requested_system(request, context)
     if not localizes(system):
-        raise ImportRefused(f"system {system.name!r} does not localize phrases; choose one that does")
+        raise InputError(f"system {system.name!r} does not localize phrases; choose one that does")
     check_layer("layer", request.layer, system.corpus)
     check_set("regions", request.regions, region_sets(system.corpus.name, proposed=True))
     return request
@@ -118,7 +118,7 @@ def check_localizing(request: LocalizeRequest, context: OperationContext) -> Loc
 def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSet:
     """Rank regions for each mention and phrase, and store them. What was asked for alike stays unchanged.
 
-    Raises UnknownName, ImportRefused, BadRecipe, BadModel, Busy, and ValueError where there is nothing to
+    Raises UnknownName, InputError, BadRecipe, BadModel, Busy, and ValueError where there is nothing to
     localize.
     """
     check_localizing(request, context)
@@ -133,15 +133,15 @@ def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSe
         "regions": localizer.regions.label,
         "limit": request.limit,
         "system_digest": system.digest,
-        "asked_digest": localizer.asked_digest(),
+        "input_digest": localizer.input_digest(),
         "remarks": list(localizer.remarks),
     }
-    progress = PhaseShares(context.tell)
+    progress = PhaseShares(context.report_progress)
 
     def fill(row: LocalizationSet) -> None:
         places = localizer.places
         row.unknown_count = localizer.count_unknown()
-        row.image_ids = packed_ids(localizer.asked_about)
+        row.image_ids = packed_ids(localizer.requested_images)
         write_rows(row, localizer.mentions(places, progress), localizer.detections(places, progress))
         if not row.mention_count:
             raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
@@ -172,7 +172,7 @@ class _Localizer:
 
     @classmethod
     def of(cls, request: LocalizeRequest, system: System) -> _Localizer:
-        """Raises BadRecipe where the system does not localize, and ImportRefused for regions of people's."""
+        """Raises BadRecipe where the system does not localize, and InputError for regions of people's."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "localizations")
         corpus = system.corpus.name
@@ -185,7 +185,7 @@ class _Localizer:
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )
         if layer is None:
-            raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
+            raise InputError(f"corpus {corpus!r} has no layer; import or annotate mentions first")
         dataset = examples_from(corpus, sources)
         selection = request.split, request.limit, request.seed
         return cls(request.system, stored, dataset, regions, layer.name, *selection, remarks)
@@ -235,7 +235,7 @@ class _Localizer:
         return np.asarray([self.dataset.names.image[name] for name in names], np.int64)
 
     @cached_property
-    def asked_about(self) -> NDArray[np.int64]:
+    def requested_images(self) -> NDArray[np.int64]:
         """The same, and the images without a region of the split, or that the file names: their mentions are
         missed. A fold was dealt among those with regions."""
         image_ids = set(self.image_ids.tolist())
@@ -243,7 +243,7 @@ class _Localizer:
             image_ids |= named.images
         return np.asarray(sorted(image_ids), np.int64)
 
-    def asked_digest(self) -> str:
+    def input_digest(self) -> str:
         """SHA-256 of the names of the images, those without a region too, and of the mentions that are looked
         for."""
         mention_lists = {
@@ -251,7 +251,7 @@ class _Localizer:
             for name, mentions in self.mentions_of.items()
         }
         parts: list[Any] = [self.dataset.digest_of(self.places), mention_lists]
-        without = set(self.asked_about.tolist()).difference(self.image_ids.tolist())
+        without = set(self.requested_images.tolist()).difference(self.image_ids.tolist())
         if without:
             parts.append(digest_of_images(without, self.dataset.names))
         return digest_of_parts(*parts)

@@ -102,7 +102,7 @@ def score_proposals(request: ProposalScoring, context: OperationContext) -> Figu
     """Recall of the first k regions of each image, and of all, over boxed mentions and by category. Rows have
     R@1000 where an image with boxed mentions has more than 100 regions.
 
-    Raises Invalid, UnknownName, ValueError for a set of other things, and ImportRefused for a layer without
+    Raises Invalid, UnknownName, ValueError for a set of other things, and InputError for a layer without
     boxes.
     """
     corpus, layer, resampling = request.corpus, request.layer, request.resampling

@@ -68,7 +68,7 @@ class ScoredLocalizations:
         return self.row.limit if cut.any() else None
 
     @property
-    def least_kept(self) -> int | None:
+    def fewest_stored(self) -> int | None:
         """The fewest regions that a file has of a mention, where it has some; None of a set made here."""
         counts = self.unranked.regions[self.predicted]
         return int(counts.min()) if self.row.source and len(counts) else None
@@ -145,19 +145,19 @@ def scored(
     )
     some = bool(phrases) and subset is not None and not images_looked_at(row) <= subset.images
     everywhere = bool(phrases) and not undetected and not some
-    detected = _detected(row) if everywhere else _in_own_images(row)
+    detected = _detected(row) if everywhere else _within_mentioned_images(row)
     precisions = _precisions(() if lacking else detected, mentions, subset)
     return ScoredLocalizations(
         row, mentions, ranks, predicted, unranked, precisions, everywhere, len(undetected), some, lacking
     )
 
 
-def in_own_images(scored: ScoredLocalizations, subset: Subset | None) -> ScoredLocalizations:
+def within_mentioned_images(scored: ScoredLocalizations, subset: Subset | None) -> ScoredLocalizations:
     """The same with the AP of each phrase among the images of its mentions alone, as of a set without
     detections."""
     if not scored.everywhere:
         return scored
-    detected = () if scored.lacking else _in_own_images(scored.row)
+    detected = () if scored.lacking else _within_mentioned_images(scored.row)
     precisions = _precisions(detected, scored.mentions, subset)
     return replace(scored, precisions=precisions, everywhere=False)
 
@@ -172,15 +172,15 @@ def _precisions(
         gold[mention.phrase][mention.image, *mention.box.tolist()] = None
     precisions = dict.fromkeys(gold, 0.0)
     chosen = None if subset is None else np.fromiter(subset.images, np.int64)
-    for phrase_found in detected:
-        if phrase_found.phrase not in gold:
+    for detected_phrase in detected:
+        if detected_phrase.phrase not in gold:
             continue
-        images, regions = phrase_found.images, phrase_found.regions
+        images, regions = detected_phrase.images, detected_phrase.regions
         if chosen is not None:
             in_chosen = np.isin(images, chosen)
             images, regions = images[in_chosen], regions[in_chosen]
-        gold_boxes = np.asarray(list(gold[phrase_found.phrase]), np.float64)
-        precisions[phrase_found.phrase] = box_average_precision(
+        gold_boxes = np.asarray(list(gold[detected_phrase.phrase]), np.float64)
+        precisions[detected_phrase.phrase] = box_average_precision(
             regions[:, :4], images, regions[:, 4], gold_boxes[:, 1:], gold_boxes[:, 0]
         )
     return precisions
@@ -197,7 +197,7 @@ def _detected(row: LocalizationSet) -> Iterator[DetectedPhrase]:
         yield DetectedPhrase(detected.phrase, detected.images[remaining], detected.regions[remaining])
 
 
-def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
+def _within_mentioned_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
     held: dict[str, list[tuple[int, NDArray[np.float32]]]] = {}
     for mention in localized_mentions(row):

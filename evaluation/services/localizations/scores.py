@@ -13,15 +13,15 @@ from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
-from evaluation.services.common import ImportRefused, check_same_corpus
+from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.figure_requests import EVERY_IMAGE, FigureRequest
 from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
-from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.measures import by_category, frequent_phrases, measures_of
 from evaluation.services.localizations.scored import images_without_output, scored, subset_of_set
 from evaluation.services.localizations.sets import localization_set_named
+from evaluation.services.localizations.stored_scores import store_localization_scores
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
 
 
@@ -61,12 +61,12 @@ def check_localization_scoring(
 
 def score_localization(request: LocalizationScoring, context: OperationContext) -> LocalizationScores:
     """Score the set, and store its figures in the place of those of the same images; raises as
-    `localization_report` and `keep_localization_scores`."""
+    `localization_report` and `store_localization_scores`."""
     check_localization_scoring(request, context)
-    context.tell("scoring localizations", 0.0)
+    context.report_progress("scoring localizations", 0.0)
     report = localization_report(request)
     if request.store:
-        keep_localization_scores(request.localization_set, report)
+        store_localization_scores(request.localization_set, report)
     return LocalizationScores(localization_set=request.localization_set, stored=request.store, report=report)
 
 
@@ -77,16 +77,16 @@ def localization_report(request: LocalizationScoring) -> dict[str, Any]:
     which images they are, "" of all, and `images_digest` which those are; `whole` that they are the set's.
     `undetected` phrases keep AP from being of all images, and so does a `part` of the set's images. `level`
     is of all intervals. R@k is left out beyond `cut_at`, its differences beyond `differences_cut_at`, where
-    these are numbers; beyond `least_kept` it is of the kept regions. `basis` is what the figures are of, and
-    `differences_basis` what the differences are; of `without_output` images the set says nothing.
+    these are numbers; beyond `fewest_stored` it is of the kept regions. `basis` is what the figures are of,
+    and `differences_basis` what the differences are; of `without_output` images the set says nothing.
 
-    Raises UnknownName, MissingOutput, ImportRefused for a layer without boxes or a set of another corpus,
+    Raises UnknownName, MissingOutput, InputError for a layer without boxes or a set of another corpus,
     FormatError, BadSubset and AgreementError, each one line.
     """
     row = localization_set_named(request.localization_set)
     other_set = localization_set_named(request.against) if request.against else None
     if other_set is not None and other_set.corpus_id != row.corpus_id:
-        raise ImportRefused(
+        raise InputError(
             f"localization set {other_set.name!r} is of corpus {other_set.corpus.name!r}, {row.name!r} of "
             f"{row.corpus.name!r}; compare sets of one corpus"
         )
@@ -98,7 +98,7 @@ def localization_report(request: LocalizationScoring) -> dict[str, Any]:
     if request.missing == LEAVE_OUT:
         mentions = [mention for mention in all_mentions if mention.image not in lacking]
         if not mentions:
-            raise ImportRefused(f"localization set {row.name!r} has no output of these images; choose others")
+            raise InputError(f"localization set {row.name!r} has no output of these images; choose others")
         scored_set = scored(row, mentions, subset)
     else:
         mentions = all_mentions
@@ -139,7 +139,7 @@ def localization_report(request: LocalizationScoring) -> dict[str, Any]:
         "basis": basis_of(len(mentions)),
         "proposed": scored_set.unranked.proposed,
         "cut_at": scored_set.cut_at,
-        "least_kept": scored_set.least_kept,
+        "fewest_stored": scored_set.fewest_stored,
         **asdict(request.resampling),
         "measures": list(measures_of(scored_set, request.resampling)),
         "categories": by_category(scored_set),

@@ -99,9 +99,9 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
             f"Differences in R@k beyond {differences:,} are left out: {report['against']} kept "
             f"{_at_most(differences)} of each mention."
         )
-    if report["least_kept"] is not None and report["least_kept"] < RECALL_RANKS[-1]:
+    if report["fewest_stored"] is not None and report["fewest_stored"] < RECALL_RANKS[-1]:
         lines.append(
-            f"R@k beyond {report['least_kept']:,} is of the kept regions: some mentions have no more, and "
+            f"R@k beyond {report['fewest_stored']:,} is of the kept regions: some mentions have no more, and "
             "what was dropped is not known."
         )
     if not report["proposed"]:

@@ -35,7 +35,7 @@ def square_picture(record: ImageRecord, side: int) -> Pixels:
     return np.asarray(image, np.uint8)
 
 
-def taught_pictures(
+def training_pictures(
     records: Iterable[ImageRecord], side: int, *, unreadable: Unreadable = lambda image: None
 ) -> Iterator[TaughtPicture]:
     """What is taught: each picture with the phrases of its chains that have boxes. Others are left out, and

@@ -45,7 +45,7 @@ def teach(request: TeachMachineRequest, context: OperationContext) -> Taught:
 
     def report_progress(phase: str, done: int, of: int) -> None:
         start, end = (_TAUGHT_AT, 1.0) if phase.startswith("proposing") else (0.0, _TAUGHT_AT)
-        context.tell(phase, start + (end - start) * done / max(1, of))
+        context.report_progress(phase, start + (end - start) * done / max(1, of))
 
     return teach_machine(
         campaign=request.campaign,

@@ -7,7 +7,7 @@ Called every minute by the periodic work. It imports nothing that is slow to imp
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB, lesson_under_way, newest_jobs
+from annotation.campaigns.machines import PROPOSE_JOB, TRAIN_JOB, is_training, newest_jobs
 from annotation.common import database
 from annotation.selectors.jobs import Job
 
@@ -22,13 +22,13 @@ def teach_machines() -> int:
 
     forget_deleted()
     jobs_created = 0
-    for kind, candidates in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
+    for kind, candidates in ((TRAIN_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
         for campaign, annotator in candidates:
             newest = newest_jobs(campaign, annotator)
             # One job at a time is about a machine, and none while it is taught by command.
-            if any(job.state in Job.LIVE for job in newest.values()) or lesson_under_way(campaign, annotator):
+            if any(job.state in Job.LIVE for job in newest.values()) or is_training(campaign, annotator):
                 continue
-            job, training = newest.get(kind), newest.get(TEACH_JOB)
+            job, training = newest.get(kind), newest.get(TRAIN_JOB)
             if kind == PROPOSE_JOB and job is not None and training is not None and training.pk > job.pk:
                 job = None  # What was asked of an earlier lesson says nothing of this one.
             if job is not None and job.state == Job.CANCELLED:
@@ -37,7 +37,7 @@ def teach_machines() -> int:
                 if database.now() - job.finished_at < AGAIN_AFTER:
                     continue
             arguments = {"machine": annotator}
-            if kind == TEACH_JOB:
+            if kind == TRAIN_JOB:
                 arguments["campaign"] = campaign.name
             jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)
             jobs_created += 1

@@ -19,9 +19,9 @@ from annotation.datasets.layers import layer_to_read
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CORPORA
-from evaluation.services.common import ImportRefused, recover_folder, replace_folder
+from evaluation.services.common import InputError, recover_folder, replace_folder
 from evaluation.services.image_choice import LayerField
-from evaluation.services.machines.examples import pictures_on_disk, taught_pictures
+from evaluation.services.machines.examples import pictures_on_disk, training_pictures
 from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.sources import DeviceField
 from models_core.storage import BadModel, read_manifest
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
-LessonTold = Callable[[str, int, int], object]
+TrainingProgress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +66,21 @@ class TrainedProposer:
 
 
 def proposer_folder(name: str) -> Path:
-    """Where the stored proposer `name` is. Raises ImportRefused for a name that cannot be."""
+    """Where the stored proposer `name` is. Raises InputError for a name that cannot be."""
     if not _NAME.fullmatch(name):
-        raise ImportRefused(
+        raise InputError(
             f"proposer {name!r}: expected a name of at most 60 letters, digits, hyphens or underscores"
         )
     return Path(django_settings.DATA_DIR) / "proposers" / name
 
 
 def stored_proposer(name: str) -> BoxProposer:
-    """The stored proposer `name`; ImportRefused names those that there are."""
+    """The stored proposer `name`; InputError names those that there are."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
     folder = proposer_folder(name)
     if not folder.is_dir():
-        raise ImportRefused(
+        raise InputError(
             f"no proposer {name!r} is stored; there is "
             f"{', '.join(_stored_names()) or 'none: train one first'}"
         )
@@ -91,7 +91,7 @@ def proposer_digest(name: str) -> str:
     """The SHA-256 of what is stored under a name, "" where nothing is that can be read."""
     try:
         return str(read_manifest(proposer_folder(name))["sha256"])
-    except (BadModel, ImportRefused, OSError):
+    except (BadModel, InputError, OSError):
         return ""
 
 
@@ -120,12 +120,12 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
     """Learn from a layer of a corpus, and store what was learnt, for campaigns to begin from.
 
     Pictures that cannot be read are left out, and counted. Raises Invalid where the name is taken,
-    ImportRefused, UnknownName, NothingToLearn, NoDevice, and Busy.
+    InputError, UnknownName, NothingToLearn, NoDevice, and Busy.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
-    name, corpus, progress = request.name, request.corpus, PhaseShares(context.tell)
+    name, corpus, progress = request.name, request.corpus, PhaseShares(context.report_progress)
     folder = proposer_folder(name)
     with exclusive_folder(
         f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"
@@ -136,7 +136,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
         corpus_row = corpus_named(corpus)
         source = layer_to_read(corpus_row, request.layer or None)
         if source is None:
-            raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
+            raise InputError(f"corpus {corpus!r} has no layer; import or draw boxes first")
         usual = ProposerSettings()
         settings = usual if request.epochs is None else usual.lasting(request.epochs)
         torch_for(request.device)  # Before all pictures are read.
@@ -144,7 +144,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
         records = stream_records(corpus=corpus_row, layer=source, split=request.split or None)
         unreadable: list[str] = []
         with pictures_on_disk(
-            taught_pictures(records, settings.side, unreadable=unreadable.append),
+            training_pictures(records, settings.side, unreadable=unreadable.append),
             work,
             report_progress=lambda done: progress("reading pictures", done, images),
         ) as pictures:

@@ -1,6 +1,6 @@
 """A machine of a campaign is taught, and says what it would draw in the images that are not finished.
 
-It learns from the chains with boxes of the campaign (`annotation.campaigns.learning`). It goes on from what
+It learns from the chains with boxes of the campaign (`annotation.campaigns.training`). It goes on from what
 it learnt last, and in its first lesson from a stored proposer where the campaign names one
 (`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
 as it is. Its boxes are stored as proposals; from then on `annotation.queue.machine_turns` answers with them.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.conf import settings as django_settings
 
 from annotation.campaigns import campaign_named, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.machines import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
@@ -31,9 +31,9 @@ from evaluation.services.machines.examples import (
     Unreadable,
     pictures_on_disk,
     proposals_of,
-    taught_pictures,
+    training_pictures,
 )
-from evaluation.services.machines.stored_proposers import LessonTold, proposer_digest, stored_proposer
+from evaluation.services.machines.stored_proposers import TrainingProgress, proposer_digest, stored_proposer
 from models_core.storage import BadModel, read_manifest
 from phrasebox.device import CPU, torch_for
 
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 #: Images for which a lesson proposes, in the order of the corpus, before it counts. The others get their
 #: boxes by `propose_boxes`, which goes on where it was stopped: they may take hours.
-PROPOSED_BY_LESSON = 500
+PROPOSED_BY_TRAINING = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def teach_machine(
     replaces_file: bool = True,
     restart: bool = False,
     device: str = CPU,
-    report_progress: LessonTold = lambda phase, done, of: None,
+    report_progress: TrainingProgress = lambda phase, done, of: None,
 ) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
@@ -96,12 +96,12 @@ def teach_machine(
     campaign names, or from nothing. The lesson counts once its proposals are stored: until then the machine
     is what it was. Pictures that cannot be read are left out, and counted. Raises CampaignError where too few
     images are finished and the campaign names no stored proposer, and for a machine whose boxes come from a
-    file, unless this `replaces_file`; ImportRefused for a proposer that is not stored, NothingToLearn,
+    file, unless this `replaces_file`; InputError for a proposer that is not stored, NothingToLearn,
     NoDevice, and Busy.
     """
     row = campaign_named(campaign)
     annotator = machines.machine_named(row, model_annotator)
-    with machines.lesson(annotator) as (version, work):
+    with machines.training_run(annotator) as (version, work):
         if annotator.from_file and not replaces_file:
             raise CampaignError(
                 f"the boxes of machine {annotator.name!r} come from {annotator.source}, so it does not "
@@ -109,7 +109,7 @@ def teach_machine(
                 "who teaches it replaces them"
             )
         replaced = annotator.source if annotator.from_file else ""
-        finished = to_learn_from.count_to_learn_from(row)
+        finished = training_records.count_training_images(row)
         unreadable: set[str] = set()
         training = _Lesson(version, work, device, report_progress, unreadable.add)
         begun = _beginning(annotator)
@@ -119,13 +119,13 @@ def teach_machine(
         count = _propose(
             proposer,
             annotator,
-            machines.images_to_propose(row)[:PROPOSED_BY_LESSON],
+            machines.images_to_propose(row)[:PROPOSED_BY_TRAINING],
             version=version,
             unreadable=unreadable.add,
             report_progress=partial(report_progress, "proposing"),
         )
         # From here on the lesson counts: nothing may stop it that could be told.
-        machines.machine_learnt(annotator, images=images, source=source)
+        machines.machine_trained(annotator, images=images, source=source)
         _forget_others(annotator)
     answers = _take_turns(annotator)
     return Taught(
@@ -141,7 +141,7 @@ def teach_machine(
 
 
 def propose_boxes(
-    *, campaign: str, model_annotator: str, report_progress: LessonTold = lambda phase, done, of: None
+    *, campaign: str, model_annotator: str, report_progress: TrainingProgress = lambda phase, done, of: None
 ) -> ProposedFor:
     """Have a machine say what it would draw in the images for which its version proposed nothing yet, as it
     learnt last, and let it take its turn.
@@ -151,8 +151,8 @@ def propose_boxes(
     """
     row = campaign_named(campaign)
     annotator = machines.machine_named(row, model_annotator)
-    with machines.lesson(annotator):
-        folder = kept_folder(annotator, annotator.version)
+    with machines.training_run(annotator):
+        folder = version_folder(annotator, annotator.version)
         if annotator.from_file or not folder.is_dir():
             raise CampaignError(
                 f"machine {annotator.name!r} has no proposer that could propose for further images: its "
@@ -183,7 +183,7 @@ def propose_boxes(
     return ProposedFor(annotator.name, annotator.version, count, len(unreadable), answers)
 
 
-def kept_folder(annotator: Machine, version: int) -> Path:
+def version_folder(annotator: Machine, version: int) -> Path:
     """Where what a machine learnt as of a version is kept."""
     return Path(django_settings.DATA_DIR) / "machines" / str(annotator.pk) / str(version)
 
@@ -212,7 +212,7 @@ def _beginning(annotator: Machine) -> _Beginning:
 def _save_proposer(
     proposer: BoxProposer, annotator: Machine, version: int, *, begun: _Beginning, as_stored: bool
 ) -> None:
-    folder = kept_folder(annotator, version)
+    folder = version_folder(annotator, version)
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
     metadata = {"campaign": annotator.campaign.name, "machine": annotator.name, "version": version}
@@ -236,7 +236,7 @@ def _began_with(annotator: Machine, begun: _Beginning) -> bool | None:
 def _metadata(annotator: Machine) -> Mapping[str, Any]:
     """What is noted beside what a machine learnt last."""
     try:
-        return read_manifest(kept_folder(annotator, annotator.version)).get("facts") or {}
+        return read_manifest(version_folder(annotator, annotator.version)).get("facts") or {}
     except (BadModel, OSError):
         return {}
 
@@ -245,7 +245,7 @@ def _learnt_last(annotator: Machine, begun: _Beginning) -> BoxProposer | None:
     """What a machine learnt last, if its lessons began there, and it is of this version of the program."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
-    folder = kept_folder(annotator, annotator.version)
+    folder = version_folder(annotator, annotator.version)
     if annotator.from_file or not folder.is_dir():
         return None
     try:
@@ -258,8 +258,8 @@ def _learnt_last(annotator: Machine, begun: _Beginning) -> BoxProposer | None:
 def _forget_others(annotator: Machine) -> None:
     """Remove what earlier versions learnt, but for the one before: a backup under way may have copied the
     database when that counted."""
-    current = kept_folder(annotator, annotator.version)
-    retained = {current, kept_folder(annotator, annotator.version - 1)}
+    current = version_folder(annotator, annotator.version)
+    retained = {current, version_folder(annotator, annotator.version - 1)}
     for folder in current.parent.iterdir():
         if folder not in retained:
             shutil.rmtree(folder)
@@ -318,7 +318,7 @@ class _Lesson:
     version: int
     folder: Path
     device: str
-    report_progress: LessonTold
+    report_progress: TrainingProgress
     unreadable: Unreadable
 
 
@@ -362,7 +362,7 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
         annotator = machine_at_work(row.pk)
         if annotator is None or annotator.from_file:
             continue
-        settings, finished = settings_of(row.settings).machine, to_learn_from.count_to_learn_from(row)
+        settings, finished = settings_of(row.settings).machine, training_records.count_training_images(row)
         if learns_now(settings, finished=finished, learnt=annotator.learnt) or (
             # From another beginning than it had: that holds from now on.
             annotator.learnt is not None
@@ -395,13 +395,13 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _
 
     torch_for(training.device)  # Before all pictures are read.
     settings = begin.settings if begin is not None else ProposerSettings()
-    records = to_learn_from.records_to_learn_from(row)
+    records = training_records.training_records_of(row)
     with pictures_on_disk(
-        taught_pictures(records, settings.side, unreadable=training.unreadable),
+        training_pictures(records, settings.side, unreadable=training.unreadable),
         training.folder,
         report_progress=lambda done: training.report_progress("reading pictures", done, finished),
     ) as pictures:
-        judged = to_learn_from.first_verdicts(row)
+        judged = training_records.first_verdicts(row)
         pictures.sort(key=lambda picture: judged.get(picture.image, len(judged)))
         learned = BoxProposer(settings).learned_from(pictures)
         return BoxProposer(settings).fit(

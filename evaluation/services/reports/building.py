@@ -32,17 +32,17 @@ from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
 from evaluation.selectors import snapshot_named
-from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import recover_folder, replace_folder
 from evaluation.services.image_choice import check_images
 from evaluation.services.reports.findings import ReportProgress, compute_findings
 from evaluation.services.reports.request import (
-    ReportRefused,
+    ReportError,
     ReportRequest,
     ReportRows,
     ReportSources,
     batch_numbers,
-    digest_of_plain,
+    digest_of_data,
     inputs_now,
     report_rows,
     report_sources,
@@ -86,7 +86,7 @@ def check_report(request: ReportRequest, context: OperationContext) -> ReportReq
 def build_report(request: ReportRequest, context: OperationContext) -> BuiltReport:
     """Build the report, in DATA_DIR/reports/NAME.
 
-    Raises UnknownName, UnknownMeasure, NotComparable, BatchRefused, ImportRefused, Busy, else ReportRefused;
+    Raises UnknownName, UnknownMeasure, NotComparable, BatchError, InputError, Busy, else ReportError;
     then what was there stays as it was, and nothing else is left.
     """
     name, progress = request.name, _progress(context)
@@ -96,14 +96,14 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
         target = report_folder(name)
         recover_folder(target)
         inquiry = report_rows(request, by_path=context.by_path)
-        digest = digest_of_plain(inquiry.inputs)
+        digest = digest_of_data(inquiry.inputs)
         row = Report.objects.filter(name=name).first()
         # A folder without a row is what somebody left who died.
         changes = tuple(document.changed_inputs(row.inputs, inquiry.inputs)) if row is not None else ()
         if row is not None and not changes and row.digest == digest and _whole(target, row.files):
             return BuiltReport(name, True, (), tuple(row.files), digest)
         if changes and not request.replace:
-            raise ReportRefused(
+            raise ReportError(
                 f"report {name!r} already exists with other inputs ({'; '.join(changes)}); choose "
                 "another name, or replace it"
             )
@@ -112,7 +112,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
         for file, content in files.items():
             (built / file).parent.mkdir(parents=True, exist_ok=True)
             (built / file).write_bytes(content)
-        context.tell("saving the report", 1.0)
+        context.report_progress("saving the report", 1.0)
         sums = {file: _sha256(content) for file, content in files.items()}
         try:
             with transaction.atomic():
@@ -122,7 +122,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
                 connection.check_constraints(table_names=[ReportRun._meta.db_table, Report._meta.db_table])
                 replace_folder(built, target)
         except IntegrityError as error:
-            raise ReportRefused(
+            raise ReportError(
                 f"something that report {name!r} is made from was removed while it was built; build it again"
             ) from error
     return BuiltReport(name, False, changes, tuple(files), digest)
@@ -133,14 +133,14 @@ def _progress(context: OperationContext) -> ReportProgress:
 
     def report(phase: str, done: int, of: int) -> None:
         start, end = (_COMPUTED, 1.0) if phase.startswith("drawing") else (0.0, _COMPUTED)
-        context.tell(phase, start + (end - start) * done / of)
+        context.report_progress(phase, start + (end - start) * done / of)
 
     return report
 
 
 def packed_report(row: Report) -> NewFile:
     """All files of a report in one archive, the same bytes for the same report; writing it raises
-    ReportRefused where one is gone or damaged."""
+    ReportError where one is gone or damaged."""
 
     def write(path: Path) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
@@ -170,15 +170,15 @@ def report_folder(name: str) -> Path:
 
 
 def read_report_file(row: Report, file: str) -> bytes:
-    """A file of a report; raises UnknownName for one that it has not, ReportRefused for one not as built."""
+    """A file of a report; raises UnknownName for one that it has not, ReportError for one not as built."""
     if file not in row.files:
         raise UnknownName(f"report {row.name!r} has no file {file!r}")
     try:
         content = (report_folder(row.name) / file).read_bytes()
     except OSError as error:
-        raise ReportRefused(f"{file} of report {row.name!r} is missing; build the report again") from error
+        raise ReportError(f"{file} of report {row.name!r} is missing; build the report again") from error
     if _sha256(content) != row.files[file]:
-        raise ReportRefused(
+        raise ReportError(
             f"{file} of report {row.name!r} was changed after it was built; build the report again"
         )
     return content
@@ -205,7 +205,7 @@ def outdated_reports(
 def _changed(row: Report, numbers: Callable[[Batch], BatchNumbers], sources: ReportSources) -> list[str]:
     try:
         return document.changed_inputs(row.inputs, inputs_now(row, numbers, sources))
-    except (UnknownName, UnknownMeasure, BatchRefused, BadPool, ReportRefused) as error:
+    except (UnknownName, UnknownMeasure, BatchError, BadPool, ReportError) as error:
         return [str(error)]
 
 
@@ -259,7 +259,7 @@ def _store_report(inquiry: ReportRows, digest: str, files: Mapping[str, str]) ->
     with transaction.atomic():
         existing = Report.objects.filter(name=inquiry.request.name).first()
         if existing is not None and existing.corpus_id != inquiry.snapshot.corpus_id:
-            raise ReportRefused(
+            raise ReportError(
                 f"report {inquiry.request.name!r} already exists for another corpus; choose another name"
             )
         row, _ = Report.objects.update_or_create(

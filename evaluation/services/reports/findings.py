@@ -32,7 +32,7 @@ from evaluation.report_data.judging import JudgingSummary, judging_of
 from evaluation.report_data.tag_scores import ScoredTags
 from evaluation.reporting.document import ReportDocument
 from evaluation.selectors import judged_pairs, names_of
-from evaluation.services.reports.request import ReportRefused, ReportRows, system_of
+from evaluation.services.reports.request import ReportError, ReportRows, system_of
 from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
@@ -66,7 +66,7 @@ def compute_findings(rows: ReportRows, progress: ReportProgress) -> ReportDocume
 def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
     """The scores of each tag set; images without tags are the request's missing output, as queries are.
 
-    Raises MissingOutput, and ImportRefused where none of its images has a true tag.
+    Raises MissingOutput, and InputError where none of its images has a true tag.
     """
     request = rows.request
     scored_tags: list[ScoredTags] = []
@@ -146,7 +146,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
     ]
     remarks = remarks_on(list(scored.values()))
     basis = figure_basis([scored[baseline]], snapshot, subset=rows.subset, missing=request.missing)
-    shown_baseline = labels[baseline] if tests else ""
+    baseline_label = labels[baseline] if tests else ""
     by_label = {labels[run.name]: run for run in runs}
     seen = with_provenance({"basis": basis.as_dict()}, by_label, snapshot.corpus, images)
     return direction_of(
@@ -154,7 +154,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
             direction,
             basis_from_dict(seen["basis"]),
             remarks,
-            shown_baseline,
+            baseline_label,
             seen["provenance"],
         ),
         measured,
@@ -225,5 +225,5 @@ def _judging(rows: ReportRows) -> tuple[JudgingSummary | None, str]:
         return judging_of(pairs, resampling, name=snapshot.judgments.name, others=others), ""
     except AgreementError as error:
         if others is not None:
-            raise ReportRefused(str(error)) from error
+            raise ReportError(str(error)) from error
         return None, f"The agreement of judgments {snapshot.judgments.name}: {error}."

@@ -39,7 +39,7 @@ _CACHE_SECONDS = 24 * 3600
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
 
 
-class ReportRefused(ValueError):
+class ReportError(ValueError):
     """A report that cannot be built; one line with the remedy."""
 
 
@@ -136,13 +136,13 @@ def system_of(run: Run) -> str:
 def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
     """The rows that were asked for; `by_path`: a split may be a file of names.
 
-    Raises UnknownName, UnknownMeasure, BatchRefused, ImportRefused, NotComparable, FormatError, else
-    ReportRefused."""
+    Raises UnknownName, UnknownMeasure, BatchError, InputError, NotComparable, FormatError, else
+    ReportError."""
     snapshot = snapshot_named(request.qrels)
     try:
         subset = subset_named(snapshot.corpus.name, request.split, files=by_path)
     except BadSubset as error:
-        raise ReportRefused(str(error)) from error
+        raise ReportError(str(error)) from error
     runs = [run_named(name) for name in request.runs]
     for run in runs:
         if run.corpus_id != snapshot.corpus_id:
@@ -156,9 +156,9 @@ def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
         METRICS.find(measure, family="ranking")
     batch = batch_named(request.batch) if request.batch else None
     if batch is not None and batch.corpus_id != snapshot.corpus_id:
-        raise ReportRefused(f"batch {batch.name!r} is of corpus {batch.corpus.name!r}; leave it out")
+        raise ReportError(f"batch {batch.name!r} is of corpus {batch.corpus.name!r}; leave it out")
     if request.against and snapshot.judgments is None:
-        raise ReportRefused(
+        raise ReportError(
             f"qrels '{snapshot}' were not made from judgments; leave out the judgments to compare with"
         )
     others = judgment_set(snapshot.corpus.name, request.against) if request.against else None
@@ -232,7 +232,7 @@ def inputs_now(
     try:
         subset = subset_named(snapshot.corpus.name, split, files=False) if split else None
     except BadSubset as error:
-        raise ReportRefused(str(error)) from error
+        raise ReportError(str(error)) from error
     except UnknownName:
         if not split.startswith(IN_FILE):
             raise
@@ -287,7 +287,7 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
             if run not in its and system_of(run) and system_of(run) in {name, *map(system_of, its)}
         ]
         if not its:
-            raise ReportRefused(
+            raise ReportError(
                 f"baseline {name!r} is not one of the runs ({', '.join(run.name for run in there)}) or "
                 "their systems"
             )
@@ -295,14 +295,14 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
             chosen.setdefault(run.direction, run)
     for direction, of_direction in runs.items():
         if direction not in chosen and len(of_direction) > 1:
-            raise ReportRefused(
+            raise ReportError(
                 f"baseline {', '.join(named)} has no run in {direction}; add a baseline from "
                 f"{', '.join(run.name for run in of_direction)}"
             )
     return {direction: chosen.get(direction, of_direction[0]) for direction, of_direction in runs.items()}
 
 
-def digest_of_plain(data: Mapping[str, Any]) -> str:
+def digest_of_data(data: Mapping[str, Any]) -> str:
     """SHA-256 over plain data, as of all that a report is made from, in hexadecimal."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
@@ -362,7 +362,7 @@ def _inputs(
             "unused": len(batch.unused),
             "discarded": len(batch.discarded),
             # The rest of what is shown (texts, numbers, the filter's loss) changes with earlier batches too.
-            "digest": digest_of_plain(asdict(batch)),
+            "digest": digest_of_data(asdict(batch)),
         },
         "versions": {
             "report": REPORT_DEFINITION,

@@ -233,8 +233,8 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
-    directions_asked = {ASKS[compared.direction] for compared in (run, *others)}
-    return [row for row in newest.values() if not row.asks or directions_asked == {row.asks}]
+    directions = {ASKS[compared.direction] for compared in (run, *others)}
+    return [row for row in newest.values() if not row.asks or directions == {row.asks}]
 
 
 def cached_for_runs(

@@ -26,9 +26,9 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
-from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
-from evaluation.services.declared import (
-    ARRAYS_SENT,
+from evaluation.services.common import InputError, check_file, check_name, work_lock
+from evaluation.services.declarations import (
+    ARRAYS_UPLOAD,
     IdsBeside,
     TrainedOn,
     declared_training,
@@ -91,7 +91,7 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunMetadata:
     """What a run is called and where it comes from; fields as those of `Run`, `made_by` by its id."""
 
     name: str
@@ -117,14 +117,14 @@ class RunImport:
 
     name: Annotated[str, Named(), Help(_("Name"))]
     file: Annotated[
-        Path, ARRAYS_SENT, Help(_("File"), _("A TREC run; scores or embeddings (npz, npy, safetensors)"))
+        Path, ARRAYS_UPLOAD, Help(_("File"), _("A TREC run; scores or embeddings (npz, npy, safetensors)"))
     ]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("That was ranked"))]
     format: Annotated[str, OneOf(_format_choices), Help(_("Format"))] = RUN_FORMATS[0]
     direction: Annotated[str, OneOf(direction_choices), Help(_("Direction"))] = Run.ANNOTATION
     ids: IdsBeside = ()
     captions: Annotated[
-        Annotated[Path, ARRAYS_SENT] | None,
+        Annotated[Path, ARRAYS_UPLOAD] | None,
         Help(_("Captions"), _("Embeddings of captions, where the other file has those of images")),
     ] = None
     inner_products: Annotated[
@@ -157,7 +157,7 @@ class RunImport:
 def import_run(request: RunImport, context: OperationContext) -> RunReport:
     """Import a run; where it stands with the same rankings, nothing changes.
 
-    Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
+    Raises UnknownName, FormatError, Busy, else InputError; then nothing of it remains.
     """
     name, direction, system, depth = request.name, request.direction, request.system, request.depth
     began = time.monotonic()
@@ -186,7 +186,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
         rankings = best_ranked(matrix, direction, depth)
     registry.check_declaration(system, request.corpus, declared.trained_on)
     report = _store(
-        RunFacts(name, direction, system, request.format, source, digest_of_files(request.files), depth),
+        RunMetadata(name, direction, system, request.format, source, digest_of_files(request.files), depth),
         rankings,
         names,
         context.progress_of("rankings", number),
@@ -201,24 +201,24 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
 
 
 def store_run(
-    facts_of_run: RunFacts, rankings: Iterable[NamedRanking], corpus: str, *, progress: _Progress = iter
+    run_metadata: RunMetadata, rankings: Iterable[NamedRanking], corpus: str, *, progress: _Progress = iter
 ) -> RunReport:
     """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
     began = time.monotonic()
-    check_name(facts_of_run.name, "run")
-    return _store(facts_of_run, rankings, names_of(corpus), progress, began)
+    check_name(run_metadata.name, "run")
+    return _store(run_metadata, rankings, names_of(corpus), progress, began)
 
 
 def _store(
-    facts_of_run: RunFacts,
+    run_metadata: RunMetadata,
     rankings: Iterable[NamedRanking],
     names: CorpusNames,
     progress: _Progress,
     began: float,
 ) -> RunReport:
-    reader = _RowReader(names, facts_of_run.source, facts_of_run.direction)
-    name, corpus = facts_of_run.name, names.corpus
-    with exclusive_work(f"run.{name}", "run", name):
+    reader = _RowReader(names, run_metadata.source, run_metadata.direction)
+    name, corpus = run_metadata.name, names.corpus
+    with work_lock(f"run.{name}", "run", name):
         existing = Run.objects.filter(name=name).first()
         unchanged = existing is not None and existing.published
         rows = reader.rows(progress(rankings))
@@ -227,26 +227,26 @@ def _store(
                 pass
             if (existing.corpus.name, existing.direction, existing.digest) != (
                 corpus,
-                facts_of_run.direction,
+                run_metadata.direction,
                 reader.digest,
             ):
-                raise ImportRefused(
+                raise InputError(
                     f"run {name!r} already exists with other rankings or another corpus; choose another name"
                 )
         else:
             if existing is not None:
                 existing.delete()
-            _write(rows, reader, Run.objects.create(corpus=corpus_named(corpus), **asdict(facts_of_run)))
+            _write(rows, reader, Run.objects.create(corpus=corpus_named(corpus), **asdict(run_metadata)))
     return RunReport(
         name,
         corpus,
-        facts_of_run.direction,
-        facts_of_run.system,
-        facts_of_run.source,
+        run_metadata.direction,
+        run_metadata.system,
+        run_metadata.source,
         unchanged,
         reader.queries,
         reader.entries,
-        facts_of_run.depth,
+        run_metadata.depth,
         reader.digest,
         time.monotonic() - began,
     )
@@ -408,18 +408,18 @@ class _RowReader:
         for name, items, scores in rankings:
             query = self._known(asks[0], name, asks[2], "as a query")
             if query in self._seen:
-                raise ImportRefused(
+                raise InputError(
                     f"{self.source}: {name!r} is a query twice, under two spellings; expected each query once"
                 )
             self._seen.add(query)
             ids = [self._known(ranked[0], item, ranked[2], f"for {name!r}") for item in items]
             if len(set(ids)) != len(ids):
-                raise ImportRefused(
+                raise InputError(
                     f"{self.source}: a ranking of {name!r} contains an item twice, under two spellings; "
                     "expected each item once"
                 )
             if not np.isfinite(scores).all():
-                raise ImportRefused(
+                raise InputError(
                     f"{self.source}: a score of {name!r} is {scores[~np.isfinite(scores)][0]}; "
                     "expected finite numbers of single precision"
                 )
@@ -438,7 +438,7 @@ class _RowReader:
 
     def _known(self, index: dict[str, int], name: str, word: str, where: str) -> int:
         if name not in index:
-            raise ImportRefused(
+            raise InputError(
                 f"{self.source}: names {name!r} {where}, which is not one of the {word}s of corpus "
                 f"{self.names.corpus!r}; use the ids of the corpus, and the right direction"
             )

@@ -14,20 +14,20 @@ from evaluation.comparison.provenance import identities_of, provenance_of, prove
 from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
 from evaluation.models import Run, System
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_name, check_same_corpus
+from evaluation.services.common import InputError, check_name, check_same_corpus
 from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
 from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.files import (
     RUN_DEPTH,
-    RunFacts,
+    RunMetadata,
     best_ranked,
     store_run,
 )
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
-from evaluation.services.systems.registry import MADE_HERE, SYSTEMS
+from evaluation.services.systems.registry import BY_SYSTEM, SYSTEMS
 from evaluation.services.systems.sources import (
     CaptionFeaturesField,
     FeatureIdsField,
@@ -102,13 +102,13 @@ class RankRunsRequest:
 
 
 def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRunsRequest:
-    """Raise Invalid where no such images or files are there to be ranked, ImportRefused where the system
+    """Raise Invalid where no such images or files are there to be ranked, InputError where the system
     cannot rank."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
     origin = ORIGINS.get(row.origin)
     if origin.matrices is None:
-        raise ImportRefused(f"system {row.name!r} has only runs and cannot rank here; import another run")
+        raise InputError(f"system {row.name!r} has only runs and cannot rank here; import another run")
     corpus = corpus_named(request.corpus) if request.corpus is not None else row.corpus
     check_name(f"{request.name or row.name}-annotation", "run")
     check_images("split", request.split, corpus, context)
@@ -121,18 +121,18 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
 
     Where both runs are stored already, made by the system as it is and asked for with the same words, nothing
     is computed, unless a file decides: a list of images, features or lemmas may have been edited since.
-    Raises UnknownName, ImportRefused, FormatError, Busy, ValueError.
+    Raises UnknownName, InputError, FormatError, Busy, ValueError.
     """
     check_ranking(request, context)
-    row, phases = registry.system_row(request.system), PhaseShares(context.tell)
+    row, phases = registry.system_row(request.system), PhaseShares(context.report_progress)
     corpus, name = request.corpus or row.corpus.name, request.name or row.name
-    sources_given = item_sources(request, context)
-    sources = Sources(**sources_given) if any(sources_given.values()) else None
-    facts_of_run = RunFacts(
+    source_fields = item_sources(request, context)
+    sources = Sources(**source_fields) if any(source_fields.values()) else None
+    run_metadata = RunMetadata(
         name="",
         direction="",
         system=f"{row.name} ({row.recipe or row.origin})",
-        format=MADE_HERE,
+        format=BY_SYSTEM,
         source=f"system {row.name}, {request.split or ALL}{_sources_in_words(sources)}",
         source_digest=row.digest,
         depth=request.depth,
@@ -143,7 +143,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
         system_digest=row.digest,
     )
     if sources is None:
-        stored_runs = _stored_runs(name, corpus, facts_of_run)
+        stored_runs = _stored_runs(name, corpus, run_metadata)
         if stored_runs and not _by_file(row, corpus, request.split):
             return RankedRuns(tuple(stored_runs))
     rank_request = RankRequest(row, corpus, request.split, request.protocol, sources, request.seed, phases)
@@ -158,7 +158,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
             images = identities_of(corpus_named(corpus), {image[pk] for pk in matrix.images})
             seen = provenance_of_system(row, images, matrix.notes).as_dict()
         run = replace(
-            facts_of_run,
+            run_metadata,
             name=f"{name}-{direction}",
             direction=direction,
             depth=_cut(request.depth, items),
@@ -189,19 +189,19 @@ def _by_file(system: System, corpus: str, split: str) -> bool:
     return remembered or bool(listed)
 
 
-def _stored_runs(name: str, corpus: str, facts_of_run: RunFacts) -> list[RankedRun]:
+def _stored_runs(name: str, corpus: str, run_metadata: RunMetadata) -> list[RankedRun]:
     """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
     runs_alike = Run.objects.filter(
         name__in=[f"{name}-{direction}" for direction in RUN_DIRECTIONS],
         corpus__name=corpus,
         published=True,
-        made_by=facts_of_run.made_by_id,
-        split=facts_of_run.split,
-        protocol=facts_of_run.protocol,
-        seed=facts_of_run.seed,
-        system_digest=facts_of_run.system_digest,
+        made_by=run_metadata.made_by_id,
+        split=run_metadata.split,
+        protocol=run_metadata.protocol,
+        seed=run_metadata.seed,
+        system_digest=run_metadata.system_digest,
         # Other features may have been given; an empty split once meant images that belong to none.
-        source=facts_of_run.source,
+        source=run_metadata.source,
     )
     runs = {run.direction: run for run in runs_alike}
     if len(runs) != len(RUN_DIRECTIONS):
@@ -210,7 +210,7 @@ def _stored_runs(name: str, corpus: str, facts_of_run: RunFacts) -> list[RankedR
     items = dict(
         zip(RUN_DIRECTIONS, (runs[direction].query_count for direction in RUN_DIRECTIONS[::-1]), strict=True)
     )
-    if any(run.depth != _cut(facts_of_run.depth, items[direction]) for direction, run in runs.items()):
+    if any(run.depth != _cut(run_metadata.depth, items[direction]) for direction, run in runs.items()):
         return []
     images = subset_named(corpus, f"{OF_RUN}{runs[Run.ANNOTATION].name}")
     assert images is not None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.formats.names import image_id
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.weak.collections import WeakCollection, weak_collection
 from models_core.systems.dataset import WeakPairs
@@ -25,13 +25,13 @@ class Auxiliary:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def check_apart(self, corpus: str, others: Iterable[str]) -> None:
-        """Raise ImportRefused where weak pairs are of `others`, images of the corpus that are not learned
+        """Raise InputError where weak pairs are of `others`, images of the corpus that are not learned
         from. An image is the same by its name, with or without a picture's extension."""
         unseen = {image_id(name): name for name in others} if self.ids else {}
         for name, ids in self.ids.items():
             shared = [unseen[pk] for pk in map(image_id, ids) if pk in unseen]
             if shared:
-                raise ImportRefused(
+                raise InputError(
                     f"collection {self.metadata[name]['collection']!r} has {len(shared)} images of corpus "
                     f"{corpus!r} that are not training images, such as {shared[0]!r}: the system would learn "
                     "their texts; give a collection without them"
@@ -53,7 +53,7 @@ def check_auxiliary(recipe: Recipe, definitions: Sequence[str], features: str) -
     for definition in definitions:
         name, sign, what = definition.partition("=")
         if not sign or not what or name in collections:
-            raise ImportRefused(f"auxiliary data {definition!r}: expected NAME=COLLECTION, each name once")
+            raise InputError(f"auxiliary data {definition!r}: expected NAME=COLLECTION, each name once")
         collections[name] = what
     check_needs(recipe, collections)
     return {name: _named(recipe, what, features) for name, what in collections.items()}
@@ -63,7 +63,7 @@ def _named(recipe: Recipe, what: str, features: str) -> _Named:
     name, _, kinds = what.partition("/")
     collection = weak_collection(name)
     if not is_label(features):
-        raise ImportRefused(
+        raise InputError(
             f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
             "give a feature set that both have"
         )
@@ -81,7 +81,7 @@ def auxiliary_pairs(recipe: Recipe, definitions: Sequence[str], features: str) -
     """What "weak=COLLECTION" or "weak=COLLECTION/title,tags" names, with features called as `features` is.
 
     Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or
-    a feature set that is not there, and ImportRefused for what cannot be read so.
+    a feature set that is not there, and InputError for what cannot be read so.
     """
     auxiliary = Auxiliary()
     for name, named in check_auxiliary(recipe, definitions, features).items():

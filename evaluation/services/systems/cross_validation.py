@@ -107,7 +107,7 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
         folds=request.folds,
         seed=request.seed,
         device=request.device,
-        progress=PhaseShares(context.tell),
+        progress=PhaseShares(context.report_progress),
     )
     names, metadata = [crossed_system.recipe.name for crossed_system in crossed.systems], crossed.metadata
     pairs_asked = [
@@ -206,7 +206,7 @@ def cross_validate_corpus(
             "lemmas": sources.lemmas,
             "background": [] if not aids.called else [aids.called],
             "background_lines": aids.lines,
-            "background_dropped": aids.excluded,
+            "background_excluded": aids.excluded,
             "same": same,
         },
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.store import NETWORK, FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core import storage
@@ -27,7 +27,7 @@ _COMPARED, _TOLERANCE = 64, 0.01
 def check_described_alike(
     system: str, metadata: Mapping[str, Any], corpus: str, sources: Sources
 ) -> tuple[str, ...]:
-    """Raise ImportRefused where images, regions or captions of `corpus` are known to be described otherwise
+    """Raise InputError where images, regions or captions of `corpus` are known to be described otherwise
     than those that the system of these `facts` learned from. Return what is not known, a sentence each.
 
     Where a system learned from whole images alone, regions have to be described as those images were.
@@ -36,24 +36,22 @@ def check_described_alike(
     of_images = labels["features"] or labels["regions"]
     remarks = []
     for key, what in _HOLD.items():
-        given_label, learned = str(getattr(sources, key)), labels[key] or (of_images if key != "text" else "")
+        set_label, learned = str(getattr(sources, key)), labels[key] or (of_images if key != "text" else "")
         if (
-            not given_label
+            not set_label
             or not learned
-            or (corpus, given_label) == (metadata.get("corpus"), learned)
-            and is_label(given_label)
+            or (corpus, set_label) == (metadata.get("corpus"), learned)
+            and is_label(set_label)
         ):
             continue
-        differs = _differs(metadata, learned, corpus, given_label)
+        differs = _differs(metadata, learned, corpus, set_label)
         if differs:
-            raise ImportRefused(
-                f"the {what} of feature set {given_label!r} are described otherwise than those that system "
+            raise InputError(
+                f"the {what} of feature set {set_label!r} are described otherwise than those that system "
                 f"{system!r} learned from, {learned!r} ({differs}); describe them alike"
             )
         if differs is None:
-            ours, theirs = (
-                label if is_label(label) else Path(label).name for label in (given_label, learned)
-            )
+            ours, theirs = (label if is_label(label) else Path(label).name for label in (set_label, learned))
             remarks.append(
                 f"Not known whether the {what} of {ours!r} are described as those of {theirs!r}, which it "
                 "learned from."
@@ -61,13 +59,13 @@ def check_described_alike(
     return tuple(remarks)
 
 
-def _differs(metadata: Mapping[str, Any], learned: str, corpus: str, given_label: str) -> str | None:
+def _differs(metadata: Mapping[str, Any], learned: str, corpus: str, set_label: str) -> str | None:
     """In what they differ, "" where they are alike, None where that is not known."""
-    if not (is_label(learned) and is_label(given_label)):
-        files = not is_label(learned) and not is_label(given_label)
-        same = files and metadata.get("files", {}).get(learned) == storage.file_digest(Path(given_label))
+    if not (is_label(learned) and is_label(set_label)):
+        files = not is_label(learned) and not is_label(set_label)
+        same = files and metadata.get("files", {}).get(learned) == storage.file_digest(Path(set_label))
         return "" if same else None
-    ours, theirs = _set(str(metadata.get("corpus", "")), learned), _set(corpus, given_label)
+    ours, theirs = _set(str(metadata.get("corpus", "")), learned), _set(corpus, set_label)
     if ours is None or theirs is None:
         return None
     if "extractor" in ours.origin and "extractor" in theirs.origin:

@@ -114,7 +114,7 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
     return replace(known, vectors=None, regions=regions)
 
 
-def given_captions(corpus: str, text: str) -> GivenCaptionVectors:
+def caption_vectors_of(corpus: str, text: str) -> GivenCaptionVectors:
     """The vectors of a set of captions."""
     stored = feature_set(corpus, text)
     return GivenCaptionVectors(stored.ids(), stored.vectors())

@@ -10,7 +10,7 @@ from annotation.protocol.terms import NOT_VISUAL
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.sources import Sources
@@ -21,9 +21,9 @@ from phrasebox.text.tokens import plain_words
 
 
 def check_proposed(regions: FeatureSet) -> None:
-    """Raise ImportRefused for regions that people drew."""
+    """Raise InputError for regions that people drew."""
     if regions.origin.get("regions") == "gold":
-        raise ImportRefused(
+        raise InputError(
             f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
             "regions that were proposed"
         )
@@ -35,10 +35,10 @@ def parts_of(
     """The regions of each image, none where the set has none; each phrase of `captions`, by their names, as
     its words; and the caption of each phrase.
 
-    Raises UnknownName, and ImportRefused for regions that people drew and for a corpus without a layer.
+    Raises UnknownName, and InputError for regions that people drew and for a corpus without a layer.
     """
     if not sources.regions:
-        raise ImportRefused(f"the images of corpus {corpus!r} need regions to rank; give a set of them")
+        raise InputError(f"the images of corpus {corpus!r} need regions to rank; give a set of them")
     stored = feature_set(corpus, sources.regions)
     check_proposed(stored)
     dataset = examples_from(corpus, Sources(regions=stored.label))
@@ -53,13 +53,13 @@ def parts_of(
     ]
     begin, end = np.asarray(spans, np.intp).reshape(-1, 2).T
     if len(images) and not (end > begin).any():
-        raise ImportRefused(
+        raise InputError(
             f"none of the {len(images)} images to rank has a region in {stored.label!r}; extract regions "
             "of their split"
         )
     phrases, caption_of = _phrases(corpus, sources.layer, captions)
     if len(captions) and not phrases:
-        raise ImportRefused(
+        raise InputError(
             f"none of the {len(captions)} captions to rank has a phrase in the layer; name one that "
             "has, or mark phrases first"
         )
@@ -70,7 +70,7 @@ def _phrases(corpus: str, layer: str, captions: Sequence[str]) -> tuple[list[Doc
     row, names = corpus_named(corpus), names_of(corpus)
     read = layer_to_read(row, layer or None)
     if read is None:
-        raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
+        raise InputError(f"corpus {corpus!r} has no layer; import or annotate mentions first")
     place_of = {name: index for index, name in enumerate(captions)}
     name_of = {(names.owner[pk], names.number[pk]): name for pk, name in names.caption_name.items()}
     phrases: list[Document] = []

@@ -23,13 +23,13 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import rows_of_corpora
 from evaluation.services.systems.folders import system_folder, training_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
-from evaluation.services.systems.seen import SEEN_FACT, enter_declaration, enter_seen_images
+from evaluation.services.systems.training_images import SEEN_FACT, enter_declaration, enter_seen_images
 from evaluation.services.unfinished import remove_unfinished_of_system
 from models_core import storage
 from phrasebox.registry import UnknownName
@@ -37,7 +37,7 @@ from phrasebox.registry import UnknownName
 _log = logging.getLogger(__name__)
 
 #: What runs that our systems made have for their format.
-MADE_HERE = "system"
+BY_SYSTEM = "system"
 #: Facts of a manifest that the registry has columns for.
 _COLUMNS = ("files", "seed", "versions", "corpus", "trained_on", SEEN_FACT)
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
@@ -150,20 +150,18 @@ def system_row(name: str) -> System:
 
 
 def check_free(name: str, corpus: str, origin: str) -> None:
-    """Raise ImportRefused where another sort of system has the name, or one of another corpus."""
+    """Raise InputError where another sort of system has the name, or one of another corpus."""
     existing = System.objects.select_related("corpus").filter(name=name).first()
     if existing is not None and (existing.origin, existing.corpus.name) != (origin, corpus):
-        raise ImportRefused(
-            f"system {name!r} already exists with another corpus or origin; choose another name"
-        )
+        raise InputError(f"system {name!r} already exists with another corpus or origin; choose another name")
 
 
 def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
-    """Raise ImportRefused where `trained_on` cannot be declared of the system `tag` of imported output."""
+    """Raise InputError where `trained_on` cannot be declared of the system `tag` of imported output."""
     if not trained_on:
         return
     if not _NAME.fullmatch(tag):
-        raise ImportRefused(
+        raise InputError(
             f"what {tag!r} was trained on is stored with a system; name the system with letters, digits, "
             "hyphens or underscores"
         )
@@ -172,7 +170,7 @@ def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
         (existing.origin, existing.corpus.name) != (RUNS, corpus)
         or existing.trained_on not in ("", trained_on)
     ):
-        raise ImportRefused(
+        raise InputError(
             f"system {tag!r} already exists with another origin, corpus or training; leave out what it was "
             "trained on, or name another system"
         )
@@ -190,13 +188,13 @@ def link_output(
 
     A system of that name and of the same corpus is it; one of another corpus is not, and the output then
     stands without. `trained_on` is what is declared of it (see `check_declaration`), and `images` what that
-    names. Raises ImportRefused where something is declared of another system than made it.
+    names. Raises InputError where something is declared of another system than made it.
     """
     if not _NAME.fullmatch(tag):
         return
     register_unlisted_systems()
     if trained_on and row.made_by is not None and row.made_by.name != tag:
-        raise ImportRefused(
+        raise InputError(
             f"{row.name!r} was made by system {row.made_by.name!r}, not by {tag!r}; name that one to declare "
             "what it was trained on"
         )

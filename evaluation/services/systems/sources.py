@@ -162,17 +162,17 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
     is read."""
     about = {"recipe": recipe.name}
     needed, used = _needed_and_used(recipe)
-    fields_given = {
+    named_fields = {
         name for name in ("features", "regions", "words", "layer", "text") if getattr(sources, name)
     }
-    errors = [FieldError(name, "recipe_needs", about) for name in sorted(needed - fields_given)]
-    if recipe.image.of_vectors and not (needed | fields_given) & {"features", "regions"}:
+    errors = [FieldError(name, "recipe_needs", about) for name in sorted(needed - named_fields)]
+    if recipe.image.of_vectors and not (needed | named_fields) & {"features", "regions"}:
         by_regions = recipe.kind.takes[IMAGE_VIEW] == "regions"
         errors.append(FieldError("regions" if by_regions else "features", "recipe_needs", about))
     errors += [
-        FieldError(name, "recipe_ignores", about) for name in sorted(fields_given - used - {"features"})
+        FieldError(name, "recipe_ignores", about) for name in sorted(named_fields - used - {"features"})
     ]
-    if recipe.kind.grounding == "none" and {"features", "regions"} <= fields_given & used:
+    if recipe.kind.grounding == "none" and {"features", "regions"} <= named_fields & used:
         errors.append(FieldError("features", "not_with", {"other": "regions"}))
     if errors:
         raise Invalid(*errors)

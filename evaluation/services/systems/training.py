@@ -18,10 +18,10 @@ from safetensors.numpy import save_file
 from annotation.common.operations import OperationContext
 from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import (
-    ImportRefused,
+    InputError,
     check_file,
-    exclusive_work,
     phase_cache,
+    work_lock,
 )
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set, is_label
@@ -30,17 +30,17 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import (
     Examples,
+    caption_vectors_of,
     captions_of_corpus,
     examples_from,
     examples_of,
-    given_captions,
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.region_texts import region_texts, regions_with_phrases
-from evaluation.services.systems.seen import SEEN_FACT, images_of_training
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.training_images import SEEN_FACT, images_of_training
 from evaluation.services.systems.training_requests import CheckedTraining, TrainingRequest, checked_training
 from models_core import storage
 from models_core.estimators.base import IMAGE_VIEW
@@ -71,7 +71,7 @@ class Extracted:
 class Trained:
     """A system that stands. `unchanged`: it stood already. `excluded` images have no picture or features.
 
-    Of `background_lines` of its background text, `background_dropped` were captions of the corpus. Of the
+    Of `background_lines` of its background text, `background_excluded` were captions of the corpus. Of the
     mentions with boxes in the training images `mentions` belong to a region of the set, which is what is
     learned from; `mentions_excluded` do not. Both are 0 for a system that learns from no mentions.
     `selection` is what is to be known of settings that it chose, `remarks` of the numbers that it was given.
@@ -87,7 +87,7 @@ class Trained:
     excluded: int
     sha256: str
     background_lines: int
-    background_dropped: int
+    background_excluded: int
     mentions: int = 0
     mentions_excluded: int = 0
     selection: tuple[str, ...] = ()
@@ -108,10 +108,10 @@ def extract_features(
     """Learn codebooks from the corpus's pictures and keep every picture's words; again, it only reads them.
 
     `out` is a new safetensors file of histograms, which trainings take as a feature file. Raises
-    UnknownName, BadPicture, ValueError where the corpus has no pictures, and ImportRefused.
+    UnknownName, BadPicture, ValueError where the corpus has no pictures, and InputError.
     """
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
-        raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
+        raise InputError(f"{out}: expected the name of a new file that ends in .safetensors")
     dataset = examples_of(corpus)
     words = count_words(dataset.examples, phase_cache=phase_cache(progress), seed=seed)
     if out is not None:
@@ -128,12 +128,12 @@ def train_system(request: TrainingRequest, context: OperationContext) -> Trained
     """Train what is asked for, and store it; the registry stores who asked.
 
     Where the same system exists, nothing changes. Where torchrun has started several processes, all are to
-    call this alike; the first stores. Raises ImportRefused where another stands, and whatever reading and
+    call this alike; the first stores. Raises InputError where another stands, and whatever reading and
     training raise; then no system is left.
     """
     with joined_processes(request.device) as (processes, device):
         checked = checked_training(replace(request, device=device), context)
-        phases = PhaseShares(context.tell, checked.recipe.kind)
+        phases = PhaseShares(context.report_progress, checked.recipe.kind)
         return _train(checked, processes, registry.requested_by(context), phases)
 
 
@@ -178,7 +178,7 @@ def _train(
         "training_images": len(training),
         "held_out_images": len(held),
         "seed": seed,
-        **_facts_of(corpus, sources),
+        **_metadata_of(corpus, sources),
         **further.metadata,
         **({"parses": parses_of(corpus).digest} if chosen.reads == "edges" else {}),
     }
@@ -220,7 +220,7 @@ def _train(
             len(dataset.absent),
             stored["sha256"],
             background.lines,
-            background.removed,
+            background.excluded,
             *mentions,
             selection=tuple(stored["facts"].get("selection", ())),
             remarks=tuple(stored["facts"].get("remarks", ())),
@@ -265,13 +265,13 @@ def _train(
             trained(PhaseCache())
         processes.wait()
         return result(unchanged=False)
-    with exclusive_work(f"system.{name}", "system", name):
+    with work_lock(f"system.{name}", "system", name):
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")
         if unchanged:
             existing = storage.read_manifest(folder)["facts"]
             if any(existing.get(key) != value for key, value in metadata.items()):
-                raise ImportRefused(
+                raise InputError(
                     f"system {name!r} already exists with a different recipe or other images; choose "
                     "another name"
                 )
@@ -292,16 +292,16 @@ def _train(
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """A background text without the captions of the corpus: of its `lines`, `removed` were such."""
+    """A background text without the captions of the corpus: of its `lines`, `excluded` were such."""
 
     sentences: list[str]
     lines: int
-    removed: int
+    excluded: int
 
     @property
     def metadata(self) -> dict[str, int]:
         """What a system's manifest says of it: nothing where no text was read."""
-        return {"background_lines": self.lines, "background_dropped": self.removed} if self.lines else {}
+        return {"background_lines": self.lines, "background_excluded": self.excluded} if self.lines else {}
 
 
 def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
@@ -328,7 +328,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
     if sources.words:
         stored = feature_set(corpus, sources.words)
         words = GivenWordVectors(stored.ids(), stored.vectors())
-    captions = given_captions(corpus, sources.text) if sources.text else None
+    captions = caption_vectors_of(corpus, sources.text) if sources.text else None
     if not background.sentences:
         return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
     called = " and ".join(Path(file).name for file in sources.background)
@@ -337,7 +337,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         called,
         wordnet,
         background.lines,
-        background.removed,
+        background.excluded,
         words,
         captions,
     )
@@ -355,7 +355,7 @@ def _by_fold(dataset: Examples, fold: str, seed: int) -> tuple[list[int], list[i
     return training, held
 
 
-def _facts_of(corpus: str, sources: Sources) -> dict[str, Any]:
+def _metadata_of(corpus: str, sources: Sources) -> dict[str, Any]:
     """The user's files, and the feature set, by name and content."""
     features = "" if is_label(sources.features) else sources.features
     files = [*sources.background, *filter(None, (features, sources.ids, sources.lemmas))]

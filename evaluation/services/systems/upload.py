@@ -17,12 +17,12 @@ from annotation.common.operations import FieldError, Help, Named, OneOf, Operati
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_file, exclusive_work
-from evaluation.services.declared import ARRAYS_SENT, IdsBeside, TrainedOn, declared_training
+from evaluation.services.common import InputError, check_file, work_lock
+from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
-from evaluation.services.systems.seen import TrainingImages
+from evaluation.services.systems.training_images import TrainingImages
 from models_core import storage
 from phrasebox.formats.embeddings import read_sides, scores_of
 from phrasebox.formats.scores import read_scores
@@ -43,14 +43,14 @@ class AddSystemRequest:
     name: Annotated[str, Named(), Help(_("Name"))]
     file: Annotated[
         Path,
-        ARRAYS_SENT,
+        ARRAYS_UPLOAD,
         Help(_("File"), _("Embeddings, or scores of images by captions (npz, npy, safetensors)")),
     ]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     format: Annotated[str, OneOf(_formats), Help(_("Format"))] = STORED_EMBEDDINGS
     ids: IdsBeside = ()
     captions: Annotated[
-        Annotated[Path, ARRAYS_SENT] | None,
+        Annotated[Path, ARRAYS_UPLOAD] | None,
         Help(_("Captions"), _("Embeddings of captions, where the other file has those of images")),
     ] = None
     inner_products: Annotated[
@@ -103,7 +103,7 @@ class _Read:
 def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSystem:
     """Check and store what files hold of a corpus as a system.
 
-    Raises UnknownName, FormatError naming file and row, Busy, and ImportRefused where another system has the
+    Raises UnknownName, FormatError naming file and row, Busy, and InputError where another system has the
     name.
     """
     name, corpus, format, files = request.name, request.corpus, request.format, request.files
@@ -113,7 +113,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     images = declared.images()
     seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
-    with exclusive_work(f"system.{name}", "system", name):
+    with work_lock(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
         content = _embeddings(request) if format == STORED_EMBEDDINGS else _scores(request.file)
         held = {
@@ -136,7 +136,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
         if unchanged:
             existing = storage.read_manifest(folder)
             if (existing["kind"], existing["settings"], existing["facts"]) != (format, held, metadata):
-                raise ImportRefused(
+                raise InputError(
                     f"system {name!r} already exists with other files, ids or training; choose another name"
                 )
         else:

@@ -27,7 +27,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import names_of
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
-from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.common import InputError, check_name
 from evaluation.services.phases import PhaseShares
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.tags.reading import TagReader
@@ -82,9 +82,9 @@ class MixedTags:
 def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
     """Make the corpus and its runs. The same request again changes nothing.
 
-    Raises UnknownName, FormatError, ImportRefused, IntakeError, Busy and OSError.
+    Raises UnknownName, FormatError, InputError, IntakeError, Busy and OSError.
     """
-    files, progress = _files(request.lists), PhaseShares(context.tell)
+    files, progress = _files(request.lists), PhaseShares(context.report_progress)
     lists = {system: _read(request, system, path) for system, path in files.items()}
     rng = np.random.default_rng(request.seed)
     chosen, others = _images(request, lists, rng)
@@ -112,25 +112,25 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
 
 
 def _files(lists: Sequence[str]) -> dict[str, Path]:
-    """The file of each system. Raises ImportRefused."""
+    """The file of each system. Raises InputError."""
     files: dict[str, Path] = {}
     for argument in lists:
         system, equals, path = argument.partition("=")
         if not (system and equals and path):
-            raise ImportRefused(f"{argument!r}: expected SYSTEM=FILE, as people=nouns.jsonl")
+            raise InputError(f"{argument!r}: expected SYSTEM=FILE, as people=nouns.jsonl")
         if system in files:
-            raise ImportRefused(f"system {system!r} is named twice; give each system a name of its own")
+            raise InputError(f"system {system!r} is named twice; give each system a name of its own")
         files[system] = Path(path)
     return files
 
 
 def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
-    """The best tags of each image, by the image's id. Raises ImportRefused for an image of no corpus."""
+    """The best tags of each image, by the image's id. Raises InputError for an image of no corpus."""
     check_name(f"{request.name}-{system}", "run")
     names, ranked = names_of(request.corpus), _Ranked()
     for image, tags in read_tag_lines(path):
         if image not in names.image:
-            raise ImportRefused(
+            raise InputError(
                 f"{path}: image {image!r} is not in corpus {request.corpus!r}; use tags of this corpus"
             )
         pk = names.image[image]
@@ -146,11 +146,11 @@ def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
 def _images(
     request: TagMixRequest, lists: Mapping[str, _Ranked], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
-    """The images that are judged, and the others in a drawn order. Raises ImportRefused for too few."""
+    """The images that are judged, and the others in a drawn order. Raises InputError for too few."""
     common = set.intersection(*(set(of_system) for of_system in lists.values()))
     tagged = sorted(pk for pk in common if any(of_system[pk] for of_system in lists.values()))
     if len(tagged) < max(1, request.images):
-        raise ImportRefused(
+        raise InputError(
             f"the files have tags of {len(tagged)} images in common; expected {max(1, request.images)}"
         )
     chosen = rng.permutation(tagged)[: request.images or None].tolist()
@@ -167,11 +167,11 @@ def _controls(
 ) -> dict[int, list[CaptionRecord]]:
     """Images for control items: tags that fit, and others, which are marked as unrelated.
 
-    Raises ImportRefused where too few images have captions that agree on a tag.
+    Raises InputError where too few images have captions that agree on a tag.
     """
     fitting = _fitting(request, images, progress)
     if len(fitting) < request.controls:
-        raise ImportRefused(
+        raise InputError(
             f"{len(fitting)} images of the {len(images)} that are left have a tag that {NAMED_BY} captions "
             f"name; expected {request.controls} for control items"
         )

@@ -40,7 +40,7 @@ from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
 from evaluation.formats.figure_tables import Table
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_same_corpus
+from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.figure_requests import EVERY_IMAGE, FigureRequest
 from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
@@ -142,7 +142,7 @@ def check_tag_scoring(request: TagScoringRequest, context: OperationContext) -> 
 
 
 def score_tags(request: TagScoringRequest, context: OperationContext) -> TagScores:
-    """Score the set, and store its figures with it; raises as `score_tag_set` and `keep_figures`."""
+    """Score the set, and store its figures with it; raises as `score_tag_set` and `store_figures`."""
     check_tag_scoring(request, context)
     row = tag_set_named(request.tag_set)
     corpus, images = row.corpus.name, request.images
@@ -154,10 +154,10 @@ def score_tags(request: TagScoringRequest, context: OperationContext) -> TagScor
         name=row.name,
         how=request.how,
         subset=subset,
-        progress=PhaseShares(context.tell),
+        progress=PhaseShares(context.report_progress),
     )
     if request.store:
-        keep_figures(row.name, report)
+        store_figures(row.name, report)
     return TagScores(tag_set=row.name, stored=request.store, report=report)
 
 
@@ -197,7 +197,7 @@ def score_tag_set(
     """The figures of a set with their intervals, as plain data; of the images that the set is of where there
     is no `subset`. `basis` is what the figures are of, `without_output` how many images the set lacks.
 
-    Raises UnknownName, ImportRefused for a set of another corpus and where no image has a true tag,
+    Raises UnknownName, InputError for a set of another corpus and where no image has a true tag,
     MissingOutput, ValueError for an alpha that is none, and AgreementError.
     """
     tag_set = tag_set_named(name, corpus)
@@ -211,7 +211,7 @@ def score_tag_set(
     scored, lacking = _scored_images(tag_set, subset, how.missing)
     known = _true_tags(tag_set, unit, alpha, scored, progress)
     if not any(known.numbers):
-        raise ImportRefused(
+        raise InputError(
             f"no image of tag set {name!r} has a tag in its captions that the set could have chosen; choose "
             "other images"
         )
@@ -285,12 +285,12 @@ def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> 
     return scored | (set(lacking) if missing == WORST else set()), len(lacking)
 
 
-def keep_figures(name: str, report: dict[str, Any]) -> None:
-    """Keep what `score_tag_set` found with the set, for pages and reports. Raises ImportRefused where the set
+def store_figures(name: str, report: dict[str, Any]) -> None:
+    """Keep what `score_tag_set` found with the set, for pages and reports. Raises InputError where the set
     was removed or replaced since."""
     same = TagSet.objects.filter(name=name, digest=report["digest"], published=True)
     if not same.update(figures=report):
-        raise ImportRefused(f"tag set {name!r} was removed or replaced while it was scored; score it again")
+        raise InputError(f"tag set {name!r} was removed or replaced while it was scored; score it again")
 
 
 def tag_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from annotation.common.by_command import with_known
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.tags.ranked import ImageTags
 from phrasebox.registry import UnknownName
@@ -31,14 +31,14 @@ def tag_set_summary(row: TagSet) -> TagSetSummary:
 
 
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
-    """The published set. Raises UnknownName listing what exists, and ImportRefused where it is of another
+    """The published set. Raises UnknownName listing what exists, and InputError where it is of another
     corpus than the one named."""
     there = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
     tag_set = there.filter(name=name).first()
     if tag_set is None:
         raise with_known(UnknownName(f"unknown tag set {name!r}"), there.values_list("name", flat=True))
     if corpus and tag_set.corpus.name != corpus:
-        raise ImportRefused(
+        raise InputError(
             f"tag set {name!r} is of corpus {tag_set.corpus.name!r}, not of {corpus!r}; name that one"
         )
     return tag_set

@@ -17,7 +17,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
 from evaluation.services.tagging.writing import fill_tag_set
@@ -40,7 +40,7 @@ class UserTagsRequest:
 def import_user_tags(request: UserTagsRequest, context: OperationContext) -> TagSetSummary:
     """Store the tags, in the corpus's order; the same again changes nothing.
 
-    Raises UnknownName, and ImportRefused where a set of that name has other tags or no image is in both.
+    Raises UnknownName, and InputError where a set of that name has other tags or no image is in both.
     """
     name, corpus, collection = request.name, request.corpus, request.collection
     row, weak = corpus_named(corpus), weak_collection(collection)
@@ -53,7 +53,7 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Tag
         if pk is not None:
             tags_of_image.setdefault(pk, list(dict.fromkeys(text.lower().split())))
     if not tags_of_image:
-        raise ImportRefused(
+        raise InputError(
             f"collection {collection!r} has no image of corpus {corpus!r}; its ids are as {weak.ids()[:1]}"
         )
 
@@ -74,5 +74,5 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Tag
     columns = {"corpus": row, "source": source}
     stored, _created = get_or_publish(TagSet, name, columns, lambda new: fill_tag_set(new, rows()))
     if stored.source != source:
-        raise ImportRefused(f"tag set {name!r} already exists; choose another name")
+        raise InputError(f"tag set {name!r} already exists; choose another name")
     return tag_set_summary(stored)

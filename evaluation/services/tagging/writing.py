@@ -20,7 +20,7 @@ from annotation.common.operations import Help, OneOf, OperationContext, ServerFi
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import System, TaggedImage, TagSet
 from evaluation.services.common import (
-    ImportRefused,
+    InputError,
     check_file,
 )
 from evaluation.services.features.store import feature_set, feature_sets
@@ -30,7 +30,7 @@ from evaluation.services.predicting import (
     SetField,
     check_set,
     method_of,
-    system_asked,
+    requested_system,
 )
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
@@ -117,11 +117,11 @@ def ways_to_rank_tags(system: System) -> tuple[TagScore, ...]:
 
 def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
     """Raise Invalid where no such images or features are there, or the system has no such score, and
-    ImportRefused where it does not tag."""
-    system = system_asked(request, context)
+    InputError where it does not tag."""
+    system = requested_system(request, context)
     ways = ways_to_rank_tags(system)
     if not ways:
-        raise ImportRefused(f"system {system.name!r} does not tag images; choose one that does")
+        raise InputError(f"system {system.name!r} does not tag images; choose one that does")
     if request.score is not None and request.score not in ways:
         raise invalid("score", "literal_error", expected=", ".join(ways))
     sets = (stored for stored in feature_sets(system.corpus.name) if stored.kind == "image")
@@ -133,10 +133,10 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
     """Find the tags and store them. A set that was asked for alike stays unchanged; another of that name is
     refused.
 
-    Raises UnknownName, ImportRefused, BadModel, FormatError, ValueError.
+    Raises UnknownName, InputError, BadModel, FormatError, ValueError.
     """
     check_tagging(request, context)
-    system, progress = registry.system_row(request.system), PhaseShares(context.tell)
+    system, progress = registry.system_row(request.system), PhaseShares(context.report_progress)
     work = _Tagging.of(request, context, progress)
     columns = {
         "made_by": system,
@@ -147,7 +147,7 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
         "features": work.sources.features,
         "vocabulary": list(work.candidates.names),
         "system_digest": system.digest,
-        "asked_digest": work.dataset.digest_of(work.places),
+        "input_digest": work.dataset.digest_of(work.places),
         "remarks": list(work.remarks),
     }
     stored, created = get_or_publish(
@@ -249,7 +249,7 @@ def _candidates(
     vocabulary: Path | str | None,
     progress: PhaseProgress,
 ) -> CandidateTags:
-    """The tags to choose among: of a file, or of all captions. Raises ImportRefused for a file without tags,
+    """The tags to choose among: of a file, or of all captions. Raises InputError for a file without tags,
     or word vectors that changed, and UnknownTag for a tag without any."""
     if vocabulary is None:
         return texts.candidates()
@@ -258,7 +258,7 @@ def _candidates(
         check_file(vocabulary, "a file of tags")
         named = [tag.strip() for _number, tag in lines(vocabulary) if tag.strip()]
         if not named:
-            raise ImportRefused(f"{vocabulary} names no tag; write one on each line")
+            raise InputError(f"{vocabulary} names no tag; write one on each line")
         return texts.candidates(named, words)
     tagged = with_tags(dataset, texts.settings.unit, progress)
     known = set(texts.vocabulary)
@@ -274,13 +274,13 @@ def _candidates(
 
 def _word_vectors(stored: TrainedSystem) -> GivenWordVectors | None:
     """The word vectors of the training, None where it had none. Raises UnknownName where they were removed,
-    and ImportRefused where they are others now."""
+    and InputError where they are others now."""
     label = stored.facts.get("words", "")
     if not label:
         return None
     stored_words = feature_set(str(stored.facts["corpus"]), label)
     if stored_words.digest != stored.facts["files"][label]:
-        raise ImportRefused(
+        raise InputError(
             f"feature set {label!r} is not the one that the system learned from; train the system again"
         )
     return GivenWordVectors(stored_words.ids(), stored_words.vectors())

@@ -77,7 +77,7 @@ class TagsRequest:
     layer: Annotated[
         LayerField, Help(_("Layer"), _("Its mentions are the noun phrases; else the chunker's"))
     ] = ""
-    position: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
+    place: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
 
     @property
     def weight(self) -> float:
@@ -134,7 +134,7 @@ def tags_of_images(
     """
     corpus, names = corpus_named(request.corpus), image_names(request.corpus)
     layer = layer_to_read(corpus, request.layer) if request.layer else None
-    located = _by_parse(request.corpus) if request.position == "tree" else repeat(lambda tokens: None)
+    located = _by_parse(request.corpus) if request.place == "tree" else repeat(lambda tokens: None)
 
     def captions() -> Iterator[list[CaptionToRead]]:
         for record in stream_records(corpus=corpus, layer=layer):
@@ -184,7 +184,7 @@ def _by_parse(corpus: str) -> Iterator[_Locating]:
 def check_tags(request: TagsRequest, context: OperationContext) -> TagsRequest:
     """Raise Invalid where the corpus has no such layer, and UnknownName where it lacks the parses."""
     check_layer("layer", request.layer, corpus_named(request.corpus))
-    if request.position == "tree":
+    if request.place == "tree":
         parses_of(request.corpus)
     return request
 
@@ -195,11 +195,11 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
     Raises UnknownName and Busy; those stored before stay then.
     """
     check_tags(request, context)
-    images = tags_of_images(request, progress=PhaseShares(context.tell))
+    images = tags_of_images(request, progress=PhaseShares(context.report_progress))
     corpus = corpus_named(request.corpus)
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     ranked = ((key, image.tags) for key, image in zip(keys, images, strict=True))
-    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "place": request.position}
+    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "place": request.place}
     stored = keep_tags(corpus=corpus, images=ranked, **about)
     return StoredTags(corpus=corpus.name, **about, **asdict(stored))
 
@@ -207,7 +207,9 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
 def export_ranked_tags(request: ExportTagsRequest, context: OperationContext) -> NewFile:
     """Rank the tags of a corpus into a file."""
     check_tags(request, context)
-    images = tags_of_images(request, processes=request.processes, progress=PhaseShares(context.tell))
+    images = tags_of_images(
+        request, processes=request.processes, progress=PhaseShares(context.report_progress)
+    )
     return NewFile(
         f"{request.corpus}-tags.{request.layout}",
         lambda path: write_ranked_tags(images, path, request.layout),

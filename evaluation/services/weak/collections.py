@@ -20,7 +20,7 @@ from django.conf import settings
 
 from annotation.common.by_command import with_known
 from annotation.selectors.corpora import corpus_named
-from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.common import InputError, check_file, check_name, work_lock
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, open_bytes, short_repr
@@ -42,7 +42,7 @@ class WeakCollection:
     kinds: tuple[str, ...]
     digest: str
     origin: Mapping[str, Any]
-    made_at: datetime
+    created_at: datetime
     folder: Path
 
     @property
@@ -86,7 +86,7 @@ class WeakCollection:
             "kinds": list(self.kinds),
             "digest": self.digest,
             "origin": dict(self.origin),
-            "made_at": self.made_at.isoformat(),
+            "created_at": self.created_at.isoformat(),
         }
 
 
@@ -114,16 +114,16 @@ def import_collection(
     """Write a collection from CSV or Parquet, and say whether it is new; the same again changes nothing.
 
     The file has a column `id` and one or more of `title`, `tags`, `description`; others are left out. Memory
-    does not grow with the number of rows but for a number kept of each id. Raises ImportRefused for a
+    does not grow with the number of rows but for a number kept of each id. Raises InputError for a
     name that is taken and an id that is empty or comes twice, FormatError for a bad file, OSError and Busy.
     """
     check_name(name, "collection")
     with suppress(UnknownName):
         corpus_named(name)
-        raise ImportRefused(f"{name!r} is the name of a corpus; choose another name for the collection")
+        raise InputError(f"{name!r} is the name of a corpus; choose another name for the collection")
     check_file(path, "a CSV or Parquet file")
     folder = _root() / name
-    with exclusive_work(f"collection.{name}", "collection", name):
+    with work_lock(f"collection.{name}", "collection", name):
         part = folder.with_name(f".{name}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
@@ -132,7 +132,7 @@ def import_collection(
             if folder.exists():
                 existing = _read(folder)
                 if existing.digest != digest:
-                    raise ImportRefused(
+                    raise InputError(
                         f"collection {name!r} already exists with other rows; choose another name"
                     )
                 shutil.rmtree(part)
@@ -145,7 +145,7 @@ def import_collection(
                 "kinds": kinds,
                 "digest": digest,
                 "origin": {"file": path.name},
-                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
             }
             (part / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
             part.rename(folder)
@@ -158,7 +158,7 @@ def import_collection(
 def remove_collection(name: str) -> None:
     """Take a collection away; systems that were trained with it stay as they are."""
     collection = weak_collection(name)
-    with exclusive_work(f"collection.{name}", "collection", name):
+    with work_lock(f"collection.{name}", "collection", name):
         gone = collection.folder.with_name(f".{name}.gone")
         collection.folder.rename(gone)
         shutil.rmtree(gone)
@@ -185,7 +185,7 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
                 key = int.from_bytes(hashlib.blake2b(identifier.encode(), digest_size=8).digest())
                 if not identifier or key in seen:
                     problem = "is empty" if not identifier else f"{short_repr(identifier)} comes twice"
-                    raise ImportRefused(
+                    raise InputError(
                         f"{path}, row {rows + index + 1}: the id {problem}; expected each id once"
                     )
                 seen.add(key)
@@ -250,7 +250,7 @@ def _read(folder: Path) -> WeakCollection:
         tuple(manifest["kinds"]),
         manifest["digest"],
         manifest["origin"],
-        datetime.fromisoformat(manifest["made_at"]),
+        datetime.fromisoformat(manifest["created_at"]),
         folder,
     )
 

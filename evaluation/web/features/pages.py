@@ -8,7 +8,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.common.files import LARGEST_SENT
+from annotation.common.files import LARGEST_FORM
 from annotation.common.operations import operation_named
 from annotation.selectors.corpora import layers_of_corpora, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
@@ -18,9 +18,9 @@ from evaluation.services.extraction_requests import NETWORK_FILES
 from evaluation.services.features.parses import stored_parses
 from evaluation.services.features.store import FeatureSet, feature_sets
 from evaluation.services.systems.feature_use import systems_of
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits
+from evaluation.web import visible
 from evaluation.web.job_lines import job_lines
+from evaluation.web.page_context import page_context, set_choices, suggest_splits
 
 #: Kinds of jobs that make feature sets.
 _KINDS = (
@@ -37,18 +37,18 @@ _KINDS = (
 @for_roles(*RUNNING, corpora=True)
 def feature_list(request: HttpRequest) -> HttpResponse:
     """The feature sets that this account may see, and the forms that make some."""
-    corpora = offered.offered_corpora(request)
+    corpora = visible.visible_corpora(request)
     lines = job_lines(request, _KINDS)
     vectors = _form(request, "train_word_vectors")
-    offer_splits(vectors, "split")
+    suggest_splits(vectors, "split")
     regions, splits = _form(request, "extract_regions"), splits_of_corpora(corpora)
-    offer_choices(regions, "split", splits, none=_("all images"))
+    set_choices(regions, "split", splits, none=_("all images"))
     layers = dict.fromkeys(corpus_row.name for corpus_row in layers_of_corpora(corpora))
-    offer_choices(regions, "layer", layers, none=_("none"))
+    set_choices(regions, "layer", layers, none=_("none"))
     return render(
         request,
         "evaluation/features.html",
-        evaluation_frame(
+        page_context(
             "features",
             sets=[
                 (corpus_row, systems_of(corpus_row))
@@ -68,7 +68,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             parsing=_form(request, "import_parses"),
             word_vectors=vectors,
             tags_form=_form(request, "rank_tags", "corpus", "unit", "place"),
-            largest=filesizeformat(LARGEST_SENT),
+            largest=filesizeformat(LARGEST_FORM),
             jobs=lines,
             live=any(job.live for job in lines),
         ),
@@ -76,13 +76,13 @@ def feature_list(request: HttpRequest) -> HttpResponse:
 
 
 def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
-    shown_fields = fields or None
+    visible_fields = fields or None
     return RequestForm(
-        operation_named(name), account_of(request), fields_shown=shown_fields, ids=f"{name}-%s"
+        operation_named(name), account_of(request), fields_shown=visible_fields, ids=f"{name}-%s"
     )
 
 
-def offered_sets(corpora: list[Any]) -> dict[str, list[FeatureSet]]:
+def feature_sets_by_kind(corpora: list[Any]) -> dict[str, list[FeatureSet]]:
     """Kind of item -> the sets of these corpora, which systems can be trained on."""
     sets_of_kind: dict[str, list[FeatureSet]] = {}
     for corpus in corpora:

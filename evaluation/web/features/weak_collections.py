@@ -17,13 +17,13 @@ from annotation.web.common.request_forms import RequestForm
 from evaluation.services.collection_requests import COLLECTION_FILES
 from evaluation.services.features.store import FeatureSet, feature_sets
 from evaluation.services.weak.collections import WeakCollection, weak_collections
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices
+from evaluation.web import visible
 from evaluation.web.job_lines import job_lines
+from evaluation.web.page_context import page_context, set_choices
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCollection:
+class CollectionRow:
     """A collection as a row: with the features of its images, and the systems that learned from it."""
 
     collection: WeakCollection
@@ -39,11 +39,11 @@ def collection_list(request: HttpRequest) -> HttpResponse:
     lines = job_lines(request, ("import_weak_collection", "import_collection_features"), of_server=True)
     features = RequestForm(operation_named("import_collection_features"), account)
     features.auto_id = "features-%s"
-    offer_choices(features, "collection", [collection.name for collection in known])
+    set_choices(features, "collection", [collection.name for collection in known])
     return render(
         request,
         "evaluation/weak_collections.html",
-        evaluation_frame(
+        page_context(
             "features",
             deeper=True,
             collections=[_collection_row(request, collection) for collection in known],
@@ -58,9 +58,9 @@ def collection_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _collection_row(request: HttpRequest, collection: WeakCollection) -> ShownCollection:
+def _collection_row(request: HttpRequest, collection: WeakCollection) -> CollectionRow:
     """A collection with those systems that learned from it and that this account may see."""
-    users = offered.offered_systems(request).filter(settings__weak__collection=collection.name)
-    return ShownCollection(
+    users = visible.visible_systems(request).filter(settings__weak__collection=collection.name)
+    return CollectionRow(
         collection, feature_sets(collection.name), list(users.order_by("name").values_list("name", flat=True))
     )

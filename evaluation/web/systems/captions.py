@@ -13,8 +13,8 @@ from annotation.common.operations import operation_named
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import CaptionSet, WrittenCaption
-from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.sent_forms import offer_rows
+from evaluation.web.page_context import page_context, text_parameter
+from evaluation.web.submitted_forms import set_row_choices
 
 #: Pictures on a page of captions.
 PICTURES_PER_PAGE = 24
@@ -61,7 +61,7 @@ def caption_set_detail(request: HttpRequest, row: CaptionSet) -> HttpResponse:
     return render(
         request,
         "evaluation/captions.html",
-        evaluation_frame(
+        page_context(
             "systems",
             deeper=True,
             row=row,
@@ -89,8 +89,8 @@ def _caption_rows(row: CaptionSet, images: list[int]) -> list[_CaptionRow]:
 def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
     """The form that has a set mixed with others; None for whoever may not."""
     operation, account = operation_named("judge_captions"), account_of(request)
-    if not operation.permission.admits(account):
+    if not operation.permission.allows(account):
         return None
     form = RequestForm(operation, account, initial={"sets": [row.name], "images": 40, "controls": 20})
-    offer_rows(form, "sets", row.corpus.captionsets.filter(published=True, regions="").order_by("name"))
+    set_row_choices(form, "sets", row.corpus.captionsets.filter(published=True, regions="").order_by("name"))
     return form

@@ -12,7 +12,7 @@ from evaluation.services.image_choice import layer_names
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.tagging.writing import OF_CORPUS, ways_to_rank_tags
-from evaluation.web.frame import offer_choices, offer_splits
+from evaluation.web.page_context import set_choices, suggest_splits
 
 
 def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
@@ -21,7 +21,7 @@ def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
         return None
     form = _form(request, system, "generate_captions", "name", "split", "regions", "beam", "limit")
     sets = [region_set.label for region_set in region_sets(system.corpus.name)]
-    offer_choices(form, "regions", sets, none=_("as in the training"))
+    set_choices(form, "regions", sets, none=_("as in the training"))
     return form
 
 
@@ -30,8 +30,8 @@ def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
     if not (localizes(system) and (proposed := proposal_sets_of(system))):
         return None
     form = _form(request, system, "localize", "name", "split", "seed", "regions", "layer")
-    offer_choices(form, "regions", proposed)
-    offer_choices(form, "layer", layer_names(system.corpus), none=_("as in the training"))
+    set_choices(form, "regions", proposed)
+    set_choices(form, "layer", layer_names(system.corpus), none=_("as in the training"))
     return form
 
 
@@ -45,7 +45,7 @@ def tagging_form(request: HttpRequest, system: System) -> RequestForm | None:
     titles = {"": _("those it learned from"), OF_CORPUS: _("all of the corpus’s captions")}
     vocabulary.choices = [(value, titles.get(value, value)) for value, _title in vocabulary.choices]
     if scores:
-        offer_choices(form, "score", ways)
+        set_choices(form, "score", ways)
     return form
 
 
@@ -64,5 +64,5 @@ def _form(request: HttpRequest, system: System, operation: str, *fields: str) ->
     form = RequestForm(operation_named(operation), account_of(request), fields_shown=fields)
     form.auto_id = f"{operation}-%s"
     form.fields["name"].widget.attrs["placeholder"] = system.name
-    offer_splits(form, "split")
+    suggest_splits(form, "split")
     return form

@@ -8,7 +8,7 @@ from django.utils.formats import localize, number_format
 
 from annotation.selectors.jobs import Job
 from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
-from evaluation.web import offered
+from evaluation.web import visible
 from models_core.estimators.neural.settings import PERPLEXITY
 from models_core.estimators.tagging.bilinear import PRECISION
 
@@ -17,7 +17,7 @@ _WIDE, _HIGH = 320.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCurve:
+class CurvePlot:
     """The epochs of a system, and two lines as the points of an SVG: loss, and the held-out `figure`, which
     is perplexity `of_words`, precision `of_tags` and else recall, both in per cent."""
 
@@ -68,20 +68,22 @@ def _read_loss(loss: float) -> str:
     return localize(float(f"{loss:.4g}"))
 
 
-def shown_curve(name: str) -> ShownCurve | None:
+def curve_plot(name: str) -> CurvePlot | None:
     """The curve of a system or of its training so far, from two epochs on."""
     curve = learning_curve(name)
     if len(curve.epochs) < 2:
         return None
     losses, figures = [epoch.loss for epoch in curve.epochs], [epoch.figure for epoch in curve.epochs]
     lines = _line(losses, max(losses)), _line(figures, max(figures))
-    return ShownCurve(name, curve.figure == PERPLEXITY, curve.figure == PRECISION, curve.epochs, *lines)
+    return CurvePlot(name, curve.figure == PERPLEXITY, curve.figure == PRECISION, curve.epochs, *lines)
 
 
-def curves_of_trainings(request: HttpRequest) -> list[ShownCurve]:
+def curves_of_trainings(request: HttpRequest) -> list[CurvePlot]:
     """Learning curves of running trainings that this account may see."""
-    live = offered.offered_jobs(request).filter(kind="train_system", state=Job.RUNNING).order_by("pk")
-    curves = (shown_curve(str(job.arguments.get("name", ""))) for job in live)
+    live = (
+        visible.visible_evaluation_jobs(request).filter(kind="train_system", state=Job.RUNNING).order_by("pk")
+    )
+    curves = (curve_plot(str(job.arguments.get("name", ""))) for job in live)
     return [curve for curve in curves if curve]
 
 

@@ -17,11 +17,16 @@ from evaluation.models import LocalizationSet
 from evaluation.services.localizations.files import (
     ImportedLocalizations,
 )
-from evaluation.services.localizations.kept_scores import key_of_report, reports_against
-from evaluation.services.localizations.measures import OF_KEPT, RECALL_RANKS
-from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
+from evaluation.services.localizations.measures import OF_STORED_REGIONS, RECALL_RANKS
+from evaluation.services.localizations.mention_pages import (
+    ALL_MENTIONS,
+    MENTION_FILTERS,
+    MentionPage,
+    mention_page,
+)
+from evaluation.services.localizations.stored_scores import key_of_report, reports_against
 from evaluation.services.localizations.tables import recalls_of
-from evaluation.web.frame import evaluation_frame, offer_choices, text_parameter
+from evaluation.web.page_context import page_context, set_choices, text_parameter
 from evaluation.web.tags.figures import level, subset_in_words
 
 #: Pictures on a page.
@@ -47,23 +52,23 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
     usual = [row.layer] if row.layer in row.scores else [*sorted(row.scores), row.layer]
     layer = next((name for name in (requested_layer, *usual, *layers) if name in layers), "")
     which = text_parameter(request.GET, "show")
-    which = which if which in MENTIONS_SHOWN else ALL_MENTIONS
+    which = which if which in MENTION_FILTERS else ALL_MENTIONS
     begin = text_parameter(request.GET, "from")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
-    behind, page = "", ShownPage([], 0)
+    behind, page = "", MentionPage([], 0)
     if layer:
         try:
             read = layer_to_read(row.corpus, layer, most=MOST_IMAGES_UPDATED_FOR_PAGE)
-            page = shown_page(row, read, which, first, IMAGES_PER_PAGE)
+            page = mention_page(row, read, which, first, IMAGES_PER_PAGE)
         except LayerBehind as error:
             behind = str(error)
     reports_by_key = {key_of_report(report): report for report in reports_against(row, layer)}
-    asked_of = text_parameter(request.GET, "of")
-    of = asked_of if asked_of in reports_by_key else next(iter(reports_by_key), "")
+    asked_pairs_of = text_parameter(request.GET, "of")
+    of = asked_pairs_of if asked_pairs_of in reports_by_key else next(iter(reports_by_key), "")
     return render(
         request,
         "evaluation/localizations.html",
-        evaluation_frame(
+        page_context(
             "systems",
             deeper=True,
             row=row,
@@ -85,9 +90,9 @@ def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str],
     operation, fields_shown = operation_named("score_localization"), ("layer", "against", "missing")
     form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=fields_shown)
     form.auto_id = "score-%s"
-    offer_choices(form, "layer", layers)
+    set_choices(form, "layer", layers)
     same = row.corpus.localizationsets.filter(published=True).exclude(pk=row.pk).order_by("name")
-    offer_choices(form, "against", [other_set.name for other_set in same.defer("scores")], none=_("none"))
+    set_choices(form, "against", [other_set.name for other_set in same.defer("scores")], none=_("none"))
     return form
 
 
@@ -137,7 +142,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
     """The figures of a report as a page shows them: shares in per cent."""
     recalls = recalls_of(report)
     kinds = (*recalls, "AP", "proposals")
-    cut_at, differences = (_told_cut(report.get(key)) for key in ("cut_at", "differences_cut_at"))
+    cut_at, differences = (_cut_rank(report.get(key)) for key in ("cut_at", "differences_cut_at"))
 
     def part(rows: list[dict[str, Any]], key: str) -> list[tuple[str, int, list[str]]]:
         return [(row[key], row["mentions"], [_percent(row[kind]) for kind in kinds]) for row in rows]
@@ -154,10 +159,11 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
         "recalls": recalls,
         "cut_at": cut_at,
         "differences_cut_at": differences if differences != cut_at else None,
-        "least_kept": _told_cut(report.get("least_kept")),
+        "fewest_stored": _cut_rank(report.get("fewest_stored")),
         "differences_fewer": report.get("differences_mentions", report["mentions"]) < report["mentions"],
         "precision_of_kept": any(
-            row["measure"] == "AP" and OF_KEPT in row.get("remark", "") for row in report["measures"]
+            row["measure"] == "AP" and OF_STORED_REGIONS in row.get("remark", "")
+            for row in report["measures"]
         ),
         "remarks": any(row.get("remark") for row in report.get("differences", ())),
         "measures": [with_percents(row, "value") for row in report["measures"]],
@@ -169,7 +175,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told_cut(number: int | None) -> int | None:
+def _cut_rank(number: int | None) -> int | None:
     """How many regions were kept, where that is fewer than a figure would be of."""
     return number if number is not None and number < RECALL_RANKS[-1] else None
 

@@ -21,9 +21,9 @@ from evaluation.services.localizations.predicting import localizes
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, offer_choices, offer_splits
-from evaluation.web.job_lines import job_lines, pages_of_made
+from evaluation.web import visible
+from evaluation.web.job_lines import job_lines, pages_of_results
+from evaluation.web.page_context import page_context, set_choices, suggest_splits
 from evaluation.web.systems.forms import (
     compares_parts,
     localizing_form,
@@ -31,7 +31,7 @@ from evaluation.web.systems.forms import (
     tagging_form,
     writing_form,
 )
-from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
+from evaluation.web.systems.learning_curves import curve_plot, curves_of_trainings
 from models_core import storage
 from models_core.estimators.base import METHODS
 
@@ -71,7 +71,7 @@ SYSTEM = AddressedThing(_system_to_show, gettext_lazy("There is no system “%(n
 def system_list(request: HttpRequest) -> HttpResponse:
     """Systems, searched, sorted and paged by the address, and the newest jobs about any."""
     registry.register_unlisted_systems()
-    systems = offered.offered_systems(request)
+    systems = visible.visible_systems(request)
     page = list_page(
         systems.select_related("corpus"), request.GET, sorts=_SORTS, number=SYSTEMS_PER_PAGE, archive=True
     )
@@ -80,14 +80,14 @@ def system_list(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/systems.html",
-        evaluation_frame(
+        page_context(
             "systems",
             systems=[
                 (row, ORIGINS.get(row.origin).title, _gone(row), runs.get(row.pk, 0)) for row in page.rows
             ],
             page=page,
             any=bool(page.rows) or systems.exists(),
-            localized=offered.offered_localizations(request).filter(made_by=None),
+            localized=visible.visible_localizations(request).filter(made_by=None),
             jobs=lines,
             curves=curves_of_trainings(request),
             live=any(job.live for job in lines),
@@ -110,7 +110,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
     return render(
         request,
         "evaluation/system.html",
-        evaluation_frame(
+        page_context(
             "systems",
             deeper=True,
             system=row,
@@ -125,7 +125,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             splits=[split for split in split_names(row.corpus) if split],
             rank=_ranking_form(request, row),
             decode=_decoding_form(request, row),
-            curve=shown_curve(row.name),
+            curve=curve_plot(row.name),
             ranks=origin.ranks and (method is None or method.predicts == "rankings"),
             write=writing_form(request, row),
             captions=row.captionsets.filter(published=True).order_by("name"),
@@ -146,10 +146,10 @@ def _ranking_form(request: HttpRequest, row: System) -> RequestForm:
     fields = ["split", "protocol", "name", "seed", *(["regions"] if compares_parts(row) else [])]
     form = RequestForm(operation_named("rank"), account_of(request), fields_shown=fields)
     form.auto_id = "rank-%s"
-    offer_splits(form, "split")
+    suggest_splits(form, "split")
     form.fields["name"].widget.attrs["placeholder"] = row.name
     if "regions" in form.fields:
-        offer_choices(form, "regions", proposal_sets_of(row))
+        set_choices(form, "regions", proposal_sets_of(row))
     return form
 
 
@@ -157,9 +157,9 @@ def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
     fields = ("layer", "split", "beta", "gold")
     form = RequestForm(operation_named("decode_alignments"), account_of(request), fields_shown=fields)
     form.auto_id = "decode-%s"
-    offer_splits(form, "split")
+    suggest_splits(form, "split")
     layers = row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
-    offer_choices(form, "gold", layers, none=_("none"))
+    set_choices(form, "gold", layers, none=_("none"))
     return form
 
 
@@ -168,7 +168,7 @@ def _leads(done: Sequence[Job]) -> dict[int, str]:
     system_names = {
         job.pk: str(job.arguments.get("name" if job.kind == "train_system" else "system", "")) for job in done
     }
-    return pages_of_made("evaluation:system", system_names, System.objects.all())
+    return pages_of_results("evaluation:system", system_names, System.objects.all())
 
 
 def _gone(row: System) -> bool:

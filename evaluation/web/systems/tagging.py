@@ -13,7 +13,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
-from evaluation.web.frame import evaluation_frame, offer_splits, text_parameter
+from evaluation.web.page_context import page_context, suggest_splits, text_parameter
 
 #: Pictures on a page of tags.
 TAGGED_PER_PAGE = 24
@@ -29,7 +29,7 @@ TAG_SET = AddressedThing(
 
 
 @dataclass(frozen=True, slots=True)
-class _ShownTag:
+class _TagOnPage:
     """A tag, and whether a caption of people's has its words, all of them."""
 
     tag: str
@@ -38,11 +38,11 @@ class _ShownTag:
 
 
 @dataclass(frozen=True, slots=True)
-class _ShownPicture:
+class _PictureRow:
     """A picture's row with its tags and the first of people's captions."""
 
     image: Any
-    tags: list[_ShownTag]
+    tags: list[_TagOnPage]
     caption: str
 
 
@@ -58,7 +58,7 @@ def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
     return render(
         request,
         "evaluation/tags.html",
-        evaluation_frame(
+        page_context(
             "systems",
             deeper=True,
             row=row,
@@ -78,11 +78,11 @@ def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
 def _scoring_form(request: HttpRequest) -> RequestForm:
     fields_shown = ("split", "missing")
     form = RequestForm(operation_named("score_tags"), account_of(request), fields_shown=fields_shown)
-    offer_splits(form, "split")
+    suggest_splits(form, "split")
     return form
 
 
-def _picture_rows(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
+def _picture_rows(row: TagSet, tagged: list[TaggedImage]) -> list[_PictureRow]:
     captions_by_image: dict[int, list[str]] = {}
     rows = row.corpus.images.filter(
         pk__in=[tagged_image.image_id for tagged_image in tagged], captions__unrelated=False
@@ -94,7 +94,7 @@ def _picture_rows(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]
         captions = captions_by_image.get(tagged_image.image_id, [])
         words = {word for text in captions for word in text.lower().split()}
         tags = [
-            _ShownTag(tag, score, set(tag.split()) <= words) for tag, score in tagged_image.tags[:_MOST_TAGS]
+            _TagOnPage(tag, score, set(tag.split()) <= words) for tag, score in tagged_image.tags[:_MOST_TAGS]
         ]
-        pictures.append(_ShownPicture(tagged_image.image, tags, captions[0] if captions else ""))
+        pictures.append(_PictureRow(tagged_image.image, tags, captions[0] if captions else ""))
     return pictures

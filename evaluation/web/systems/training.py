@@ -19,9 +19,9 @@ from evaluation.services.systems.recipe_settings import recipe_settings
 from evaluation.services.systems.sources import SET_KINDS, VECTOR_FILES
 from evaluation.services.systems.training_requests import NO_IMAGES, RECIPE_FILES
 from evaluation.services.weak.collections import weak_collections
-from evaluation.web import offered
-from evaluation.web.features.pages import offered_sets
-from evaluation.web.frame import evaluation_frame, offer_choices
+from evaluation.web import visible
+from evaluation.web.features.pages import feature_sets_by_kind
+from evaluation.web.page_context import page_context, set_choices
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
@@ -47,7 +47,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
     """Choose a recipe and a corpus; the training is a job."""
     account, train = account_of(request), operation_named("train_system")
     data = request.POST if request.method == "POST" else None
-    corpora = offered.offered_corpora(request)
+    corpora = visible.visible_corpora(request)
     recipe = _recipe_named((request.POST or request.GET).get("recipe", ""))
     settings = {"changes": recipe_settings(recipe)} if recipe is not None else {}
     form = RequestForm(
@@ -74,7 +74,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/train.html",
-        evaluation_frame("systems", deeper=True, corpora=corpora, form=form, error=message, recipe=recipe),
+        page_context("systems", deeper=True, corpora=corpora, form=form, error=message, recipe=recipe),
         status=status,
     )
 
@@ -102,11 +102,11 @@ def _recipe_named(name: str) -> Recipe | None:
 def _offer(form: RequestForm, corpora: list[Any]) -> None:
     """Let what the corpora have be chosen."""
     splits, none = splits_of_corpora(corpora), _("none")
-    offer_choices(form, "train", splits)
-    offer_choices(form, "held_out", splits, none=_("val, where there is one"))
+    set_choices(form, "train", splits)
+    set_choices(form, "held_out", splits, none=_("val, where there is one"))
     form.fields["held_out"].widget.choices += [(NO_IMAGES, _("none: the recipe chooses nothing"))]
     form.fields["recipe"].widget.choices = _recipes()
-    sets = offered_sets(corpora)
+    sets = feature_sets_by_kind(corpora)
     for name, kind in SET_KINDS.items():
         labels = [(item.label, f"{item.label} – {item.corpus}") for item in sets.get(kind, [])]
         files = [(file, file) for file in VECTOR_FILES.names()] if name == "features" else []
@@ -116,7 +116,7 @@ def _offer(form: RequestForm, corpora: list[Any]) -> None:
         )
     layers = [(item.name, f"{item.name} – {item.corpus.name}") for item in layers_of_corpora(corpora)]
     form.fields["layer"].widget = forms.Select(choices=[("", none), *layers])
-    offer_choices(form, "weak", [item.name for item in weak_collections()], none=none)
+    set_choices(form, "weak", [item.name for item in weak_collections()], none=none)
 
 
 def _recipes() -> list[Any]:

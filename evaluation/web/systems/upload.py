@@ -7,16 +7,16 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.common.files import LARGEST_SENT
+from annotation.common.files import LARGEST_FORM
 from annotation.common.operations import operation_named
 from annotation.web.common.access import RUNNING, for_roles
 from evaluation.services.common import MOST_READ
 from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.runs.files import RunReport
 from evaluation.services.systems.upload import AddedSystem
-from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame
-from evaluation.web.sent_forms import sent_form
+from evaluation.web import visible
+from evaluation.web.page_context import page_context
+from evaluation.web.submitted_forms import submitted_form
 from evaluation.web.systems.localizations import remarks_on_import
 
 #: The operations whose forms the page has.
@@ -27,19 +27,19 @@ _OPERATIONS = ("add_system", "import_run", "import_localizations")
 @for_roles(*RUNNING, corpora=True)
 def system_upload(request: HttpRequest) -> HttpResponse:
     """Take a file in: all of it, or nothing."""
-    forms = {name: sent_form(request, operation_named(name), act=name) for name in _OPERATIONS}
+    forms = {name: submitted_form(request, operation_named(name), act=name) for name in _OPERATIONS}
     for form in forms.values():
         if form.result is not None:
             return _added(request, form.result)
     return render(
         request,
         "evaluation/bring.html",
-        evaluation_frame(
+        page_context(
             "systems",
             deeper=True,
-            corpora=offered.offered_corpora(request),
+            corpora=visible.visible_corpora(request),
             forms=[form.form for form in forms.values()],
-            largest=filesizeformat(LARGEST_SENT),
+            largest=filesizeformat(LARGEST_FORM),
             largest_read=filesizeformat(MOST_READ),
             error="".join(form.error for form in forms.values()),
         ),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from models_core.checked_fields import BadField, check_fields
+from models_core.checked_fields import BadField, CheckedRecord
 from models_core.estimators.base import (
     DIRECTIONS,
     HELD_OUT,
@@ -32,7 +32,7 @@ from phrasebox.scoring.tiles import Dense
 
 
 @dataclass(frozen=True, slots=True)
-class KernelSelection:
+class KernelSelection(CheckedRecord):
     """The grid of KCCA, and how many settings are picked of it."""
 
     kappas: Annotated[
@@ -45,9 +45,6 @@ class KernelSelection:
         int, Field(ge=1, description="How many settings are picked at each of R@1, R@5 and R@10")
     ] = PICKS
     center: Annotated[bool, Field(description="Whether kernels are centred")] = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class KCCARetriever:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.grids import GRID_STEPS, GridSteps
 
 #: What a training tells of: short trials, then the long one; and the shares of the time that these take.
@@ -18,7 +18,7 @@ Objective = Literal["best-region", "fragments"]
 
 
 @dataclass(frozen=True, slots=True)
-class AlignmentSettings:
+class AlignmentSettings(CheckedRecord):
     """Settings of the alignment of regions and words; of several rates and decays the best pair is chosen on
     held-out images. Source: Karpathy and Fei-Fei 2015, sections 3.1 and 3.3."""
 
@@ -61,9 +61,6 @@ class AlignmentSettings:
         float, Field(ge=0, description="Weight of the multiple-instance term beside eq. 7")
     ] = 1.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 #: The alignments of words of Table 1.
 ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -85,7 +82,7 @@ PERPLEXITY = "perplexity"
 
 
 @dataclass(frozen=True, slots=True)
-class CaptionerSettings:
+class CaptionerSettings(CheckedRecord):
     """Settings of the network that writes captions; of several rates and decays the best pair is chosen on
     held-out captions. Source: Karpathy and Fei-Fei 2015, sections 3.2 and 3.3."""
 
@@ -118,9 +115,6 @@ class CaptionerSettings:
     batch: Annotated[int, Field(ge=1, description="Captions of a batch")] = 100
     epochs: Annotated[int, Field(ge=1, description="Passes over the training captions")] = 20
     trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 3
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def members(self) -> int:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.tagging.losses import LossName
 
 
 @dataclass(frozen=True, slots=True)
-class BilinearSettings:
+class BilinearSettings(CheckedRecord):
     """Settings of the bilinear map. Printed: rate 0.0001, 10 epochs, the last one kept. Raises BadField."""
 
     loss: Annotated[
@@ -29,9 +29,6 @@ class BilinearSettings:
     ] = True
     batch: Annotated[int, Field(ge=1, description="Images of a step")] = 16
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True, slots=True)
 class FrequencySettings:
@@ -44,7 +41,7 @@ class RandomSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourSettings:
+class NeighbourSettings(CheckedRecord):
     """Settings of the votes of similar images. Raises BadField."""
 
     neighbours: Annotated[
@@ -61,12 +58,9 @@ class NeighbourSettings:
     ] = (0.0, 2.0, 8.0)
     grid_steps: GridSteps = GRID_STEPS
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True, slots=True)
-class TagMachineSettings:
+class TagMachineSettings(CheckedRecord):
     """Settings of a linear support vector machine for each tag. Raises BadField."""
 
     costs: Annotated[
@@ -81,6 +75,3 @@ class TagMachineSettings:
         float, Field(gt=0, lt=1, description="Gradient, as a share of the first, at which a machine is done")
     ] = 1e-4
     steps: Annotated[int, Field(ge=1, description="Steps at most")] = 500
-
-    def __post_init__(self) -> None:
-        check_fields(self)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.cca import POWERS, RIDGES, CCASettings, Components, Powers, Ridges
 from models_core.estimators.grids import GRID_STEPS, GridSteps
 
@@ -16,16 +16,13 @@ Stacking = Literal["fourier", "linear"]
 
 
 @dataclass(frozen=True, slots=True)
-class WeakSettings:
+class WeakSettings(CheckedRecord):
     """Settings of CCA on weak pairs alone; the other methods add theirs."""
 
     components: Components = 96
     ridges: Ridges = RIDGES
     powers: Powers = POWERS
     grid_steps: GridSteps = GRID_STEPS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def cca(self) -> CCASettings:
         """Of the CCA whose embeddings are ranked by."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import sparse
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
     CAPTION_VIEW,
@@ -53,7 +53,7 @@ SparseCaptions = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
-class WsabieSettings:
+class WsabieSettings(CheckedRecord):
     """Settings of Wsabie; of several rates and norms the best pair is chosen on held-out images."""
 
     components: Annotated[int, Field(ge=1, description="Numbers of an embedding (c)")] = 96
@@ -69,9 +69,6 @@ class WsabieSettings:
     epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 300
     trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 20
     grid_steps: GridSteps = GRID_STEPS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class Wsabie(LinearEmbedder):

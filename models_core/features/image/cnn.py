@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
-from models_core.checked_fields import check_fields, read_fields
+from models_core.checked_fields import CheckedRecord, read_fields
 from models_core.features.image.networks import USUAL_SIDE, BadWeights, Network, OnnxNetwork
 from models_core.features.image.pictures import Picture, upright
 from models_core.features.image.torch_networks import TorchNetwork, published_settings
@@ -44,7 +44,7 @@ _OVERLAP = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class CNNSettings:
+class CNNSettings(CheckedRecord):
     """How pictures are brought to a network, and what is taken from it. Raises BadField."""
 
     shorter: Annotated[int, Field(ge=1, description="Pixels of the scaled picture's shorter side")] = 256
@@ -77,9 +77,6 @@ class CNNSettings:
         int, Field(ge=0, description="Pixels of the square; 0: as the network has it, or 224")
     ] = 0
     interpolation: Annotated[Interpolation, Field(description="How pictures are scaled")] = "bilinear"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def changed_settings(self) -> dict[str, Any]:

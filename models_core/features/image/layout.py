@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.features.image.pictures import Picture, upright
 
 #: Pixels of the square that a region is brought to.
@@ -33,15 +33,12 @@ _GRADIENT_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutSettings:
+class LayoutSettings(CheckedRecord):
     """How finely regions are looked at. Raises BadField."""
 
     cells: Annotated[int, Field(ge=1, le=_SIDE, description="Parts along each side of the colour layout")] = 4
     bins: Annotated[int, Field(ge=1, le=16, description="Of each colour in the histogram")] = 4
     orientations: Annotated[int, Field(ge=1, le=64, description="Directions of gradients")] = 8
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class RegionLayout:

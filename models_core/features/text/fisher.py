@@ -27,7 +27,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.features.text.mixture_steps import LEAST_POSTERIOR
 from models_core.features.text.mixtures import WordMixture
 from phrasebox.threads import cores, for_each
@@ -58,16 +58,13 @@ class PhraseWords(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FisherSettings:
+class FisherSettings(CheckedRecord):
     """What is done with the gradients. Raises BadField. Source: Perronnin et al. 2010, section 3."""
 
     power: Annotated[bool, Field(description="Whether each number becomes the signed root of its size")] = (
         True
     )
     normalised: Annotated[bool, Field(description="Whether vectors get length 1")] = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class FisherVectors:

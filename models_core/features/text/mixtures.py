@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.features.image.clusters import k_means, nearest
 from models_core.features.text.mixture_steps import (
     ComponentSums,
@@ -40,7 +40,7 @@ _SAMPLE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
-class MixtureSettings:
+class MixtureSettings(CheckedRecord):
     """How a mixture is learned. Raises BadField. Source: Plummer et al. 2015, section 3 (30 components)."""
 
     family: Annotated[
@@ -58,9 +58,6 @@ class MixtureSettings:
         int, Field(ge=2, le=65_536, description="Edges in each dimension that Laplacians' medians lie on")
     ] = 1024
     seed: Annotated[int, Field(ge=0, description="Seed of the sample and of the first clusters")] = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 class WordMixture:

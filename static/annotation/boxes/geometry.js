@@ -8,7 +8,7 @@ export const EDGES = ["xmin", "ymin", "xmax", "ymax"];
 export const between = (low, value, high) => Math.min(Math.max(value, low), high);
 export const measure = ([left, top, right, bottom]) => [right - left + 1, bottom - top + 1];
 export const centre = ([left, top, right, bottom]) => [(left - 1 + right) / 2, (top - 1 + bottom) / 2];
-export const within = (place, size) => place.map((value, axis) => between(0, value, size[axis]));
+export const within = (point, size) => point.map((value, axis) => between(0, value, size[axis]));
 
 export const isBox = ([left, top, right, bottom], [width, height]) =>
   [left, top, right, bottom].every(Number.isInteger)
@@ -23,7 +23,7 @@ export const dragged = ([x1, y1], [x2, y2]) => [
 ];
 
 // A click means the pixel it is on.
-export const pixelAt = (place, size) => place.map((value, axis) => between(1, Math.floor(value) + 1, size[axis]));
+export const pixelAt = (point, size) => point.map((value, axis) => between(1, Math.floor(value) + 1, size[axis]));
 
 // Extreme clicking: the four points at which an object is topmost, leftmost, lowest and rightmost, in any
 // order, give its tight box at once. Papadopoulos, Uijlings, Keller and Ferrari 2017, "Extreme clicking for

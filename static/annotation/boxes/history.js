@@ -6,9 +6,9 @@ export function makeHistory(first) {
   let states = [JSON.stringify(first)];
   let now = 0;
   let run = "";
-  const at = (place) => {
-    if (!(place in states)) return null;
-    now = place;
+  const at = (index) => {
+    if (!(index in states)) return null;
+    now = index;
     run = "";
     return JSON.parse(states[now]);
   };
@@ -17,8 +17,8 @@ export function makeHistory(first) {
     record(state, name = "") {
       const text = JSON.stringify(state);
       if (text === states[now]) return;
-      const kept = states.slice(0, now + (name && name === run ? 0 : 1));
-      states = [...kept, text].slice(-KEPT);
+      const past = states.slice(0, now + (name && name === run ? 0 : 1));
+      states = [...past, text].slice(-KEPT);
       now = states.length - 1;
       run = name;
     },

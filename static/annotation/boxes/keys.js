@@ -48,7 +48,7 @@ export function makeKeys(board, pointer, signal) {
     } else return false;
     return true;
   };
-  const plain = (event) => {
+  const plainKey = (event) => {
     if (event.key in ARROWS) return arrow(event);
     if (typing(event.target)) return false;
     if (event.key === " ") {
@@ -82,7 +82,7 @@ export function makeKeys(board, pointer, signal) {
       event.preventDefault();
       return;
     }
-    const done = event.metaKey || event.ctrlKey ? chord(event) : !event.altKey && plain(event);
+    const done = event.metaKey || event.ctrlKey ? chord(event) : !event.altKey && plainKey(event);
     if (done) event.preventDefault();
   }, { signal });
   const released = () => pointer.pan(false);

@@ -10,14 +10,14 @@ const TAG = 20;
 const STILL = 3;
 
 const svgPart = (name, attributes) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
 };
 
 export function makeRegions(editor, size, smallest) {
   const form = editor.closest("form");
-  const said = form.querySelector("[data-lacking]");
+  const notice = form.querySelector("[data-lacking]");
   const send = form.querySelector(".choice");
   const regions = [...editor.querySelectorAll("[data-region]")].map((row) => ({
     row,
@@ -43,7 +43,7 @@ export function makeRegions(editor, size, smallest) {
       const { fields, text, name } = region;
       const lacks = fields.lacks === "whole" && !fields.box() ? "crossed" : fields.lacks;
       if (lacks !== "whole") return [region, words(lacks, name)];
-      const twin = regions.find((other) => other.name < name && `${other.fields.box()}` === `${fields.box()}`);
+      const twin = regions.find((another) => another.name < name && `${another.fields.box()}` === `${fields.box()}`);
       if (twin) return [region, words("same", twin.name, name)];
       if (!text.value.trim()) return [region, words("untold", name)];
     }
@@ -52,7 +52,7 @@ export function makeRegions(editor, size, smallest) {
   const tell = () => {
     const lack = lacking();
     const text = lack ? lack[1] : editor.dataset.whole;
-    if (said.textContent !== text) said.textContent = text;
+    if (notice.textContent !== text) notice.textContent = text;
     form.classList.toggle("is-lacking", lack !== null);
   };
   const select = (region) => {
@@ -60,7 +60,7 @@ export function makeRegions(editor, size, smallest) {
     board?.show();
   };
   // Where arrows draw: on no field.
-  const toPicture = () => editor.closest("[data-desk]").querySelector(".question").focus({ preventScroll: true });
+  const toPicture = () => editor.closest("[data-task]").querySelector(".question").focus({ preventScroll: true });
   // On to what is to be done next.
   const onward = () => {
     const lack = lacking();
@@ -177,7 +177,7 @@ export function makeRegions(editor, size, smallest) {
         if (event.submitter !== send || !lacking()) return;
         event.preventDefault();
         event.stopPropagation();
-        said.classList.add("wrong");
+        notice.classList.add("wrong");
         onward();
       }, { signal });
     },

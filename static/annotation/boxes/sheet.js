@@ -15,15 +15,15 @@ const LEAST_REACH = 12;
 const ROOMY = 48;
 
 const part = (name, attributes, parent) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  set(made, attributes);
-  parent.append(made);
-  return made;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  set(element, attributes);
+  parent.append(element);
+  return element;
 };
-const set = (made, attributes) => {
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+const set = (element, attributes) => {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
 };
-const appear = (made, shown) => { made.style.display = shown ? "" : "none"; };
+const appear = (element, visible) => { element.style.display = visible ? "" : "none"; };
 
 export function makeSheet(frame, size) {
   const [width, height] = size;
@@ -60,9 +60,9 @@ export function makeSheet(frame, size) {
     const room = Math.min(wide, high) / unit;
     for (const { name, reach, dot } of grips) {
       const [u, v] = GRIPS[name];
-      const shown = name.length === 2 || room > ROOMY;
-      appear(reach, shown);
-      appear(dot, shown);
+      const visible = name.length === 2 || room > ROOMY;
+      appear(reach, visible);
+      appear(dot, visible);
       const [x, y] = [box[0] - 1 + u * wide, box[1] - 1 + v * high];
       const target = Math.min(coarse.matches ? FINGER : REACH, Math.max(LEAST_REACH, room / 2)) * unit;
       // What can be got hold of stays within the picture, where the frame ends.
@@ -90,10 +90,10 @@ export function makeSheet(frame, size) {
         for (const name of ["dark", "light"]) part("path", { class: name, d }, spots);
       }
     },
-    cross(place) {
-      appear(cross, place);
-      if (!place) return;
-      for (const { axis, line } of lines) set(line, { d: axis ? `M0 ${place[1]}H${width}` : `M${place[0]} 0V${height}` });
+    cross(point) {
+      appear(cross, point);
+      if (!point) return;
+      for (const { axis, line } of lines) set(line, { d: axis ? `M0 ${point[1]}H${width}` : `M${point[0]} 0V${height}` });
     },
     // The place under a pointer, at the picture's edge where it is beyond.
     at(event) {

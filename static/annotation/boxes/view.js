@@ -11,7 +11,7 @@ const MOST = STOPS.at(-1);
 // The share of the frame that a box takes which is shown as large as it goes.
 const FILLED = 0.6;
 
-export function makeView(frame, size, told) {
+export function makeView(frame, size, zoomChanged) {
   let zoom = 1;
   // Where the picture's upper left corner is, in shares of the frame.
   let corner = [0, 0];
@@ -23,20 +23,20 @@ export function makeView(frame, size, told) {
     frame.style.setProperty("--view-left", `${100 * corner[0]}%`);
     frame.style.setProperty("--view-top", `${100 * corner[1]}%`);
     frame.style.setProperty("--view-size", `${100 * zoom}%`);
-    told(zoom);
+    zoomChanged(zoom);
   };
   const share = (clientX, clientY) => {
     const { left, top, width, height } = frame.getBoundingClientRect();
     return [(clientX - left) / width, (clientY - top) / height];
   };
   // Zoom so that what lies under `spot`, in shares of the frame, comes to lie under `then`.
-  const zoomTo = (wanted, spot = [0.5, 0.5], then = spot) => {
-    const next = between(LEAST, wanted, MOST);
+  const zoomTo = (target, spot = [0.5, 0.5], then = spot) => {
+    const next = between(LEAST, target, MOST);
     corner = corner.map((at, axis) => then[axis] - ((spot[axis] - at) * next) / zoom);
     zoom = next;
     show();
   };
-  const spotOf = (place) => place.map((value, axis) => corner[axis] + (zoom * value) / size[axis]);
+  const spotOf = (point) => point.map((value, axis) => corner[axis] + (zoom * value) / size[axis]);
 
   return {
     get zoom() { return zoom; },
@@ -59,10 +59,10 @@ export function makeView(frame, size, told) {
       return [...low, ...high];
     },
     // Pan just so far that these places are seen, the last one in any case.
-    reveal(...places) {
+    reveal(...points) {
       if (zoom <= 1) return;
-      for (const place of places) {
-        spotOf(place).forEach((spot, axis) => { corner[axis] += between(0.04, spot, 0.96) - spot; });
+      for (const point of points) {
+        spotOf(point).forEach((spot, axis) => { corner[axis] += between(0.04, spot, 0.96) - spot; });
       }
       show();
     },

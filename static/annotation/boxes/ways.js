@@ -6,22 +6,22 @@ const KEPT = "box-drawing";
 const WAYS = ["drag", "extreme"];
 
 export function makeWays(tools, changed, signal) {
-  const found = tools ? [...tools.querySelectorAll("[data-way]")] : [];
-  const kept = storage.get(KEPT, WAYS[0]);
-  let way = WAYS.includes(kept) ? kept : WAYS[0];
+  const choices = tools ? [...tools.querySelectorAll("[data-way]")] : [];
+  const stored = storage.get(KEPT, WAYS[0]);
+  let way = WAYS.includes(stored) ? stored : WAYS[0];
   const choose = (chosen) => {
     way = chosen;
-    for (const each of found) each.checked = each.dataset.way === way;
+    for (const choice of choices) choice.checked = choice.dataset.way === way;
     changed(way);
   };
   const keep = (chosen) => {
     storage.put(KEPT, chosen);
     choose(chosen);
   };
-  for (const each of found) each.addEventListener("change", () => keep(each.dataset.way), { signal });
+  for (const choice of choices) choice.addEventListener("change", () => keep(choice.dataset.way), { signal });
   choose(way);
   return {
     get way() { return way; },
-    other: () => keep(WAYS.find((each) => each !== way)),
+    other: () => keep(WAYS.find((choice) => choice !== way)),
   };
 }

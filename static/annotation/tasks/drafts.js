@@ -10,52 +10,52 @@ export const entered = (form, button) =>
 
 export class Drafts {
   constructor(storage, where) {
-    Object.assign(this, { storage, key: KEY + where, kept: "" });
+    Object.assign(this, { storage, key: KEY + where, saved: "" });
   }
 
   // Editors change fields without a word: looked at after whatever somebody does.
-  watch(shown) {
+  watch(current) {
     let soon;
     const look = () => {
       clearTimeout(soon);
-      soon = setTimeout(() => this.save(shown()), SOON);
+      soon = setTimeout(() => this.save(current()), SOON);
     };
     for (const act of ["input", "change", "pointerup", "keyup"]) addEventListener(act, look, { passive: true });
-    addEventListener("pagehide", () => this.save(shown()));
+    addEventListener("pagehide", () => this.save(current()));
   }
 
-  save(desk) {
-    if (!desk || desk.inert) return;
-    const fields = Object.assign({}, ...[...desk.querySelectorAll("form")].map((form) => entered(form)));
-    const draft = { assignment: Number(desk.dataset.assignment), fields };
+  save(task) {
+    if (!task || task.inert) return;
+    const fields = Object.assign({}, ...[...task.querySelectorAll("form")].map((form) => entered(form)));
+    const draft = { assignment: Number(task.dataset.assignment), fields };
     const text = JSON.stringify(draft);
-    if (text === this.kept) return;
-    this.kept = text;
+    if (text === this.saved) return;
+    this.saved = text;
     if (Object.values(fields).some(Boolean)) this.storage.put(this.key, draft);
     else this.storage.remove(this.key);
   }
 
-  // Put back what belongs to `desk`.
-  restore(desk) {
+  // Put back what belongs to `task`.
+  restore(task) {
     const { assignment, fields } = this.storage.get(this.key, { fields: {} });
-    if (assignment === Number(desk.dataset.assignment)) fill(desk, fields);
+    if (assignment === Number(task.dataset.assignment)) fill(task, fields);
   }
 
   clear() {
-    this.kept = "";
+    this.saved = "";
     this.storage.remove(this.key);
   }
 }
 
-function fill(desk, fields) {
-  for (const field of desk.querySelectorAll("form :is(input, textarea, select)")) {
+function fill(task, fields) {
+  for (const field of task.querySelectorAll("form :is(input, textarea, select)")) {
     const value = fields[field.name];
     if (value === undefined || OURS.includes(field.name)) continue;
     if (["radio", "checkbox"].includes(field.type)) field.checked = field.value === value;
     else field.value = value;
   }
-  for (const field of desk.querySelectorAll("[data-editor] input:not([type=hidden])")) {
+  for (const field of task.querySelectorAll("[data-editor] input:not([type=hidden])")) {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
-  desk.querySelector("[data-editor]")?.dispatchEvent(new CustomEvent("restored", { detail: fields }));
+  task.querySelector("[data-editor]")?.dispatchEvent(new CustomEvent("restored", { detail: fields }));
 }

@@ -1,4 +1,4 @@
-// Single keys: whatever bears data-key="1" in [data-desk] is pressed by that key. The switch that turns them off
+// Single keys: whatever bears data-key="1" in [data-task] is pressed by that key. The switch that turns them off
 // (WCAG 2.1.4) is remembered. Escape closes what was opened.
 
 import { storage } from "./storage.js";
@@ -10,16 +10,16 @@ const STAYS = ":not([data-stays])";
 
 const on = () => storage.get(KEPT, true);
 
-// Show the switch of a desk as it stands.
-export function showSwitch(desk) {
-  const keys = desk.querySelector("[data-keys]");
+// Show the switch of a task as it stands.
+export function showSwitch(task) {
+  const keys = task.querySelector("[data-keys]");
   keys.hidden = false;
   keys.querySelector("input").checked = on();
 }
 
 const close = (from) => {
-  const desk = document.querySelector("[data-desk]");
-  const open = from.closest?.(`details[open]${STAYS}`) ?? desk.querySelector(`details[open]${STAYS}`);
+  const task = document.querySelector("[data-task]");
+  const open = from.closest?.(`details[open]${STAYS}`) ?? task.querySelector(`details[open]${STAYS}`);
   if (!open) return false;
   open.open = false;
   open.querySelector("summary").focus();
@@ -48,7 +48,7 @@ export function listen(ready) {
     }
     if (!on() || event.target.closest?.(TYPING)) return;
     const key = CSS.escape(event.key.toLowerCase());
-    const meant = document.querySelector(`[data-desk]:not([inert]) [data-key="${key}"]:not([hidden])`);
+    const meant = document.querySelector(`[data-task]:not([inert]) [data-key="${key}"]:not([hidden])`);
     if (!meant || !ready(meant)) return;
     event.preventDefault();
     meant.click();

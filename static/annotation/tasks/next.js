@@ -6,29 +6,29 @@ const AGAIN = 1_000;
 const PATIENCE = 20_000;
 const LONGEST_DECODE = 2_000;
 
-// { desk } with its picture ready; { nothing } where something else comes first; { away } where the network
+// { task } with its picture ready; { nothing } where something else comes first; { away } where the network
 // ("offline") or the server ("failing") is.
 export async function fetchNext(address, holding) {
   try {
     const signal = AbortSignal.timeout(PATIENCE);
-    const response = await fetch(`${address}?part=desk&holding=${holding.join()}`, { signal });
+    const response = await fetch(`${address}?part=task&holding=${holding.join()}`, { signal });
     if (response.redirected) return { nothing: "signed_out" };
     if (response.status >= 500 || response.status === 429) return { away: "failing" };
     if (!response.ok) return { nothing: "refused" };
     if (response.headers.get("Content-Type").startsWith("application/json")) return await response.json();
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const desk = document.adoptNode(page.querySelector("[data-desk]"));
+    const task = document.adoptNode(page.querySelector("[data-task]"));
     // Nobody can judge a picture that the network has kept back: the task is fetched again with it.
-    if (!await allDecoded(desk) && !navigator.onLine) return { away: "offline" };
-    return { desk };
+    if (!await allDecoded(task) && !navigator.onLine) return { away: "offline" };
+    return { task };
   } catch {
     return { away: navigator.onLine ? "failing" : "offline" };
   }
 }
 
 // A task's picture, or all of those it asks about.
-export async function allDecoded(desk) {
-  const pictures = [...desk.querySelectorAll("[data-picture], [data-pictures] img")];
+export async function allDecoded(task) {
+  const pictures = [...task.querySelectorAll("[data-picture], [data-pictures] img")];
   return (await Promise.all(pictures.map(decoded))).every(Boolean);
 }
 

@@ -1,4 +1,4 @@
-// One entry of the outbox, sent: { status, said }, where status 0 means that nobody answered.
+// A pending answer, sent: { status, body }, where status 0 means that nobody answered.
 
 // Milliseconds after which a server that says nothing is taken for absent.
 const PATIENCE = 20_000;
@@ -14,7 +14,7 @@ export function poster(owner) {
     const signal = AbortSignal.timeout(PATIENCE);
     const response = await fetch(document.querySelector("[data-renew]").dataset.renew, { signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    if (page.querySelector("[data-kept]")?.dataset.kept !== owner) return false;
+    if (page.querySelector("[data-account]")?.dataset.account !== owner) return false;
     token = tokenOf(page);
     return true;
   };
@@ -28,11 +28,11 @@ export function poster(owner) {
         body: JSON.stringify(data),
         signal: AbortSignal.timeout(PATIENCE),
       });
-      const said = await response.json().catch(() => ({}));
-      if (response.status === 403 && said.code === "csrf" && !fresh && (await renewed())) return post(address, data, true);
-      return { status: response.status, said };
+      const body = await response.json().catch(() => ({}));
+      if (response.status === 403 && body.code === "csrf" && !fresh && (await renewed())) return post(address, data, true);
+      return { status: response.status, body };
     } catch {
-      return { status: 0, said: {} };
+      return { status: 0, body: {} };
     }
   };
   return post;

@@ -1,7 +1,7 @@
-// Sends what the outbox lets go, one by one, until the server has answered.
+// Sends the pending answers that are due, one by one, until the server has answered.
 //
 // What nobody answered, and what the server could not take just now, goes out again under the same token,
-// each time after a longer pause. What it will never take leaves the outbox as refused, and the rest goes
+// each time after a longer pause. What it will never take leaves them as refused, and the rest goes
 // on. Without a network, or signed out, everything waits.
 
 const FIRST = 1_000;
@@ -13,12 +13,12 @@ export const pause = (tries, random = Math.random) => Math.min(LONGEST, FIRST * 
 const FINAL = [400, 404, 405, 409, 410, 413, 422];
 
 export class Sender {
-  // `send(entry)` gives { status, said }; `changed()` hears of every change, `taken(entry, said)` of every
+  // `send(entry)` gives { status, body }; `changed()` hears of every change, `taken(entry, body)` of every
   // answer that the server has, `refused(entry)` of every one that it will not take.
   constructor({
-    outbox, send, changed = () => {}, taken = () => {}, refused = () => {}, online = () => navigator.onLine, now = Date.now,
+    pending, send, changed = () => {}, taken = () => {}, refused = () => {}, online = () => navigator.onLine, now = Date.now,
   }) {
-    Object.assign(this, { outbox, send, changed, taken, refused, online, now });
+    Object.assign(this, { pending, send, changed, taken, refused, online, now });
     // Why everything waits: "offline", "failing", "signed_out", "somebody", "shut" (`why` says more); "" where
     // nothing does.
     this.halt = "";
@@ -29,16 +29,16 @@ export class Sender {
     this.stopped = false;
   }
 
-  // What is to be said of the answers that are kept, "" where all is well.
+  // The notice about the pending answers, "" where all is well.
   get trouble() {
     if (this.halt) return this.halt;
-    return this.outbox.entries.some((entry) => entry.tries) ? "failing" : "";
+    return this.pending.entries.some((entry) => entry.tries) ? "failing" : "";
   }
 
   async run() {
     if (this.stopped || this.running) return;
     this.running = true;
-    for (let entry; this.ready() && (entry = this.outbox.next(this.flying)); ) await this.one(entry);
+    for (let entry; this.ready() && (entry = this.pending.next(this.flying)); ) await this.sendOne(entry);
     this.running = false;
     this.plan();
   }
@@ -46,16 +46,16 @@ export class Sender {
   // Try everything again, now: the network is back, somebody looks, or asks for it.
   again() {
     this.until = 0;
-    this.outbox.hurry(true);
+    this.pending.hurry(true);
     return this.run();
   }
 
   // The page may be gone in a moment: everything at once.
   leave() {
     if (this.stopped || !this.online()) return;
-    this.outbox.hurry();
-    const waiting = this.outbox.entries.filter((entry) => !this.flying.has(entry.assignment));
-    Promise.all(waiting.map((entry) => this.one(entry))).then(() => this.plan());
+    this.pending.hurry();
+    const waiting = this.pending.entries.filter((entry) => !this.flying.has(entry.assignment));
+    Promise.all(waiting.map((entry) => this.sendOne(entry))).then(() => this.plan());
   }
 
   stop() {
@@ -66,27 +66,27 @@ export class Sender {
   ready() {
     if (this.stopped || this.now() < this.until) return false;
     if (this.online()) return true;
-    if (this.outbox.next()) this.wait("offline");
+    if (this.pending.next()) this.wait("offline");
     return false;
   }
 
-  async one(entry) {
+  async sendOne(entry) {
     this.flying.add(entry.assignment);
     this.changed();
-    const { status, said } = await this.send(entry);
+    const { status, body } = await this.send(entry);
     this.flying.delete(entry.assignment);
     if (status >= 200 && status < 300) {
       this.fine();
-      this.outbox.done(entry.assignment);
-      this.taken(entry, said);
+      this.pending.done(entry.assignment);
+      this.taken(entry, body);
     } else if (FINAL.includes(status)) {
       this.fine();
-      this.outbox.refuse(entry.assignment, said.detail ?? String(status));
+      this.pending.refuse(entry.assignment, body.detail ?? String(status));
       this.refused(entry);
     } else if (status === 401) this.wait("signed_out");
-    else if (status === 403) this.wait(said.code === "csrf" ? "somebody" : "shut", said.detail ?? "");
+    else if (status === 403) this.wait(body.code === "csrf" ? "somebody" : "shut", body.detail ?? "");
     else {
-      this.outbox.later(entry.assignment, pause(entry.tries));
+      this.pending.later(entry.assignment, pause(entry.tries));
       if (status === 0) this.wait(this.online() ? "failing" : "offline");
       else this.fine();
     }
@@ -107,7 +107,7 @@ export class Sender {
 
   plan() {
     clearTimeout(this.timer);
-    const when = this.outbox.when();
+    const when = this.pending.when();
     if (when === null || this.stopped) return;
     this.timer = setTimeout(() => this.run(), Math.max(50, when - this.now(), this.until - this.now()));
   }

@@ -2,10 +2,10 @@
 // Without scripts they are what the page has: [data-sheet], to be unfolded.
 
 // Make sheets of what a task has to unfold; what is returned closes them.
-export function mountSheets(desk) {
-  for (const details of desk.querySelectorAll("details[data-sheet]")) makeSheet(details);
+export function mountSheets(task) {
+  for (const details of task.querySelectorAll("details[data-sheet]")) makeSheet(details);
   return () => {
-    for (const sheet of desk.querySelectorAll("dialog.side-sheet")) sheet.close();
+    for (const sheet of task.querySelectorAll("dialog.side-sheet")) sheet.close();
   };
 }
 

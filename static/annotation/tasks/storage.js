@@ -38,5 +38,5 @@ export const storage = {
   },
 };
 
-// Where somebody works: their own, of one campaign and kind, in this browser.
-export const place = (desk) => [desk.dataset.owner, desk.dataset.campaign, desk.dataset.kind].join(":");
+// The key of what this browser stores for an account, a campaign and a kind.
+export const workKey = (task) => [task.dataset.owner, task.dataset.campaign, task.dataset.kind].join(":");

@@ -31,10 +31,10 @@ export function oneTab(where, { mine, theirs, lost }) {
   }
   const name = nameOf(where);
   let held = false;
-  const asked = setTimeout(() => { if (!held) theirs(); }, MOMENT);
+  const waitsForLock = setTimeout(() => { if (!held) theirs(); }, MOMENT);
   const hold = () => {
     held = true;
-    clearTimeout(asked);
+    clearTimeout(waitsForLock);
     mine();
     return new Promise(() => {});
   };

@@ -17,11 +17,11 @@ const TYPED = "input:not([type='checkbox'], [type='radio']), select, textarea";
 const FILLS = "box-fills-the-frame";
 
 // Look closer at the picture of a task; the function returned takes everything away again.
-export function mountZoom(desk) {
-  const tools = desk.querySelector("[data-zoom-tools]");
-  const frame = desk.querySelector("[data-frame]");
+export function mountZoom(task) {
+  const tools = task.querySelector("[data-zoom-tools]");
+  const frame = task.querySelector("[data-frame]");
   // The box editor brings tools of its own.
-  if (desk.querySelector("[data-editor][data-width]")) tools?.remove();
+  if (task.querySelector("[data-editor][data-width]")) tools?.remove();
   else if (tools && frame?.querySelector("[data-picture]")) return makeViewer(frame, { tools }).away;
   return () => {};
 }
@@ -32,7 +32,7 @@ export function makeViewer(frame, { tools, keys = document, counts = meant }) {
   const { signal } = stop;
   const numbers = (text) => text?.split(",").map(Number);
   const size = numbers(frame.dataset.size) ?? [1, 1];
-  const asked = numbers(frame.dataset.asked);
+  const questionBox = numbers(frame.dataset.questionBox);
   const zoomed = tools.querySelector("[data-zoom]");
   const fill = tools.querySelector("[data-do='fill']");
   const on = (type, act, more) => frame.addEventListener(type, act, { signal, ...more });
@@ -51,7 +51,7 @@ export function makeViewer(frame, { tools, keys = document, counts = meant }) {
   };
   const close = () => {
     pressed(true);
-    view.show(asked, FILLED);
+    view.show(questionBox, FILLED);
   };
   const acts = {
     closer: () => view.step(1, over),

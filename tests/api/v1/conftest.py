@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.api.rest.operations import Served, served
+from annotation.api.rest.endpoints import Endpoint, endpoints
 from annotation.common.roles import ADMIN
 from annotation.models import Account
 from annotation.workers import api_tokens
@@ -27,8 +27,8 @@ class Caller:
     """A program that calls under a token."""
 
     def __init__(self, account: Account, *, writes: bool = True, **limit: Any) -> None:
-        made = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
-        self.token, self.secret = made
+        token = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
+        self.token, self.secret = token
         self.client = Client(headers={"Authorization": f"Bearer {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str, **query: Any) -> Any:
@@ -41,18 +41,18 @@ class Caller:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.send("POST", path, body, **headers)
 
-    def perform(self, one: Served, call: ValidCall, **headers: str) -> Any:
+    def perform(self, endpoint: Endpoint, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
-        address = reverse(f"v1_{one.about.route}", kwargs=call.place)
-        if call.query and not one.about.reads:
+        address = reverse(f"v1_{endpoint.route}", kwargs=call.place)
+        if call.query and not endpoint.reads:
             address = f"{address}?{urlencode(call.query)}"
-        if one.about.reads:
+        if endpoint.reads:
             return self.client.get(address, call.query, headers=headers)
         if call.files:
             files = {name: SimpleUploadedFile(called, held) for name, (called, held) in call.files.items()}
             return self.client.post(address, {**(call.body or {}), **files}, headers=headers)
         body = "" if call.body is None else json.dumps(call.body)
-        return self.client.generic(one.about.method, address, body, "application/json", headers=headers)
+        return self.client.generic(endpoint.rest.method, address, body, "application/json", headers=headers)
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ def admin(everything: None) -> Caller:
 def names_for_admins() -> set[str]:
     """The operations that only admins of the whole server may call."""
     return {
-        one.name
-        for one in served()
-        if one.about.declared.permission.server and one.about.declared.permission.roles == (ADMIN,)
+        endpoint.name
+        for endpoint in endpoints()
+        if endpoint.operation.permission.server and endpoint.operation.permission.roles == (ADMIN,)
     }
 
 
@@ -92,5 +92,5 @@ def researcher(everything: None) -> Caller:
     return Caller(Account.objects.get(username="researcher"))
 
 
-def operation(name: str) -> Served:
-    return next(one for one in served() if one.name == name)
+def operation(name: str) -> Endpoint:
+    return next(endpoint for endpoint in endpoints() if endpoint.name == name)

@@ -30,7 +30,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import Account
 from tests.api.v1.conftest import Caller
 from tests.api.v1.valid import VALID
@@ -73,8 +73,8 @@ class Fuzzed:
         return "\n".join(f"# {name}: {text}" for name, text in self.failures.items())
 
     def __str__(self) -> str:
-        told = ", ".join(f"{status}: {number}" for status, number in sorted(self.statuses.items()))
-        return f"{self.role}: {self.calls} calls, {self.successes} succeeded ({told})"
+        text = ", ".join(f"{status}: {number}" for status, number in sorted(self.statuses.items()))
+        return f"{self.role}: {self.calls} calls, {self.successes} succeeded ({text})"
 
 
 @dataclass
@@ -98,12 +98,12 @@ class Drawn:
         self.cases.append(case)
 
 
-def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, each: int) -> Fuzzed:
+def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, entry: int) -> Fuzzed:
     """`each` calls of every operation by a role; what any of them changes is undone. A failure is an answer
     that the document does not tell, or a call that was taken though the document does not allow it.
     """
-    found = Fuzzed(role)
-    handlers = {one.name: one for one in served()}
+    fuzzed = Fuzzed(role)
+    handlers = {box.name: box for box in endpoints()}
     works = role == "annotator"
     caller = None if works or role == STRANGER else Caller(Account.objects.get(username=role))
     headers = {"Authorization": f"Bearer {caller.secret}"} if caller else worker_headers(role)
@@ -114,7 +114,7 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, each: int)
             answer = caller.perform(handlers[name], valid[name]())
             for _chunk in answer.streaming_content if answer.streaming else ():
                 pass
-            found.note(name, answer.status_code)
+            fuzzed.note(name, answer.status_code)
             return
         if way != AS_DRAWN:
             call = valid[name]()
@@ -126,19 +126,19 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, each: int)
         answer = case.call_and_validate(headers=headers, checks=checks)
         if answer.status_code < 300 and isinstance(case.body, dict) and case.media_type == "application/json":
             body_schema(document, case.operation).validate(case.body)
-        found.note(name, answer.status_code)
+        fuzzed.note(name, answer.status_code)
 
     # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
     application = WSGIHandler()
-    for one in drawn:
-        one.operation.app = application
-        name = one.operation.definition.raw["operationId"]
+    for box in drawn:
+        box.operation.app = application
+        name = box.operation.definition.raw["operationId"]
         # A third of a role's calls are to succeed, and a part of the operations is not its own.
         ways = [AS_DRAWN, AT_A_PLACE, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
-        dice = Random(f"{SEED} {name}")
-        chosen = [dice.choice(ways) for _ in range(each)]
+        rng = Random(f"{SEED} {name}")
+        chosen = [rng.choice(ways) for _ in range(entry)]
         # A valid call of the API needs no case, and drawing one costs more than the call.
-        cases = iter(one.first(sum(way != VALID_CALL or caller is None for way in chosen)))
+        cases = iter(box.first(sum(way != VALID_CALL or caller is None for way in chosen)))
         for way in chosen:
             case = None if way == VALID_CALL and caller is not None else next(cases)
             with connections_kept(), transaction.atomic():
@@ -146,9 +146,9 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, each: int)
                     send(name, case, way)
                 except (FailureGroup, jsonschema.ValidationError) as error:
                     parts = error.exceptions if isinstance(error, FailureGroup) else [error]
-                    found.failures.setdefault(name, "\n".join(map(str, parts)))
+                    fuzzed.failures.setdefault(name, "\n".join(map(str, parts)))
                 transaction.set_rollback(True)
-    return found
+    return fuzzed
 
 
 def body_schema(document: dict[str, Any], operation: Any) -> Any:
@@ -161,35 +161,35 @@ def operations(document: dict[str, Any]) -> list[Drawn]:
     """All operations of a document, as schemathesis has them, each with the strategy that draws its cases:
     half of them are wrong."""
     read = schemathesis.openapi.from_dict(document).get_all_operations()
-    found = [each.ok() for each in read]  # type: ignore[union-attr]
+    names = [item.ok() for item in read]  # type: ignore[union-attr]
     return [
         Drawn(operation, st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode)))
-        for operation in found
+        for operation in names
     ]
 
 
 def _copied(case: Any) -> Any:
     """A case as it was drawn."""
     names = "path_parameters headers cookies query body media_type multipart_content_types"
-    own = {part: deepcopy(getattr(case, part)) for part in names.split()}
-    return type(case)(case.operation, case.method, case.path, meta=deepcopy(case._meta), **own)
+    ours = {part: deepcopy(getattr(case, part)) for part in names.split()}
+    return type(case)(case.operation, case.method, case.path, meta=deepcopy(case._meta), **ours)
 
 
 @contextmanager
 def connections_kept() -> Iterator[None]:
     """A server closes connections between requests; the test's has the rows of the world."""
-    for each in (request_started, request_finished):
-        each.disconnect(close_old_connections)
+    for item in (request_started, request_finished):
+        item.disconnect(close_old_connections)
     try:
         yield
     finally:
-        for each in (request_started, request_finished):
-            each.connect(close_old_connections)
+        for item in (request_started, request_finished):
+            item.connect(close_old_connections)
 
 
-def _settings(each: int) -> Any:
+def _settings(entry: int) -> Any:
     return settings(
-        max_examples=each,
+        max_examples=entry,
         deadline=None,
         database=None,
         phases=[Phase.generate],

@@ -45,7 +45,7 @@ def _short(value: Any) -> Any:
         return {name: _short(held) for name, held in value.items()}
     if isinstance(value, list):
         rows = value[:2] if value and isinstance(value[0], dict) else value
-        return [_short(each) for each in rows]
+        return [_short(row) for row in rows]
     if isinstance(value, str):
         return value.replace("http://testserver", "https://phrasebox.example")
     return value

@@ -31,12 +31,12 @@ def ada(db: None) -> Caller:
 
 def fields(answer: Any) -> list[str]:
     assert answer.status_code == 400, answer.content
-    return [one["field"] for one in answer.json()["errors"]]
+    return [error["field"] for error in answer.json()["errors"]]
 
 
 def test_a_plan_says_what_the_page_of_a_draft_with_the_same_choices_says(ada: Caller) -> None:
-    asked = {**ASKED, "tasks": "captions", "images": 22, "pilot": True}
-    told = ada.post("campaign-plans", asked).json()
+    form_data = {**ASKED, "tasks": "captions", "images": 22, "pilot": True}
+    response = ada.post("campaign-plans", form_data).json()
     draft = CampaignDraft.objects.create(
         owner=Account.objects.get(username="ada"),
         corpus=Corpus.objects.get(name="streets"),
@@ -46,28 +46,31 @@ def test_a_plan_says_what_the_page_of_a_draft_with_the_same_choices_says(ada: Ca
     plan = read_draft(draft)
     page = estimate_draft(plan, pilot=PILOT_IMAGES)
     assert page is not None
-    found = told["estimate"]
-    assert (found["hours"], found["answers"]) == (asdict(page.hours), asdict(page.answers))
-    assert (found["images"], found["pilot_images"], found["sampled"]) == (22, 20, 0)
-    assert told["readiness"] == [asdict(line) for line in readiness(plan)] and told["ready"] is True
-    assert told["workers"] == {"least": 5, "enough": 6} == asdict(plan.crowd_size())
+    result = response["estimate"]
+    assert (result["hours"], result["answers"]) == (asdict(page.hours), asdict(page.answers))
+    assert (result["images"], result["pilot_images"], result["sampled"]) == (22, 20, 0)
+    assert response["readiness"] == [asdict(line) for line in readiness(plan)] and response["ready"] is True
+    assert response["workers"] == {"least": 5, "enough": 6} == asdict(plan.crowd_size())
     assert not Campaign.objects.exists() and not Job.objects.exists()
 
 
 def test_hours_and_cost_have_an_interval_and_follow_the_pay(ada: Caller) -> None:
     settings = {"pay": {"basis": "hour", "hourly": 12.0, "currency": "EUR"}}
-    found = ada.post("campaign-plans", {**ASKED, "campaign_settings": settings}).json()["estimate"]
-    hours, cost = found["hours"], {name: float(text) for name, text in found["cost"].items()}
-    assert 0 < hours["low"] < hours["value"] < hours["high"] and found["sampled"] >= 4
-    assert cost["value"] == pytest.approx(12 * hours["value"], abs=0.01) and found["currency"] == "EUR"
+    response = ada.post("campaign-plans", {**ASKED, "campaign_settings": settings}).json()["estimate"]
+    hours, cost = response["hours"], {name: float(text) for name, text in response["cost"].items()}
+    assert 0 < hours["low"] < hours["value"] < hours["high"] and response["sampled"] >= 4
+    assert cost["value"] == pytest.approx(12 * hours["value"], abs=0.01) and response["currency"] == "EUR"
 
 
 def test_what_is_missing_is_a_line_of_its_own(ada: Caller) -> None:
-    told = ada.post("campaign-plans", {**ASKED, "unpaid": False}).json()
-    assert told["ready"] is False
-    assert [line["step"] for line in told["readiness"] if line["state"] == "missing"] == ["pay"]
-    told = ada.post("campaign-plans", {**ASKED, "known": "nothing", "split": "nothing"}).json()
-    assert {line["step"] for line in told["readiness"] if line["state"] == "missing"} == {"corpus", "test"}
+    response = ada.post("campaign-plans", {**ASKED, "unpaid": False}).json()
+    assert response["ready"] is False
+    assert [line["step"] for line in response["readiness"] if line["state"] == "missing"] == ["pay"]
+    response = ada.post("campaign-plans", {**ASKED, "known": "nothing", "split": "nothing"}).json()
+    assert {line["step"] for line in response["readiness"] if line["state"] == "missing"} == {
+        "corpus",
+        "test",
+    }
     assert fields(ada.post("campaign-plans", {**ASKED, "corpus": "nothing"})) == ["corpus"]
 
 
@@ -90,15 +93,15 @@ def test_images_are_drawn_by_tags(ada: Caller) -> None:
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     tags = [(key, [("dog", 0.5)] if number < 3 else []) for number, key in enumerate(keys)]
     keep_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
-    asked = {**ASKED, "tags": ["dog"], "known": "import"}
-    assert ada.post("campaign-plans", asked).json()["estimate"]["images"] == 3
-    jobs.run_queued_job(ada.post("campaigns", asked).json()["job"]["number"])
+    form_data = {**ASKED, "tags": ["dog"], "known": "import"}
+    assert ada.post("campaign-plans", form_data).json()["estimate"]["images"] == 3
+    jobs.run_queued_job(ada.post("campaigns", form_data).json()["job"]["number"])
     assert set(OpenImage.objects.values_list("image__key", flat=True)) == set(keys[:3])
     assert fields(ada.post("campaigns", {**ASKED, "tags": ["dog", "zebra"]})) == ["tags"]
 
 
 @pytest.mark.parametrize(
-    ("more", "wrong"),
+    ("more", "error"),
     [
         ({"tags": ["dog and"]}, ["tags"]),
         ({"known": "nothing"}, ["known"]),
@@ -107,14 +110,14 @@ def test_images_are_drawn_by_tags(ada: Caller) -> None:
     ],
 )
 def test_what_the_pages_refuse_the_call_refuses_and_names(
-    ada: Caller, more: dict[str, Any], wrong: list[str]
+    ada: Caller, more: dict[str, Any], error: list[str]
 ) -> None:
-    assert fields(ada.post("campaigns", {**ASKED, **more})) == wrong
+    assert fields(ada.post("campaigns", {**ASKED, **more})) == error
     assert not Campaign.objects.exists() and not Job.objects.exists()
 
 
 def test_a_test_is_not_asked_for_and_switched_off_at_once(ada: Caller) -> None:
     off = {"trust": {"qualification": False}}
-    asked = {**ASKED, "known": "import", "campaign_settings": off}
-    assert fields(ada.post("campaigns", asked)) == ["known"]
+    form_data = {**ASKED, "known": "import", "campaign_settings": off}
+    assert fields(ada.post("campaigns", form_data)) == ["known"]
     assert not Campaign.objects.exists()

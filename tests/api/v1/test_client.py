@@ -80,9 +80,9 @@ def test_the_example_runs_against_a_server(
         )
         files.append(str(file))
     importlib.import_module("example").main(live_server.url, secret, "drawn", *files)
-    said = capsys.readouterr().out
-    assert "I am ada" in said and "afternoon is open: 2 images, due 0.00" in said
-    assert "refused: unknown" in said and "campaigns: ['afternoon']" in said
+    text = capsys.readouterr().out
+    assert "I am ada" in text and "afternoon is open: 2 images, due 0.00" in text
+    assert "refused: unknown" in text and "campaigns: ['afternoon']" in text
     assert Campaign.objects.get(name="afternoon").state == Campaign.OPEN
     assert set(Run.objects.filter(published=True).values_list("name", flat=True)) == {"good", "bad"}
     assert Report.objects.get(name="afternoon").files
@@ -92,8 +92,8 @@ class Opener:
     """Sends a client's requests to the application, in this process."""
 
     def open(self, request: Any, timeout: float) -> Any:
-        sent = {name: value for name, value in request.header_items() if name != "Content-type"}
-        answer = django_test.Client(headers=sent).generic(
+        payload = {name: value for name, value in request.header_items() if name != "Content-type"}
+        answer = django_test.Client(headers=payload).generic(
             request.get_method(),
             request.full_url.removeprefix("http://testserver"),
             request.data or b"",
@@ -163,13 +163,13 @@ def test_a_call_that_got_no_answer_is_sent_again_and_done_once(
 
 def test_a_problem_has_all_that_the_server_said(package: Any, secret: str, live_server: Any) -> None:
     client = package.Client(live_server.url, secret)
-    with pytest.raises(package.Problem) as told:
+    with pytest.raises(package.Problem) as caught:
         client.post("campaigns", {"name": "two words"})
-    assert (told.value.status, told.value.code) == (400, "bad_request")
-    assert {one["field"] for one in told.value.errors} == {"name"}
-    with pytest.raises(package.Problem) as told:
+    assert (caught.value.status, caught.value.code) == (400, "bad_request")
+    assert {error["field"] for error in caught.value.errors} == {"name"}
+    with pytest.raises(package.Problem) as caught:
         package.Client(live_server.url, "phrasebox_nothing").get("me")
-    assert told.value.status == 401
+    assert caught.value.status == 401
 
 
 def test_a_corpus_is_sent_in_parts_that_go_on_after_a_cut_line(
@@ -216,10 +216,10 @@ def test_the_client_takes_what_the_server_signed_and_nothing_else(package: Any) 
     headers = {"Webhook-Id": "msg_1", "Webhook-Timestamp": str(at), "Webhook-Signature": f"v1,eA== {signed}"}
     assert webhooks.verified_webhook(secret, headers, body)["type"] == "webhook.test"
     old = {**headers, "Webhook-Timestamp": str(at - 600)}
-    other = {**headers, "Webhook-Id": "msg_2"}
-    for wrong in ({}, old, other, {**headers, "Webhook-Signature": "v1,ü"}):
+    by_name = {**headers, "Webhook-Id": "msg_2"}
+    for item in ({}, old, by_name, {**headers, "Webhook-Signature": "v1,ü"}):
         with pytest.raises(webhooks.NotSigned):
-            webhooks.verified_webhook(secret, wrong, body)
+            webhooks.verified_webhook(secret, item, body)
     with pytest.raises(webhooks.NotSigned):
         webhooks.verified_webhook(secret_of("other"), headers, body)
     with pytest.raises(webhooks.NotSigned):

@@ -40,15 +40,15 @@ def ada(world: Any) -> Caller:
 
 def test_an_item_made_by_hand_is_listed_with_the_number_by_which_it_is_retired(ada: Caller) -> None:
     drawing = {"kind": q.BOX_DRAWING, "purpose": "qualification", "image": "man", "mentions": [HAT]}
-    sent = {"items": [{**LINK, "explanation": "one man"}, {**drawing, "drawn": [BOX]}]}
-    assert ada.post(ITEMS, sent).json() == {"added": 2, "there": 0, "skipped": []}
-    assert ada.post(ITEMS, sent).json() == {"added": 0, "there": 2, "skipped": []}
+    form_data = {"items": [{**LINK, "explanation": "one man"}, {**drawing, "drawn": [BOX]}]}
+    assert ada.post(ITEMS, form_data).json() == {"added": 2, "there": 0, "skipped": []}
+    assert ada.post(ITEMS, form_data).json() == {"added": 0, "there": 2, "skipped": []}
     row = Control.objects.get(kind=q.COREF_LINK)
     assert (row.known, row.source, row.explanation, str(row.created_by)) == ("yes", "api", "one man", "ada")
     drawn, link = ada.get(ITEMS).json()["results"]
     assert (link["number"], link["answer"], link["mentions"]) == (row.pk, "yes", [MAN, THE_MAN])
     assert (drawn["answer"], drawn["drawn"], drawn["image"], drawn["in_use"]) == ("drawn", [BOX], "man", True)
-    assert [one["number"] for one in ada.get(ITEMS, kind=q.COREF_LINK).json()["results"]] == [row.pk]
+    assert [result["number"] for result in ada.get(ITEMS, kind=q.COREF_LINK).json()["results"]] == [row.pk]
     assert ada.get(ITEMS, purpose="qualification").json()["results"] == [drawn]
     assert ada.post(f"{ITEMS}/{link['number']}/retire", {}).status_code == 200
     assert ada.get(ITEMS).json()["results"] == [drawn]
@@ -73,22 +73,22 @@ def test_the_list_says_how_many_answers_were_right(ada: Caller, world: Any) -> N
             expires_at=at,
             ended_at=at,
         )
-    (shown,) = ada.get(ITEMS).json()["results"]
-    assert (shown["right"], shown["answers"]) == (2, 3)
+    (result,) = ada.get(ITEMS).json()["results"]
+    assert (result["right"], result["answers"]) == (2, 3)
 
 
 def test_items_that_cannot_be_are_named_and_nothing_is_added(ada: Caller) -> None:
-    wrong = [
+    invalid = [
         LINK,
         {**LINK, "image": "nobody"},
         {**LINK, "answer": "perhaps"},
         {**LINK, "kind": q.BOX_QUALITY, "mentions": [HAT], "answer": "good", "pending": [9, 1, 2, 4]},
     ]
-    answer = ada.post(ITEMS, {"items": wrong})
+    answer = ada.post(ITEMS, {"items": invalid})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
-    told = {one["field"]: one["detail"] for one in answer.json()["errors"]}
-    assert list(told) == ["items.1", "items.2", "items.3"]
-    assert "nobody" in told["items.1"] and "perhaps" in told["items.2"] and "9,1,2,4" in told["items.3"]
+    body = {error["field"]: error["detail"] for error in answer.json()["errors"]}
+    assert list(body) == ["items.1", "items.2", "items.3"]
+    assert "nobody" in body["items.1"] and "perhaps" in body["items.2"] and "9,1,2,4" in body["items.3"]
     assert not Control.objects.exists()
 
 

@@ -39,17 +39,19 @@ def test_the_command_writes_a_valid_document(tmp_path: Path) -> None:
 
 
 def test_every_operation_is_called_once_and_explained() -> None:
-    found = [operation for _path, _method, operation in operations(openapi())]
-    names = [operation["operationId"] for operation in found]
+    values = [operation for _path, _method, operation in operations(openapi())]
+    names = [operation["operationId"] for operation in values]
     assert len(names) == len(set(names)) and len(names) > 80
-    assert [one["operationId"] for one in found if not one["summary"] or not one["security"]] == []
-    own = [one for one in found if "work" not in one["tags"]]
-    assert [one["operationId"] for one in own if set(one["responses"]) < {"401", "403", "404", "429"}] == []
+    assert [item["operationId"] for item in values if not item["summary"] or not item["security"]] == []
+    items = [item for item in values if "work" not in item["tags"]]
+    assert [
+        item["operationId"] for item in items if set(item["responses"]) < {"401", "403", "404", "429"}
+    ] == []
 
 
 def test_writes_take_a_key_and_lists_a_cursor() -> None:
     for path, method, operation in operations(openapi()):
-        taken = {one["name"] for one in operation.get("parameters", [])}
+        taken = {item["name"] for item in operation.get("parameters", [])}
         if path.startswith("/api/v1/"):
             sends_file = "text/csv" in operation["responses"].get("200", {}).get("content", {})
             assert ("Idempotency-Key" in taken) == (method == "post" and not sends_file), path
@@ -57,18 +59,18 @@ def test_writes_take_a_key_and_lists_a_cursor() -> None:
 
 
 def test_every_body_and_the_main_answers_have_an_example_that_fits_its_schema() -> None:
-    document, shown = openapi(), set()
+    document, values = openapi(), set()
     for _path, _method, operation in operations(document):
-        name, own = operation["operationId"], "work" not in operation["tags"]
+        name, text = operation["operationId"], "work" not in operation["tags"]
         for kind, content in operation.get("requestBody", {}).get("content", {}).items():
-            assert content.get("examples") or not own, f"{name}: its body ({kind}) has no example"
+            assert content.get("examples") or not text, f"{name}: its body ({kind}) has no example"
             check_examples(document, name, content)
         for answer in operation["responses"].values():
             for content in answer.get("content", {}).values():
-                if content.get("examples") and own:
-                    shown.add(name)
+                if content.get("examples") and text:
+                    values.add(name)
                     check_examples(document, name, content)
-    assert shown == SHOWN, "record them: python -m tests.api.v1.recording"
+    assert values == SHOWN, "record them: python -m tests.api.v1.recording"
 
 
 def check_examples(document: dict[str, Any], name: str, content: dict[str, Any]) -> None:
@@ -83,16 +85,16 @@ def check_examples(document: dict[str, Any], name: str, content: dict[str, Any])
 def test_no_call_takes_a_place_on_the_server_or_an_address_to_fetch() -> None:
     document = openapi()
     forbidden = re.compile(r"(^|_)(path|url|uri|href|folder|directory|dir|host|callback)s?($|_)")
-    found = set()
+    values = set()
     for path, _method, operation in operations(document):
-        names = {one["name"] for one in operation.get("parameters", [])}
+        names = {item["name"] for item in operation.get("parameters", [])}
         for content in operation.get("requestBody", {}).get("content", {}).values():
             schema = content["schema"]
             if "$ref" in schema:
                 schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
             names |= set(schema.get("properties", {}))
-        found |= {(path, name) for name in names if forbidden.search(name)}
-    assert found == set()
+        values |= {(path, name) for name in names if forbidden.search(name)}
+    assert values == set()
 
 
 def test_tags_servers_the_licence_and_names_of_schemas_are_sound() -> None:
@@ -110,24 +112,24 @@ def test_tasks_and_answers_have_what_each_task_type_declares() -> None:
     schemas = document["components"]["schemas"]
     kinds = schemas["WorkerTask"]["discriminator"]["mapping"]
     assert set(kinds) == set(TASK_TYPES.keys())
-    sent = [
+    messages = [
         operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
         for _path, _method, operation in operations(document)
         if operation["operationId"] in ("worker_answer", "worker_change")
     ]
-    for kind, place in kinds.items():
-        type, schema = TASK_TYPES.get(kind), schemas[place.rpartition("/")[2]]
+    for kind, index in kinds.items():
+        type, schema = TASK_TYPES.get(kind), schemas[index.rpartition("/")[2]]
         assert set(schema["required"]) == {*get_type_hints(WorkerTask), *type.task_fields}
         assert all(word in schema["description"] for word in answers_to(kind))
-        assert all({"answer", "form", "kind", *type.answer_fields} <= set(fields) for fields in sent)
-    assert all(each["flag"]["anyOf"][0]["enum"] == list(FLAGS) for each in sent)
+        assert all({"answer", "form", "kind", *type.answer_fields} <= set(fields) for fields in messages)
+    assert all(item["flag"]["anyOf"][0]["enum"] == list(FLAGS) for item in messages)
 
 
 def test_every_call_of_workers_is_in_the_document() -> None:
-    told = {path for path, _method, _operation in operations(openapi()) if not path.startswith("/api/v1/")}
-    places = [re.sub(r"<[a-z]+:([a-z]+)>", r"{\1}", str(one.pattern)) for one in urlpatterns]
-    addresses = {f"/api/{place}" for place in places}
-    assert told == addresses
+    values = {path for path, _method, _operation in operations(openapi()) if not path.startswith("/api/v1/")}
+    places = [re.sub(r"<[a-z]+:([a-z]+)>", r"{\1}", str(urlpattern.pattern)) for urlpattern in urlpatterns]
+    addresses = {f"/api/{location}" for location in places}
+    assert values == addresses
 
 
 @pytest.mark.django_db
@@ -135,20 +137,20 @@ def test_workers_are_answered_as_the_document_says(work: World, ann: Program) ->
     document = openapi()
 
     def held(name: str, answer: tuple[int, Any]) -> Any:
-        status, said = answer
+        status, text = answer
         kind = "application/json" if status == 200 else "application/problem+json"
         schema = schema_of(document, name, status, kind)
-        jsonschema.validate(said, schema, cls=jsonschema.Draft202012Validator)
-        return said
+        jsonschema.validate(text, schema, cls=jsonschema.Draft202012Validator)
+        return text
 
     kind = {"campaign": "quay", "kind": "coref_link"}
     held("worker_tasks", ann.get("/api/tasks"))
     task = held("worker_next", ann.post("/api/tasks/next", kind))
     held("worker_heartbeat", ann.post(f"/api/assignments/{task['id']}/heartbeat"))
-    told = {"answer": "yes", "token": "t", "seconds": 1.5}
-    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", told))
-    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", told))
-    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", {**told, "token": "u"}))
+    by_name = {"answer": "yes", "token": "t", "seconds": 1.5}
+    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", by_name))
+    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", by_name))
+    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", {**by_name, "token": "u"}))
     held("worker_return", ann.post(f"/api/assignments/{task['id']}/return"))
     held("worker_heartbeat", ann.post(f"/api/assignments/{task['id']}/heartbeat"))
     held("worker_consent", ann.get("/api/campaigns/quay/consent"))
@@ -159,8 +161,8 @@ def test_workers_are_answered_as_the_document_says(work: World, ann: Program) ->
 
 
 def test_the_document_and_its_pages_are_there_for_everybody_and_ask_no_other_server() -> None:
-    told = Client().get("/api/v1/openapi.json")
-    assert json.loads(told.content)["openapi"].startswith("3.1")
+    response = Client().get("/api/v1/openapi.json")
+    assert json.loads(response.content)["openapi"].startswith("3.1")
     page = Client().get("/api/v1/docs").content.decode()
     assert re.findall(r'(?:src|href)="(?!/static/)[^"]*"', page) == []
     assert "<script>" not in page and "style=" not in page

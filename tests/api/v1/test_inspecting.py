@@ -34,9 +34,9 @@ def test_tags_are_listed_by_frequency_and_images_found_by_them(ada: Caller, park
     assert first["results"] == [{"tag": "dog", "images": 2}, {"tag": "cat", "images": 1}]
     rest = ada.get("corpora/park/tags", limit=2, cursor=first["next"]).json()
     assert rest == {"results": [{"tag": "tree", "images": 1}], "next": None}
-    assert [each["tag"] for each in ada.get("corpora/park/tags", contains="RE").json()["results"]] == ["tree"]
-    found = ada.get("corpora/park/images", tags="dog and tree or cat").json()["results"]
-    assert [each["key"] for each in found] == ["0", "2"]
+    assert [item["tag"] for item in ada.get("corpora/park/tags", contains="RE").json()["results"]] == ["tree"]
+    response = ada.get("corpora/park/images", tags="dog and tree or cat").json()["results"]
+    assert [item["key"] for item in response] == ["0", "2"]
     answer = ada.get("corpora/park/images", tags="dog and")
     assert answer.status_code == 400 and answer.json()["field"] == "tags"
     assert ada.get("corpora/park/images/0").json()["tags"][0] == {"tag": "dog", "score": 0.9}
@@ -44,7 +44,7 @@ def test_tags_are_listed_by_frequency_and_images_found_by_them(ada: Caller, park
 
 def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) -> None:
     run = Run.objects.create(corpus=park, name="near", direction=Run.ANNOTATION, system="s", published=True)
-    captions = {each.image_id: each.pk for each in Caption.objects.filter(image__corpus=park)}
+    captions = {row.image_id: row.pk for row in Caption.objects.filter(image__corpus=park)}
     images = list(Image.objects.filter(corpus=park).order_by("position"))
     for position, image in enumerate(images):
         Ranking.objects.create(
@@ -55,14 +55,14 @@ def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) ->
             scores=np.array([2.0, 1.0], "<f4").tobytes(),
         )
     first = ada.get("runs/near/queries", limit=2).json()
-    assert [(each["image"], each["text"], each["value"]) for each in first["results"]] == [
+    assert [(row["image"], row["text"], row["value"]) for row in first["results"]] == [
         ("0", None, None),
         ("1", None, None),
     ]
     (last,) = ada.get("runs/near/queries", limit=2, cursor=first["next"]).json()["results"]
-    shown = ada.get(f"runs/near/queries/{last['query']}").json()
-    assert shown["name"] == "2.jpg" and [item["rank"] for item in shown["items"]] == [1, 2]
-    assert [(each["text"], each["original"], each["judged"]) for each in shown["items"]] == [
+    response = ada.get(f"runs/near/queries/{last['query']}").json()
+    assert response["name"] == "2.jpg" and [item["rank"] for item in response["items"]] == [1, 2]
+    assert [(row["text"], row["original"], row["judged"]) for row in response["items"]] == [
         ("A dog by tree 2 .", True, False),
         ("A dog by tree 0 .", False, False),
     ]

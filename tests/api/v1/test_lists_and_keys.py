@@ -39,12 +39,12 @@ def codes(answer: Any) -> tuple[int, str]:
 
 
 def test_a_list_is_read_page_by_page_without_gap_or_repetition(ada: Caller) -> None:
-    whole = [one["key"] for one in ada.get("corpora/harbour/images").json()["results"]]
+    whole = [result["key"] for result in ada.get("corpora/harbour/images").json()["results"]]
     assert len(whole) == 7
     seen, cursor = [], None
     while True:
         page = ada.get("corpora/harbour/images", limit=3, **({"cursor": cursor} if cursor else {})).json()
-        seen += [one["key"] for one in page["results"]]
+        seen += [result["key"] for result in page["results"]]
         cursor = page["next"]
         if cursor is None:
             break
@@ -145,11 +145,13 @@ def test_every_wrong_field_is_named(ada: Caller) -> None:
         "campaigns",
         {"name": "two words", "images": 0, "corpus": "harbour", "path": "/etc/passwd", "tasks": "captions"},
     )
-    told = answer.json()
+    body = answer.json()
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
-    assert {one["field"] for one in told["errors"]} == {"name", "images", "path"}
+    assert {error["field"] for error in body["errors"]} == {"name", "images", "path"}
     answer = ada.post("campaigns", {**DRAFT, "path": "/etc/passwd"})
-    assert [one["field"] for one in answer.json()["errors"]] == ["path"], "what it does not know it refuses"
+    assert [error["field"] for error in answer.json()["errors"]] == ["path"], (
+        "what it does not know it refuses"
+    )
     assert not Campaign.objects.exists()
 
 
@@ -164,7 +166,7 @@ def test_a_query_that_no_field_is_declared_for_is_refused(ada: Caller, method: s
     assert ada.post("campaigns", DRAFT).status_code == 201
     answer = ada.send(method, f"{path}?limits=2")
     assert codes(answer) == (400, "bad_request")
-    assert [one["field"] for one in answer.json()["errors"]] == ["limits"]
+    assert [error["field"] for error in answer.json()["errors"]] == ["limits"]
     assert Campaign.objects.get().state == Campaign.DRAFT, "nothing was done"
 
 
@@ -210,10 +212,10 @@ def test_money_is_a_decimal_text_and_a_job_says_where_it_is(ada: Caller) -> None
 
 def test_a_stale_change_of_settings_is_told_from_one_that_cannot_be(ada: Caller) -> None:
     assert ada.post("campaigns", DRAFT).status_code == 201
-    wanted = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
-    assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (412, "stale")
-    wanted = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}
-    assert codes(ada.send("PATCH", "campaigns/quay/settings", wanted)) == (400, "bad_request")
+    form_data = {"base_version": 2, "campaign_settings": {}, "unpaid": True}
+    assert codes(ada.send("PATCH", "campaigns/quay/settings", form_data)) == (412, "stale")
+    form_data = {"base_version": 1, "campaign_settings": {"nothing": 1}, "unpaid": True}
+    assert codes(ada.send("PATCH", "campaigns/quay/settings", form_data)) == (400, "bad_request")
 
 
 def test_too_many_calls_are_told_to_wait(ada: Caller, settings: Any) -> None:

@@ -56,9 +56,9 @@ def test_an_account_is_deactivated_and_let_in_again(root: Caller) -> None:
     assert codes(bob.get("me")) == (401, "signed_out")
     assert root.post("people/bob/reactivate", {}).json()["changed"] is True
     assert codes(root.post("people/root/deactivate", {})) == (409, "refused")
-    told = root.get("audit", group="people", account="bob").json()["results"]
-    assert [row["act"] for row in told] == ["reactivate_account", "deactivate_account"]
-    assert {row["actor"] for row in told} == {"root"}
+    response = root.get("audit", group="people", account="bob").json()["results"]
+    assert [row["act"] for row in response] == ["reactivate_account", "deactivate_account"]
+    assert {row["actor"] for row in response} == {"root"}
 
 
 def test_a_session_is_asked_for_the_password_first() -> None:

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import (
     Account,
     AlarmSubscription,
@@ -22,8 +22,8 @@ from annotation.models import (
     Image,
     Job,
     Layer,
-    Standing,
     TagList,
+    TrustState,
     Webhook,
     WebhookDelivery,
     Worker,
@@ -40,102 +40,102 @@ def grow(first: int, end: int) -> None:
     corpora = Corpus.objects.bulk_create(
         Corpus(name=f"c{n}", format="jsonl", source="x", published=True) for n in range(first, end)
     )
-    one = Corpus.objects.get(name="c0")
+    corpus = Corpus.objects.get(name="c0")
     Image.objects.bulk_create(
-        Image(corpus=one, position=n, key=f"i{n}", filename=f"i{n}.png") for n in range(first, end)
+        Image(corpus=corpus, position=n, key=f"i{n}", filename=f"i{n}.png") for n in range(first, end)
     )
     Layer.objects.bulk_create(
-        Layer(corpus=one, name=f"l{n}", source="import", published=True) for n in range(first, end)
+        Layer(corpus=corpus, name=f"l{n}", source="import", published=True) for n in range(first, end)
     )
     # One of each corpus, and as many of the first one again.
-    of = [(f"{n}", each) for n, each in enumerate(corpora, first)]
-    of += [(f"{n}-of-one", one) for n in range(first, end)]
+    of = [(f"{n}", item) for n, item in enumerate(corpora, first)]
+    of += [(f"{n}-of-one", corpus) for n in range(first, end)]
     campaigns = Campaign.objects.bulk_create(
-        Campaign(name=f"p{n}", corpus=each, tasks="captions", settings={}, state="open") for n, each in of
+        Campaign(name=f"p{n}", corpus=item, tasks="captions", settings={}, state="open") for n, item in of
     )
-    jobs = [Job(kind="rank", corpus=each, state="done") for each in corpora]
-    Job.objects.bulk_create([*jobs, *(Job(kind="open_images", campaign=each) for each in campaigns)])
+    jobs = [Job(kind="rank", corpus=item, state="done") for item in corpora]
+    Job.objects.bulk_create([*jobs, *(Job(kind="open_images", campaign=item) for item in campaigns)])
     busy = Campaign.objects.get(name="p0")
     kind = busy.kinds[0]
     Control.objects.bulk_create(
         Control(
-            campaign=busy, kind=kind, image=one.images.get(key=f"i{n}"), key=f"{n}", content={}, known="x"
+            campaign=busy, kind=kind, image=corpus.images.get(key=f"i{n}"), key=f"{n}", content={}, known="x"
         )
         for n in range(first, end)
     )
     workers = Worker.objects.bulk_create(Worker(pseudonym=f"w{n}") for n in range(first, end))
-    Standing.objects.bulk_create(
-        Standing(campaign=busy, worker=each, kind=busy.kinds[0], state="trusted", changed_at=now())
-        for each in workers
+    TrustState.objects.bulk_create(
+        TrustState(campaign=busy, worker=item, kind=busy.kinds[0], state="trusted", changed_at=now())
+        for item in workers
     )
-    systems = System.objects.bulk_create(System(name=f"s{n}", corpus=each, origin="runs") for n, each in of)
+    systems = System.objects.bulk_create(System(name=f"s{n}", corpus=item, origin="runs") for n, item in of)
     Run.objects.bulk_create(
-        Run(name=f"r{each.name}", corpus=each.corpus, made_by=each, direction="search", published=True)
-        for each in systems
+        Run(name=f"r{item.name}", corpus=item.corpus, made_by=item, direction="search", published=True)
+        for item in systems
     )
     JudgmentSet.objects.bulk_create(
-        JudgmentSet(name=f"j{n}", corpus=each, format="table", published=True) for n, each in of
+        JudgmentSet(name=f"j{n}", corpus=item, format="table", published=True) for n, item in of
     )
     qrels = QrelsSnapshot.objects.bulk_create(
         QrelsSnapshot(
-            name=f"q{n}", version=1, corpus=each, pool="x", originals=False, row_count=0, published=True
+            name=f"q{n}", version=1, corpus=item, pool="x", originals=False, row_count=0, published=True
         )
-        for n, each in of
+        for n, item in of
     )
     Batch.objects.bulk_create(
         Batch(
-            name=f"b{each.name}",
-            corpus=each.corpus,
-            campaign=each,
+            name=f"b{item.name}",
+            corpus=item.corpus,
+            campaign=item,
             depth=1,
             judges=1,
             seed=1,
             numbers={"asked": 0},
         )
-        for each in campaigns
+        for item in campaigns
     )
     Report.objects.bulk_create(
-        Report(name=f"t{each.name}", corpus=each.corpus, qrels=each, inputs={"runs": []}, files={})
-        for each in qrels
+        Report(name=f"t{item.name}", corpus=item.corpus, qrels=item, inputs={"runs": []}, files={})
+        for item in qrels
     )
     owner = Account.objects.get(username="ada")
     hooks = Webhook.objects.bulk_create(
-        Webhook(name=f"h{n}", address="https://x.org/", events=[], salt="s", campaign=each, owner=owner)
-        for (n, _corpus), each in zip(of, campaigns, strict=True)
+        Webhook(name=f"h{n}", address="https://x.org/", events=[], salt="s", campaign=item, owner=owner)
+        for (n, _corpus), item in zip(of, campaigns, strict=True)
     )
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             webhook=Webhook.objects.get(name="h0"),
-            message=f"m{each.pk}",
+            message=f"m{item.pk}",
             event="job.ended",
             body="{}",
             created_at=now(),
             begun_at=now(),
         )
-        for each in hooks
+        for item in hooks
     )
     people = Account.objects.bulk_create(Account(username=f"person-{n}") for n in range(first, end))
-    AuditEntry.objects.bulk_create(AuditEntry(actor=one, act="sign_in", about={}) for one in people)
+    AuditEntry.objects.bulk_create(AuditEntry(actor=corpus, act="sign_in", about={}) for corpus in people)
     AlarmSubscription.objects.bulk_create(
-        AlarmSubscription(account=owner, campaign=each, language="en") for each in campaigns
+        AlarmSubscription(account=owner, campaign=item, language="en") for item in campaigns
     )
 
-    looked_at(one, first, end)
+    looked_at(corpus, first, end)
 
 
 def looked_at(corpus: Corpus, first: int, end: int) -> None:
     """So many more kept tags of a corpus, and queries of a run that no qrels are for."""
-    kept, _made = TagList.objects.get_or_create(corpus=corpus, unit="nouns", alpha=0.5, published=True)
-    CorpusTag.objects.bulk_create(CorpusTag(tag_list=kept, text=f"tag {n}") for n in range(first, end))
-    asked, _made = Corpus.objects.get_or_create(name="asked", format="jsonl", source="x", published=True)
+    stored, _made = TagList.objects.get_or_create(corpus=corpus, unit="nouns", alpha=0.5, published=True)
+    CorpusTag.objects.bulk_create(CorpusTag(tag_list=stored, text=f"tag {n}") for n in range(first, end))
+    request, _made = Corpus.objects.get_or_create(name="asked", format="jsonl", source="x", published=True)
     run, _made = Run.objects.get_or_create(
-        name="look", corpus=asked, direction="annotation", published=True, system="s"
+        name="look", corpus=request, direction="annotation", published=True, system="s"
     )
     images = Image.objects.bulk_create(
-        Image(corpus=asked, position=n, key=f"a{n}", filename=f"a{n}.png") for n in range(first, end)
+        Image(corpus=request, position=n, key=f"a{n}", filename=f"a{n}.png") for n in range(first, end)
     )
     Ranking.objects.bulk_create(
-        Ranking(run=run, position=each.position, image=each, items=b"", scores=b"") for each in images
+        Ranking(run=run, position=image.position, image=image, items=b"", scores=b"") for image in images
     )
 
 
@@ -145,33 +145,33 @@ PLACES = {"corpora": "c0", "campaigns": "p0", "runs": "look"}
 
 def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
     """Queries of each list; those of the server's people are an admin's to read."""
-    found = {}
+    by_name = {}
     for_admins = names_for_admins()
-    for one in served():
-        if one.about.listed:
-            caller = admin if one.name in for_admins else researcher
-            path = one.about.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
+    for endpoint in endpoints():
+        if endpoint.operation.listed:
+            caller = admin if endpoint.name in for_admins else researcher
+            path = endpoint.rest.path.replace("<int:webhook>", str(Webhook.objects.order_by("pk")[0].pk))
             path = re.sub(r"<\w+:\w+>", PLACES.get(path.partition("/")[0], ""), path)
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:
                 answer = caller.get(path, limit=200)
             assert answer.status_code == 200, answer.content
-            found[one.name] = len(queries)
-    return found
+            by_name[endpoint.name] = len(queries)
+    return by_name
 
 
 def check(data: Any, sizes: tuple[int, ...]) -> None:
-    caller, before, told = Caller(web.account("ada", "researcher")), 0, {}
+    caller, before, by_name = Caller(web.account("ada", "researcher")), 0, {}
     admin = Caller(web.account("grace", "admin"))
     for size in sizes:
         grow(before, size)
         before = size
-        told[size] = counted(caller, admin)
+        by_name[size] = counted(caller, admin)
         assert len(caller.get("campaigns", limit=200).json()["results"]) == min(2 * size, 200)
-    print(told[sizes[-1]])
-    few = told[sizes[0]]
+    print(by_name[sizes[-1]])
+    few = by_name[sizes[0]]
     for size in sizes[1:]:
-        grown = {name: (few[name], number) for name, number in told[size].items() if number > few[name]}
+        grown = {name: (few[name], number) for name, number in by_name[size].items() if number > few[name]}
         assert grown == {}, f"at {size}"
     assert max(few.values()) <= 20
 

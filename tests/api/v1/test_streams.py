@@ -28,19 +28,19 @@ def table(answer: Any) -> pa.Table:
 def test_judgments_come_as_they_are_with_all_that_their_kind_says(researcher: Caller) -> None:
     for name in ("quay", "review"):
         campaign = Campaign.objects.get(name=name)
-        found = table(researcher.get(f"campaigns/{name}/judgments.arrow")).to_pylist()
-        told = list(answers(campaign))
-        assert found and len(found) == len(told)
-        for row, answer in zip(found, told, strict=True):
+        result = table(researcher.get(f"campaigns/{name}/judgments.arrow")).to_pylist()
+        lines = list(answers(campaign))
+        assert result and len(result) == len(lines)
+        for row, answer in zip(result, lines, strict=True):
             more = json.loads(row.pop("more") or "{}")
             assert {**row, **more, "at": row["at"].isoformat()} == answer
 
 
 def test_a_layer_comes_as_its_mentions_with_chains_and_boxes(researcher: Caller) -> None:
-    found = table(researcher.get("corpora/quay/layers/import/mentions.arrow")).to_pylist()
+    result = table(researcher.get("corpora/quay/layers/import/mentions.arrow")).to_pylist()
     corpus = corpus_named("quay")
     records = list(stream_records(corpus=corpus, layer=layer_named(corpus, "import")))
-    told = [
+    lines = [
         (record.id, mention.caption, mention.start, mention.end, mention.text)
         for record in records
         if record.layer is not None
@@ -48,11 +48,12 @@ def test_a_layer_comes_as_its_mentions_with_chains_and_boxes(researcher: Caller)
         for mention in chain.mentions
     ]
     assert (
-        told
-        and [tuple(row[key] for key in ("image", "caption", "start", "end", "text")) for row in found] == told
+        lines
+        and [tuple(row[key] for key in ("image", "caption", "start", "end", "text")) for row in result]
+        == lines
     )
     boxes = sum(len(record.layer.depicted()) for record in records if record.layer is not None)
-    assert len({(row["image"], row["chain"]) for row in found if row["boxes"]}) == boxes > 0
+    assert len({(row["image"], row["chain"]) for row in result if row["boxes"]}) == boxes > 0
 
 
 def test_a_stream_is_cut_into_batches(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_stream_is_cut_into_batches(tmp_path: Path) -> None:
 def test_workers_of_a_kind_that_nobody_is_asked_are_told_to_be_none(researcher: Caller) -> None:
     answer = researcher.get("campaigns/quay/workers", kind="nothing")
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
-    assert [one["field"] for one in answer.json()["errors"]] == ["kind"]
+    assert [error["field"] for error in answer.json()["errors"]] == ["kind"]
 
 
 def test_a_layer_or_campaign_that_is_none_is_told(researcher: Caller) -> None:

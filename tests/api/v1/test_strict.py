@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from django.db import transaction
 
-from annotation.api.rest.operations import served
+from annotation.api.rest.endpoints import endpoints
 from annotation.models import Account
 from tests.api.conftest import Program
 from tests.api.v1.conftest import Caller, names_for_admins
@@ -39,7 +39,7 @@ def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) ->
 
 def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: Caller) -> None:
     """Dearer than a test may be: one world, and some calls of each operation in it."""
-    document, handlers, taken = openapi(), {one.name: one for one in served()}, []
+    document, handlers, taken = openapi(), {endpoint.name: endpoint for endpoint in endpoints()}, []
     worker = Program(Account.objects.get(username="annotator"))
     for path, _method, operation in operations(document):
         name = operation["operationId"]
@@ -56,12 +56,12 @@ def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: 
                 if name in handlers:
                     caller = admin if name in names_for_admins() else researcher
                     answer = caller.perform(handlers[name], replace(call, body=body, files={}))
-                    status, said = answer.status_code, answer.content
+                    status, text = answer.status_code, answer.content
                 else:
-                    status, told = worker.post(path.format(**call.place), body)
-                    said = json.dumps(told).encode()
-                named = status == 400 and {one["field"] for one in json.loads(said)["errors"]}
+                    status, message = worker.post(path.format(**call.place), body)
+                    text = json.dumps(message).encode()
+                named = status == 400 and {endpoint["field"] for endpoint in json.loads(text)["errors"]}
                 if not named or field not in named:
-                    taken.append((name, field, body.get(field), status, said[:200]))
+                    taken.append((name, field, body.get(field), status, text[:200]))
             transaction.set_rollback(True)
     assert taken == []

@@ -43,13 +43,13 @@ def harbour(db: None) -> Campaign:
     """A campaign of one corpus, and one of another."""
 
     def build() -> Campaign:
-        made = [
+        values = [
             Campaign.objects.create(
                 name=name, corpus=a_corpus(corpus, some_images(1)), tasks="captions", settings={}
             )
             for name, corpus in (("quay", "harbour"), ("apart", "other"))
         ]
-        return made[0]
+        return values[0]
 
     return worlds.again("two campaigns of two corpora", build)
 
@@ -59,17 +59,17 @@ def codes(answer: Any) -> tuple[int, str]:
 
 
 def names(answer: Any) -> list[str]:
-    return [one["name"] for one in answer.json()["results"]]
+    return [result["name"] for result in answer.json()["results"]]
 
 
 def test_a_secret_is_stored_as_its_digest_alone(harbour: Campaign) -> None:
-    made = api_tokens.make_api_token(
+    token = api_tokens.make_api_token(
         account=web.account("ada", "researcher"), name="script", days=7, writes=True
     )
     row = ApiToken.objects.get()
-    assert row.digest == hashlib.sha256(made.secret.encode()).hexdigest()
+    assert row.digest == hashlib.sha256(token.secret.encode()).hexdigest()
     held = [str(value) for value in vars(row).values()] + [str(AuditEntry.objects.get().about)]
-    assert not any(made.secret in one for one in held)
+    assert not any(token.secret in item for item in held)
     assert AuditEntry.objects.get().act == "make_token"
 
 
@@ -164,7 +164,7 @@ def test_a_token_for_a_campaign_opens_that_campaign_alone(harbour: Campaign) -> 
 def test_a_token_for_a_corpus_knows_of_no_other_token(harbour: Campaign) -> None:
     account = web.account("ada", "researcher")
     whole, limited = Caller(account), Caller(account, corpus=harbour.corpus)
-    assert [one["number"] for one in limited.get("tokens").json()["results"]] == [limited.token.pk]
+    assert [result["number"] for result in limited.get("tokens").json()["results"]] == [limited.token.pk]
     assert codes(limited.send("DELETE", f"tokens/{whole.token.pk}")) == (404, "unknown")
     assert len(whole.get("tokens").json()["results"]) == 2
     assert limited.send("DELETE", f"tokens/{limited.token.pk}").status_code == 204
@@ -174,26 +174,28 @@ def test_a_token_for_a_corpus_knows_of_no_other_token(harbour: Campaign) -> None
 def test_a_token_with_a_limit_tells_of_no_earnings_and_messages_elsewhere(harbour: Campaign, of: str) -> None:
     account = web.account("ada", "researcher")
     worker = pseudonyms.worker_of(account)
-    sent = {}
+    form_data = {}
     for campaign in (harbour, Campaign.objects.get(name="apart")):
         Bonus.objects.create(campaign=campaign, worker=worker, amount=1_000_000, reason="Patience")
-        sent[campaign.name] = WorkerMessage.objects.create(campaign=campaign, worker=worker, text="Thanks.")
+        form_data[campaign.name] = WorkerMessage.objects.create(
+            campaign=campaign, worker=worker, text="Thanks."
+        )
     limit: dict[str, Any] = {of: {"campaign": harbour, "corpus": harbour.corpus}[of]}
     whole, limited = Caller(account), Caller(account, **limit)
     for path in ("me/earnings", "me/messages"):
-        assert {one["campaign"] for one in whole.get(path).json()["results"]} == {"quay", "apart"}
-        assert [one["campaign"] for one in limited.get(path).json()["results"]] == ["quay"]
-    assert codes(limited.post(f"me/messages/{sent['apart'].pk}/read")) == (404, "unknown")
-    assert limited.post(f"me/messages/{sent['quay'].pk}/read").status_code == 204
-    assert WorkerMessage.objects.filter(read_at__isnull=False).get() == sent["quay"]
+        assert {result["campaign"] for result in whole.get(path).json()["results"]} == {"quay", "apart"}
+        assert [result["campaign"] for result in limited.get(path).json()["results"]] == ["quay"]
+    assert codes(limited.post(f"me/messages/{form_data['apart'].pk}/read")) == (404, "unknown")
+    assert limited.post(f"me/messages/{form_data['quay'].pk}/read").status_code == 204
+    assert WorkerMessage.objects.filter(read_at__isnull=False).get() == form_data["quay"]
 
 
 def test_a_limit_never_widens_what_the_account_may(harbour: Campaign) -> None:
-    other = Corpus.objects.get(name="other")
+    corpus = Corpus.objects.get(name="other")
     account = web.account("ada")
     granting.grant(account=account, role="researcher", campaign=harbour)
     with pytest.raises(api_tokens.TokenRefused):
-        api_tokens.make_api_token(account=account, name="x", days=1, writes=True, corpus=other)
+        api_tokens.make_api_token(account=account, name="x", days=1, writes=True, corpus=corpus)
     caller = Caller(account, corpus=harbour.corpus)
     assert names(caller.get("campaigns")) == ["quay"]
     assert codes(caller.get("corpora/harbour")) == (404, "unknown"), "the role is for the campaign alone"
@@ -227,10 +229,10 @@ def test_a_password_that_is_set_by_e_mail_ends_tokens(harbour: Campaign) -> None
     """Whoever knew the old password may have made them."""
     account = web.account("ada", "reviewer")
     caller, browser = Caller(account), Client()
-    place = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
-    browser.get(reverse("password_reset_confirm", args=place))
+    values = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
+    browser.get(reverse("password_reset_confirm", args=values))
     new = {"new_password1": "a-quay-in-the-rain-7", "new_password2": "a-quay-in-the-rain-7"}
-    browser.post(reverse("password_reset_confirm", args=[place[0], "set-password"]), new)
+    browser.post(reverse("password_reset_confirm", args=[values[0], "set-password"]), new)
     account.refresh_from_db()
     assert account.check_password("a-quay-in-the-rain-7")
     assert codes(caller.get("me")) == (401, "signed_out")
@@ -263,7 +265,7 @@ def test_the_servers_own_jobs_are_steered_by_its_admins_alone(harbour: Campaign,
     granting.grant(account=of_corpus, role="researcher")
     assert codes(Caller(of_corpus).post(f"jobs/{job.pk}/cancel")) == (404, "unknown")
     boss = Caller(web.account("boss", "admin"))
-    assert [one["number"] for one in boss.get("jobs", kind=kind).json()["results"]] == [job.pk]
+    assert [result["number"] for result in boss.get("jobs", kind=kind).json()["results"]] == [job.pk]
     assert boss.post(f"jobs/{job.pk}/cancel").json()["state"] == Job.CANCELLED
     assert codes(ada.post(f"jobs/{job.pk}/resume")) == (404, "unknown")
     assert boss.post(f"jobs/{job.pk}/resume").json()["state"] == Job.QUEUED
@@ -275,21 +277,21 @@ def test_of_jobs_about_no_corpus_researchers_of_the_server_steer_evaluations_and
     eve = web.account("eve", "researcher")
     ada = web.account("ada", "researcher")
     weak = Job.objects.create(kind="import_weak_collection", created_by=eve)
-    own, anothers = (Job.objects.create(kind="delete_corpus", created_by=one) for one in (ada, eve))
+    ours, anothers = (Job.objects.create(kind="delete_corpus", created_by=item) for item in (ada, eve))
     seen = Caller(ada).get("jobs").json()["results"]
-    assert [one["number"] for one in seen] == [own.pk, weak.pk]
-    for job in (own, weak):
+    assert [item["number"] for item in seen] == [ours.pk, weak.pk]
+    for job in (ours, weak):
         assert Caller(ada).post(f"jobs/{job.pk}/cancel").json()["state"] == Job.CANCELLED
     assert codes(Caller(ada).post(f"jobs/{anothers.pk}/cancel")) == (404, "unknown")
     # One's own too take the role for the whole server.
     narrow = Caller(ada, corpus=harbour.corpus)
-    assert codes(narrow.get(f"jobs/{own.pk}")) == (404, "unknown")
+    assert codes(narrow.get(f"jobs/{ours.pk}")) == (404, "unknown")
 
 
 def test_nobody_revokes_the_token_of_another(harbour: Campaign) -> None:
     ada, eve = Caller(web.account("ada", "researcher")), Caller(web.account("eve", "admin"))
     assert codes(eve.send("DELETE", f"tokens/{ada.token.pk}")) == (404, "unknown")
-    assert [one["number"] for one in eve.get("tokens").json()["results"]] == [eve.token.pk]
+    assert [result["number"] for result in eve.get("tokens").json()["results"]] == [eve.token.pk]
     assert ada.get("me").status_code == 200
 
 
@@ -354,17 +356,17 @@ def test_a_session_that_came_by_a_platform_opens_nothing(harbour: Campaign) -> N
 def test_no_answer_lets_another_site_read_it(harbour: Campaign) -> None:
     caller = Caller(web.account("ada", "researcher"))
     answer = caller.client.get("/api/v1/me", headers={"Origin": "https://evil.example"})
-    asked = caller.client.options("/api/v1/me", headers={"Origin": "https://evil.example"})
-    for each in (answer, asked):
-        assert not [name for name in each.headers if name.lower().startswith("access-control")]
-    assert asked.status_code == 405
+    request = caller.client.options("/api/v1/me", headers={"Origin": "https://evil.example"})
+    for item in (answer, request):
+        assert not [name for name in item.headers if name.lower().startswith("access-control")]
+    assert request.status_code == 405
 
 
 def test_a_token_of_the_api_opens_the_pictures_that_it_was_told_of(data: Any) -> None:
     web.corpus(data / "made", name="drawn")
     caller = Caller(web.account("ada", "researcher"))
-    told = caller.get("corpora/drawn/images").json()["results"][0]
-    assert caller.client.get(told["picture"]).status_code == 200
-    assert Client().get(told["picture"]).status_code == 403
+    response = caller.get("corpora/drawn/images").json()["results"][0]
+    assert caller.client.get(response["picture"]).status_code == 200
+    assert Client().get(response["picture"]).status_code == 403
     ApiToken.objects.all().delete()
-    assert caller.client.get(told["picture"]).status_code == 403
+    assert caller.client.get(response["picture"]).status_code == 403

@@ -54,8 +54,8 @@ class TaskClient:
 
     def __init__(self, product: CompleteProduct, pseudonym: str) -> None:
         self.pseudonym = pseudonym
-        said = product.manage("drf_create_token", pseudonym)
-        self._token = said.split()[2]
+        text = product.manage("drf_create_token", pseudonym)
+        self._token = text.split()[2]
         self._url = product.url
 
     def call(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -72,9 +72,9 @@ class TaskClient:
 
     def begins_test(self, campaign: str, kind: str) -> int:
         """Begin the test of a kind, before which there are no tasks; how many questions it has."""
-        place = {"campaign": campaign, "kind": kind}
-        assert self.call("tasks/next", place)["nothing"] == "no_test"
-        return int(self.call("tasks/test", place)["asked"])
+        by_name = {"campaign": campaign, "kind": kind}
+        assert self.call("tasks/next", by_name)["nothing"] == "no_test"
+        return int(self.call("tasks/test", by_name)["asked"])
 
     def works(self, campaign: str, kind: str, choose: Choose) -> int:
         """Answer what there is of a kind; how many there were, without those of a test."""
@@ -82,8 +82,8 @@ class TaskClient:
         task = self.call("tasks/next", {"campaign": campaign, "kind": kind})
         while "nothing" not in task:
             done += not task["test"]
-            given = {"token": uuid.uuid4().hex, "seconds": 2.0, **choose(task)}
-            task = self.call(f"assignments/{task['id']}/answer", given)["next"]
+            form_data = {"token": uuid.uuid4().hex, "seconds": 2.0, **choose(task)}
+            task = self.call(f"assignments/{task['id']}/answer", form_data)["next"]
         return done
 
 
@@ -147,14 +147,14 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     answers, tests = answered(client, ann, bob)
     for worker, kind in ((ann, q.COREF_LINK), (bob, q.CHAIN_VERIFICATION)):
         kinds = client.get(f"campaigns/people/workers/{worker.pseudonym}")["kinds"]
-        (standing,) = (each for each in kinds if each["kind"] == kind)
-        assert standing["state"] != QUALIFICATION and standing["answers"] > 0, standing
-    shown = client.get("campaigns/people?fresh=true")
-    assert shown["progress"]["begun"] == IMAGES and shown["progress"]["in_review"] == 1
+        (entry,) = (item for item in kinds if item["kind"] == kind)
+        assert entry["state"] != QUALIFICATION and entry["answers"] > 0, entry
+    response = client.get("campaigns/people?fresh=true")
+    assert response["progress"]["begun"] == IMAGES and response["progress"]["in_review"] == 1
     # Those of the test are counted, and not paid.
-    assert {kind["kind"]: kind["answers"] for kind in shown["cost"]["kinds"]} == dict(answers + tests)
+    assert {kind["kind"]: kind["answers"] for kind in response["cost"]["kinds"]} == dict(answers + tests)
     earned = sum(Decimal(str(PER_ITEM[kind])) * number for kind, number in answers.items())
-    assert Decimal(shown["cost"]["earned"]) == Decimal(shown["cost"]["due"]) == earned
+    assert Decimal(response["cost"]["earned"]) == Decimal(response["cost"]["due"]) == earned
 
     # A ruling, a suspension, a payment.
     (waiting,) = client.rows("campaigns/people/review")
@@ -167,13 +167,13 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     assert bob.call("tasks/next", {"campaign": "people", "kind": q.BOX_QUALITY})["nothing"] == "blocked"
     (due,) = (row for row in client.rows("campaigns/people/dues") if row["worker"] == bob.pseudonym)
     paid = client.post("campaigns/people/payments", {"reference": "transfer 1", "workers": [bob.pseudonym]})
-    assert [each["amount"] for each in paid["payments"]] == [due["due"]]
+    assert [item["amount"] for item in paid["payments"]] == [due["due"]]
     left = Decimal(client.get("campaigns/people?fresh=true")["cost"]["due"])
     assert left == earned - Decimal(due["due"])
 
     # The export, with its datasheet.
-    wanted = {"format": "entities", "unfinished": "include"}
-    export = client.finished(client.post("campaigns/people/exports", wanted), every=0.2)
+    values = {"format": "entities", "unfinished": "include"}
+    export = client.finished(client.post("campaigns/people/exports", values), every=0.2)
     with unzipped(client.download(f"jobs/{export['number']}/download")) as files:
         sheet = files.read("DATASHEET.md").decode()
     assert f"The layer “people” covers {IMAGES} images" in sheet and "1 reviewer made 1 ruling" in sheet
@@ -209,17 +209,17 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     for worker, page in zip((ann, bob), pages, strict=True):
         joins(page, link, "first")
         worker.agrees("first")
-        sent = worker.works("first", "relevance", ticks)
-        assert sent > 0
+        payload = worker.works("first", "relevance", ticks)
+        assert payload > 0
     client.finished(client.post("batches/first/qrels", {"qrels": "pooled"}), every=0.2)
-    assert Decimal(client.get("campaigns/first?fresh=true")["cost"]["earned"]) == 2 * sent * A_PAGE
+    assert Decimal(client.get("campaigns/first?fresh=true")["cost"]["earned"]) == 2 * payload * A_PAGE
 
     # The runs compared, and the report with its LaTeX.
     compared = client.get("comparisons", runs=runs, qrels="pooled", measures=["MRR"])
-    found = {run["run"]: run["figures"]["MRR"] for run in compared["systems"]}
-    assert {*found} == {*runs} and found["near"] == 1.0 > found["far"] > 0
-    asked = {"name": "spring", "qrels": "pooled", "runs": runs, "batch": "first", "measures": ["MRR"]}
-    client.finished(client.post("reports", asked), every=0.5)
+    result = {run["run"]: run["figures"]["MRR"] for run in compared["systems"]}
+    assert {*result} == {*runs} and result["near"] == 1.0 > result["far"] > 0
+    form_data = {"name": "spring", "qrels": "pooled", "runs": runs, "batch": "first", "measures": ["MRR"]}
+    client.finished(client.post("reports", form_data), every=0.5)
     with unzipped(client.download("reports/spring/archive")) as files:
         tables = [files.read(name).decode() for name in files.namelist() if name.endswith(".tex")]
     named = [table for table in tables if all(name in table for name in ("near", "far", "learned"))]
@@ -233,23 +233,23 @@ def token_of(page: Any) -> str:
     page.get_by_label("What it is for").fill("the walk")
     page.get_by_label("It may").select_option("write")
     page.get_by_role("button", name="Make the token").click()
-    found: str = page.locator(".said .code").inner_text()
-    return found
+    text: str = page.locator(".said .code").inner_text()
+    return text
 
 
 def answered(client: Any, ann: TaskClient, bob: TaskClient) -> tuple[Counter[str], Counter[str]]:
     """All six questions answered, while the progress moves; how many answers there are of each kind, and how
     many there were in its test."""
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     tests: Counter[str] = Counter()
-    refused: list[int] = []
+    values: list[int] = []
 
     def verified(task: Mapping[str, Any]) -> dict[str, Any]:
         """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
         if task["test"]:
             return {"answer": "true" if one_thing(task) else "false"}
-        refused.append(task["id"])
-        return {"answer": "false" if len(refused) == 1 else "true"}
+        values.append(task["id"])
+        return {"answer": "false" if len(values) == 1 else "true"}
 
     for worker, kind, choose in (
         (ann, q.COREF_LINK, linked),
@@ -263,10 +263,10 @@ def answered(client: Any, ann: TaskClient, bob: TaskClient) -> tuple[Counter[str
         if kind in TESTED:
             tests[kind] = worker.begins_test("people", kind)
             assert tests[kind] >= 2
-        found[kind] = worker.works("people", kind, choose)
+        counter[kind] = worker.works("people", kind, choose)
         after = client.get("campaigns/people?fresh=true")["progress"]["answers_last_hour"]
-        assert found[kind] > 0 and after - before == found[kind], kind
-    return found, tests
+        assert counter[kind] > 0 and after - before == counter[kind], kind
+    return counter, tests
 
 
 def linked(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def linked(task: Mapping[str, Any]) -> dict[str, Any]:
 def one_thing(task: Mapping[str, Any]) -> bool:
     """Whether all phrases end with the same word: what everybody here goes by."""
     tokens = {caption["number"]: caption["tokens"] for caption in task["captions"]}
-    return len({tokens[each["caption"]][each["end"] - 1].lower() for each in task["mentions"]}) == 1
+    return len({tokens[mention["caption"]][mention["end"] - 1].lower() for mention in task["mentions"]}) == 1
 
 
 def entry_test(client: Any) -> list[dict[str, Any]]:
@@ -287,20 +287,20 @@ def entry_test(client: Any) -> list[dict[str, Any]]:
     different: list[dict[str, Any]] = []
     for image in list(client.rows("corpora/pictures/images"))[IMAGES:]:
         phrases = client.get(f"corpora/pictures/images/{image['key']}/phrases")["phrases"]
-        for one, other in itertools.combinations(phrases, 2):
-            if one["caption"] == other["caption"]:
+        for row, another in itertools.combinations(phrases, 2):
+            if row["caption"] == another["caption"]:
                 continue
-            places = [f"{each['caption']}:{each['start']}-{each['end']}" for each in (one, other)]
-            last = {each["text"].split()[-1].lower() for each in (one, other)}
+            places = [f"{item['caption']}:{item['start']}-{item['end']}" for item in (row, another)]
+            last = {item["text"].split()[-1].lower() for item in (row, another)}
             (same if len(last) == 1 else different).append({"image": image["key"], "mentions": places})
             break
-    asked = min(len(same), len(different), 6)
-    assert asked, "a test needs both answers"
+    request = min(len(same), len(different), 6)
+    assert request, "a test needs both answers"
     return [
         {**pair, "kind": kind, "purpose": "qualification", "answer": answer}
         for kind, (yes, no) in TESTED.items()
         for pairs, answer in ((same, yes), (different, no))
-        for pair in pairs[:asked]
+        for pair in pairs[:request]
     ]
 
 

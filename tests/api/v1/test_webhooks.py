@@ -35,14 +35,14 @@ def test_the_secret_is_answered_once_and_not_kept_with_the_key_of_the_call(ada: 
 def test_a_token_for_one_corpus_makes_and_sees_webhooks_of_that_alone(ada: Caller) -> None:
     corpus = a_corpus("photos", some_images(1))
     a_corpus("other", some_images(1))
-    other = ada.post("webhooks", {**WANTED, "corpus": "other"}).json()
+    reply = ada.post("webhooks", {**WANTED, "corpus": "other"}).json()
     narrow = Caller(Account.objects.get(username="ada"), corpus=corpus)
     assert narrow.post("webhooks", WANTED).status_code == 403
     assert narrow.post("webhooks", {**WANTED, "corpus": "other"}).status_code == 400
-    made = narrow.post("webhooks", {**WANTED, "corpus": "photos"}).json()
-    assert [each["number"] for each in narrow.get("webhooks").json()["results"]] == [made["number"]]
-    assert narrow.get(f"webhooks/{other['number']}").status_code == 404
-    assert narrow.send("DELETE", f"webhooks/{other['number']}").status_code == 404
+    response = narrow.post("webhooks", {**WANTED, "corpus": "photos"}).json()
+    assert [result["number"] for result in narrow.get("webhooks").json()["results"]] == [response["number"]]
+    assert narrow.get(f"webhooks/{reply['number']}").status_code == 404
+    assert narrow.send("DELETE", f"webhooks/{reply['number']}").status_code == 404
 
 
 def test_a_webhook_is_shown_as_one_that_sends_nothing_once_its_owner_lost_the_role(ada: Caller) -> None:
@@ -64,8 +64,8 @@ def test_an_address_that_is_not_on_the_internet_is_refused(ada: Caller, address:
 def test_the_state_of_the_server_is_for_admins(ada: Caller) -> None:
     assert ada.get("server").status_code == 403
     root = Caller(web.account("root", "admin"))
-    found = root.get("server").json()
-    assert found["disk_free"] > 0 and {"deliver_webhooks", "sweep_jobs"} <= {
-        each["name"] for each in found["periodic"]
+    response = root.get("server").json()
+    assert response["disk_free"] > 0 and {"deliver_webhooks", "sweep_jobs"} <= {
+        item["name"] for item in response["periodic"]
     }
     assert root.post("server/test-mail").status_code == 409  # without an address

@@ -63,16 +63,16 @@ class ValidCall:
 Make = Callable[[], ValidCall]
 
 
-def at(**place: Any) -> Make:
-    return lambda: ValidCall(place)
+def at(**index: Any) -> Make:
+    return lambda: ValidCall(index)
 
 
-def asked(query: dict[str, Any], **place: Any) -> Make:
-    return lambda: ValidCall(place, query)
+def asked(query: dict[str, Any], **index: Any) -> Make:
+    return lambda: ValidCall(index, query)
 
 
-def told(body: dict[str, Any], **place: Any) -> Make:
-    return lambda: ValidCall(place, body=body)
+def told(body: dict[str, Any], **index: Any) -> Make:
+    return lambda: ValidCall(index, body=body)
 
 
 def nothing() -> ValidCall:
@@ -80,20 +80,20 @@ def nothing() -> ValidCall:
 
 
 def _job(kind: str, state: str) -> int:
-    found = Job.objects.filter(kind=kind, state=state).order_by("pk").first()
-    assert found is not None, f"there is no {state} job of kind {kind}"
-    return found.pk
+    job = Job.objects.filter(kind=kind, state=state).order_by("pk").first()
+    assert job is not None, f"there is no {state} job of kind {kind}"
+    return job.pk
 
 
 def _draft() -> ValidCall:
-    made = campaigns.create_campaign(name="empty", corpus="quay", tasks="captions", settings={})
-    return ValidCall({"campaign": made.name})
+    campaign = campaigns.create_campaign(name="empty", corpus="quay", tasks="captions", settings={})
+    return ValidCall({"campaign": campaign.name})
 
 
 def _asked_draft() -> ValidCall:
-    made = campaigns.create_campaign(name="asked", corpus="quay", tasks="captions", settings={})
-    Job.objects.create(kind="open_images", campaign=made, arguments={"images": 1}, state=Job.CANCELLED)
-    return ValidCall({"campaign": made.name})
+    campaign = campaigns.create_campaign(name="asked", corpus="quay", tasks="captions", settings={})
+    Job.objects.create(kind="open_images", campaign=campaign, arguments={"images": 1}, state=Job.CANCELLED)
+    return ValidCall({"campaign": campaign.name})
 
 
 def _pilot() -> ValidCall:
@@ -103,8 +103,8 @@ def _pilot() -> ValidCall:
 
 def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
-    made = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
-    return ValidCall({"campaign": "review", "ruling": made.ruling.pk})
+    ruling = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
+    return ValidCall({"campaign": "review", "ruling": ruling.ruling.pk})
 
 
 def _ruled() -> ValidCall:
@@ -127,9 +127,9 @@ def _suspended() -> ValidCall:
 
 
 def _pseudonym() -> str:
-    found = Campaign.objects.get(name="quay").standings.order_by("pk").select_related("worker").first()
-    assert found is not None
-    return str(found.worker.pseudonym)
+    campaign = Campaign.objects.get(name="quay").trust_states.order_by("pk").select_related("worker").first()
+    assert campaign is not None
+    return str(campaign.worker.pseudonym)
 
 
 def of_workers(body: dict[str, Any]) -> Make:
@@ -139,14 +139,16 @@ def of_workers(body: dict[str, Any]) -> Make:
 def _bonus() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = discarding.worker_named(_pseudonym(), campaign)
-    (made,) = bonuses.give_bonus(campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience")
-    return ValidCall({"campaign": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
+    (give_bonu,) = bonuses.give_bonus(
+        campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience"
+    )
+    return ValidCall({"campaign": "quay", "bonus": give_bonu.pk}, body={"reason": "The wrong worker."})
 
 
 def _payment() -> ValidCall:
     _bonus()
-    made = payments.pay_all_due(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
-    return ValidCall({"campaign": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+    created = payments.pay_all_due(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
+    return ValidCall({"campaign": "quay", "payment": created.pk}, body={"reason": "Not sent."})
 
 
 def _owed() -> ValidCall:
@@ -158,23 +160,23 @@ def _owed() -> ValidCall:
 def _message() -> ValidCall:
     account = Account.objects.get(username="researcher")
     worker = pseudonyms.worker_of(account)
-    made = WorkerMessage.objects.create(
+    worker_message = WorkerMessage.objects.create(
         campaign=Campaign.objects.get(name="quay"), worker=worker, text="Thank you."
     )
-    return ValidCall({"message": made.pk})
+    return ValidCall({"message": worker_message.pk})
 
 
 def _token() -> ValidCall:
     account = Account.objects.get(username="researcher")
-    made = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
-    return ValidCall({"token": made.token.pk})
+    token = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
+    return ValidCall({"token": token.token.pk})
 
 
 def _stranger(*, active: bool) -> str:
     """An account of nobody who calls."""
     name = f"stranger-{active}"
-    made, _new = Account.objects.get_or_create(username=name, defaults={"is_active": active})
-    Account.objects.filter(pk=made.pk).update(is_active=active)
+    created, _new = Account.objects.get_or_create(username=name, defaults={"is_active": active})
+    Account.objects.filter(pk=created.pk).update(is_active=active)
     return name
 
 
@@ -192,13 +194,13 @@ def _spare_run() -> str:
 
 
 def _settings() -> ValidCall:
-    made = campaigns.create_campaign(name="to-change", corpus="quay", tasks="captions", settings={})
+    campaign = campaigns.create_campaign(name="to-change", corpus="quay", tasks="captions", settings={})
     body = {
-        "base_version": made.settings_version,
+        "base_version": campaign.settings_version,
         "campaign_settings": {"lease": {"minutes": 20}},
         "unpaid": True,
     }
-    return ValidCall({"campaign": made.name}, body=body)
+    return ValidCall({"campaign": campaign.name}, body=body)
 
 
 def _frozen() -> ValidCall:
@@ -207,7 +209,7 @@ def _frozen() -> ValidCall:
 
 
 def _in_rounds() -> ValidCall:
-    Batch.objects.filter(name="batch").update(strategy="depth", waves={"asked": [1], "ended": ""})
+    Batch.objects.filter(name="batch").update(strategy="depth", rounds={"asked": [1], "ended": ""})
     return ValidCall({"batch": "batch"}, body={})
 
 
@@ -248,15 +250,15 @@ def _vectors() -> bytes:
 def _webhook(**more: Any) -> Make:
     def make() -> ValidCall:
         owner = Account.objects.get(username="researcher")
-        made = perform("make_webhook", owner, name="bot", address="https://hooks.example.org/")
-        return ValidCall({"webhook": made.number}, **more)
+        created = perform("make_webhook", owner, name="bot", address="https://hooks.example.org/")
+        return ValidCall({"webhook": created.number}, **more)
 
     return make
 
 
 def _line() -> ValidCall:
-    made = _webhook()()
-    return ValidCall({**made.place, "delivery": perform("test_webhook", **made.place).number})
+    created = _webhook()()
+    return ValidCall({**created.place, "delivery": perform("test_webhook", **created.place).number})
 
 
 def _log() -> ValidCall:
@@ -270,8 +272,8 @@ def _subscription() -> ValidCall:
 
 def _machine() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
-    made = machines.machine_add(campaign=campaign, name="drawer")
-    return ValidCall({"campaign": "quay", "machine": made.name}, body={})
+    created = machines.machine_add(campaign=campaign, name="drawer")
+    return ValidCall({"campaign": "quay", "machine": created.name}, body={})
 
 
 def _method(method: str) -> None:
@@ -283,8 +285,8 @@ def _localizing() -> ValidCall:
     ids, boxes = ["scene-1.png"], np.array([[1, 1, 9, 9]])
     about: dict[str, Any] = {"corpus": "quay", "name": "proposals", "kind": "region", "dtype": "float32"}
     new = NewSet(**about, ids=ids, dimensions=1, origin={"regions": "edges"}, boxes=boxes)
-    made, _written = write_set(new, lambda done: [np.ones((1, 1))][done:])
-    body = {"name": "found-here", "regions": made.label, "split": "test", "layer": "import"}
+    created, _written = write_set(new, lambda done: [np.ones((1, 1))][done:])
+    body = {"name": "found-here", "regions": created.label, "split": "test", "layer": "import"}
     return ValidCall({"system": "good"}, body=body)
 
 
@@ -303,16 +305,16 @@ def _tagging() -> ValidCall:
     return ValidCall({"system": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
 
 
-def _spare(model: Any, name: str, place: str) -> ValidCall:
+def _spare(model: Any, name: str, index: str) -> ValidCall:
     row = model.objects.get(name=name)
     row.pk, row.name = None, "to-go"
     row.save()
-    return ValidCall({place: row.name})
+    return ValidCall({index: row.name})
 
 
 def _spare_corpus() -> ValidCall:
-    made = Corpus.objects.create(name="to-go", format="csv", source="x", published=True)
-    return ValidCall({"corpus": made.name})
+    corpus = Corpus.objects.create(name="to-go", format="csv", source="x", published=True)
+    return ValidCall({"corpus": corpus.name})
 
 
 #: A control item, written out, and as a row of a file.
@@ -341,10 +343,10 @@ def _further() -> ValidCall:
 
 def _unlabelled() -> dict[str, Any]:
     """The place of an image whose phrases nothing names yet."""
-    made = Corpus.objects.get(name=_spare_corpus().place["corpus"])
-    image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
+    corpus = Corpus.objects.get(name=_spare_corpus().place["corpus"])
+    image = Image.objects.create(corpus=corpus, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
-    return {"corpus": made.name, "image": image.key}
+    return {"corpus": corpus.name, "image": image.key}
 
 
 #: A file that is sent for a new corpus.
@@ -355,9 +357,9 @@ def _begun(received: bytes = b"") -> Upload:
     owner = Account.objects.get(username="researcher")
     for old in uploads.uploads_of(owner):
         uploads.remove_upload(old)
-    made = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
-    made.place(0).write_bytes(received)
-    return made
+    created = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
+    created.place(0).write_bytes(received)
+    return created
 
 
 def _upload(received: bytes = b"", **more: Any) -> Make:
@@ -370,16 +372,16 @@ def _part() -> ValidCall:
 
 
 def _checked() -> ValidCall:
-    made = _begun(_SENT)
-    (made.folder / PROBLEMS_FILE).write_text('{"sort": "no_picture"}\n')
+    created = _begun(_SENT)
+    (created.folder / PROBLEMS_FILE).write_text('{"sort": "no_picture"}\n')
     Job.objects.create(
         kind="check_upload",
-        arguments={"upload": made.key},
+        arguments={"upload": created.key},
         state=Job.DONE,
         result={"format": "csv", "images": 1},
         created_by=Account.objects.get(username="researcher"),
     )
-    return ValidCall({"upload": made.key})
+    return ValidCall({"upload": created.key})
 
 
 #: What is of the researcher alone, whose valid call succeeds for nobody else.

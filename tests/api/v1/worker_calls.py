@@ -23,9 +23,9 @@ def worker_headers(role: str) -> dict[str, str]:
 
 def _assignment() -> ValidCall:
     worker = Worker.objects.get(identity__account__username="annotator")
-    found = leases.take_lease(worker=worker.pk, campaign=Campaign.objects.get(name="quay"), kind=q.COREF_LINK)
-    assert isinstance(found, Lease), found
-    return ValidCall({"assignment": found.id})
+    lease = leases.take_lease(worker=worker.pk, campaign=Campaign.objects.get(name="quay"), kind=q.COREF_LINK)
+    assert isinstance(lease, Lease), lease
+    return ValidCall({"assignment": lease.id})
 
 
 def _answer() -> ValidCall:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from annotation import jobs
-from annotation.models import Campaign, Job, Judgment, Standing, Task
+from annotation.models import Campaign, Job, Judgment, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
 from annotation.selectors.campaign.forecast import forecast
@@ -19,9 +19,8 @@ from evaluation.services.batches.reassignment import plan_reassignment, reassign
 from evaluation.services.batches.state import batch_state
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd
-from tests.sizes import usually_on
 
-pytestmark = [pytest.mark.django_db(transaction=True), *usually_on("postgresql")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
@@ -138,7 +137,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert bad.filter(void=True).exists() and bad.filter(void=False).exists()
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert not bad.filter(void=False).exists()
-    assert all(row.withdrawn_at for row in Standing.objects.filter(worker__pseudonym__in=before.unused))
+    assert all(row.withdrawn_at for row in TrustState.objects.filter(worker__pseudonym__in=before.unused))
     assert not plan_reassignment(batch_named("first")).judges and not reassign_answers("first").done
     after = batch_state("first")
     assert (

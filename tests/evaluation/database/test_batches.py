@@ -17,7 +17,7 @@ from evaluation.selectors import run_named
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import batch_state
-from evaluation.services.batches.stored_answers import BatchRefused
+from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import (
@@ -130,7 +130,7 @@ def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_run
     launch(planned(pooled_runs), "first")
     again = launch(planned(pooled_runs), "first")
     assert again.unchanged and Batch.objects.count() == Campaign.objects.count() == 1
-    with pytest.raises(BatchRefused, match="another name"):
+    with pytest.raises(BatchError, match="another name"):
         launch(planned(pooled_runs[:2]), "first")
 
 
@@ -145,7 +145,7 @@ def test_what_fails_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatc
 
 
 def test_known_items_are_not_made_of_images_that_are_asked_about(pooled_runs: list[str]) -> None:
-    with pytest.raises(BatchRefused, match="another"):
+    with pytest.raises(BatchError, match="another"):
         launch(planned(pooled_runs), "first", known_from="test")
     assert not Campaign.objects.exists()
 
@@ -170,7 +170,7 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
     found = collect("first")
     assert found.pairs == 20 + len(made.asked) + batch.numbers["fillers"]
     assert found.short == 0
-    with pytest.raises(BatchRefused, match="expected images and captions"):
+    with pytest.raises(BatchError, match="expected images and captions"):
         planned(pooled_runs, tasks="graded", reuse=["crowd"])
 
 

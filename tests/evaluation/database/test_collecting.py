@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Standing, Task, Worker
+from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Task, TrustState, Worker
 from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
@@ -17,7 +17,7 @@ from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.state import batch_state
-from evaluation.services.batches.stored_answers import Answers, BatchRefused, answers_of_batches
+from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
     ASKED,
@@ -36,7 +36,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     """Pool, ask, discard, ask again, freeze, score; then one more system: only what is new is asked."""
     first = launch(planned(pooled_runs), "first", known_from="dev").batch
     crowd(first.campaign, {"perfect": 6, "always_yes": 2})
-    suspended = Standing.objects.filter(state=SUSPENDED)
+    suspended = TrustState.objects.filter(state=SUSPENDED)
     assert suspended and all("always_yes" in row.worker.pseudonym for row in suspended)
 
     early = collect("first")
@@ -91,13 +91,13 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     assert both.short == 0 and both.pairs == late.pairs + len(new)
     made = freeze_qrels(name="pooled", corpus="quay", judgments="second")
     assert (made.version, made.rows) == (2, frozen.rows + len(new))
-    with pytest.raises(BatchRefused, match="nothing to ask"):
+    with pytest.raises(BatchError, match="nothing to ask"):
         launch(planned(more, simulated=True), "third")
 
 
 def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
-    with pytest.raises(BatchRefused, match="no valid judgments"):
+    with pytest.raises(BatchError, match="no valid judgments"):
         collect("first")
     elsewhere = a_corpus("elsewhere", some_images(1))
     JudgmentSet.objects.create(corpus=elsewhere, name="first", format="f", source="s", published=True)
@@ -123,12 +123,12 @@ def test_judges_below_the_bar_are_not_used_though_nobody_suspended_them(pooled_r
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     whole = collect("first")
-    standing = Standing.objects.filter(items__gt=0)[0]
-    Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
+    trust_state = TrustState.objects.filter(items__gt=0)[0]
+    TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=7)
     assert collect("first").unchanged
-    Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
+    TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=6)
     less = collect("first")
-    assert less.unused == {standing.worker.pseudonym: "6 of 10 control items right"}
+    assert less.unused == {trust_state.worker.pseudonym: "6 of 10 control items right"}
     assert less.answers < whole.answers and less.short > 0
 
 
@@ -173,9 +173,9 @@ def test_answers_of_simulated_workers_are_never_mixed_with_peoples(pooled_runs: 
     assert judgment_set("quay", "trial").simulated
     asked = planned(pooled_runs)
     assert asked.known == 0 < planned(pooled_runs, simulated=True).known
-    with pytest.raises(BatchRefused, match="'trial' are of simulated workers, .* leave them out, or have"):
+    with pytest.raises(BatchError, match="'trial' are of simulated workers, .* leave them out, or have"):
         planned(pooled_runs, reuse=["trial"])
-    with pytest.raises(BatchRefused, match="'trial' were collected from batch 'trial', .* reused anyway"):
+    with pytest.raises(BatchError, match="'trial' were collected from batch 'trial', .* reused anyway"):
         planned(pooled_runs, reuse=["trial"], simulated=True)
     assert asked.digest != planned(pooled_runs, simulated=True).digest
     real = launch(asked, "real").batch

@@ -14,7 +14,7 @@ from annotation.common.operations import OperationContext
 from annotation.models import Image
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import names_of, qrels_of, snapshot_named
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.judgments.relevance import RelevanceChoice
@@ -157,7 +157,7 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     with pytest.raises(
-        ImportRefused, match="qrels 'q' already exist and are from judgments, not from a protocol"
+        InputError, match="qrels 'q' already exist and are from judgments, not from a protocol"
     ):
         freeze_protocol(name="q", corpus=corpus, protocol="any of five")
     with pytest.raises(IntegrityError, match="qrels_from_judgments_protocol_or_file"), transaction.atomic():

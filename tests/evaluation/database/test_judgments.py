@@ -20,7 +20,7 @@ from annotation.models import Caption, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
 from evaluation.selectors import judged_pairs, judgment_set, names_of, qrels_of, snapshot_named
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import (
     JudgmentsImport,
@@ -92,7 +92,7 @@ def test_ids_that_two_captions_or_two_images_have_name_neither(corpus: str, tmp_
         ("b.jpg", "the first"),
     ]
     file.write_text("image,caption,grade\na.jpg,1,1\n")
-    with pytest.raises(ImportRefused, match="'1'"):
+    with pytest.raises(InputError, match="'1'"):
         import_judgments(
             JudgmentsImport(corpus=corpus, file=file, format="table", name="other", scale=VOTE_SCALE.name),
             OperationContext(),
@@ -122,7 +122,7 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     assert any("keyword" in each for each in remarks) and not any("image" in each for each in remarks)
     answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
     assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
-    with pytest.raises(ImportRefused, match="keywords have no originals"):
+    with pytest.raises(InputError, match="keywords have no originals"):
         freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts")
     frozen = freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts", relevance=AS_JUDGED)
     assert (frozen.rows, frozen.relevant) == (2, 1)
@@ -134,7 +134,7 @@ def test_a_keyword_has_two_hundred_characters_at_most(corpus: str, tmp_path: Pat
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 201}\n")
-    with pytest.raises(ImportRefused, match="a keyword of 201 characters"):
+    with pytest.raises(InputError, match="a keyword of 201 characters"):
         import_judgments(
             JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext()
         )
@@ -154,7 +154,7 @@ def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: P
     )
     assert PairAnswers.objects.get().caption.text == "three"
     file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
-    with pytest.raises(ImportRefused, match="the caption 'a.jpg#1'"):
+    with pytest.raises(InputError, match="the caption 'a.jpg#1'"):
         import_judgments(
             JudgmentsImport(corpus="gap", file=file, format="table", name="other"), OperationContext()
         )
@@ -175,7 +175,7 @@ def test_the_same_file_again_changes_nothing(corpus: str, crowd: Path) -> None:
 def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None:
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     crowd.write_text("a.jpg\ta.jpg#2\t1.0\t3\t0\n")
-    with pytest.raises(ImportRefused, match="already exist with other content.*choose another name"):
+    with pytest.raises(InputError, match="already exist with other content.*choose another name"):
         import_judgments(
             JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext()
         )

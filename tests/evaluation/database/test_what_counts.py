@@ -11,7 +11,7 @@ from django.core.management import CommandError
 
 from annotation import campaigns
 from annotation.common.operations import OperationContext
-from annotation.models import Campaign, Judgment, Standing
+from annotation.models import Campaign, Judgment, TrustState
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
@@ -23,24 +23,24 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import batch_state, cached_batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def a_judge(campaign: Campaign) -> Standing:
+def a_judge(campaign: Campaign) -> TrustState:
     """One who answered several pages."""
     worker = Judgment.objects.filter(campaign=campaign, image__isnull=False).values_list("worker", flat=True)[
         0
     ]
-    return Standing.objects.select_related("worker").get(campaign=campaign, worker=worker)
+    return TrustState.objects.select_related("worker").get(campaign=campaign, worker=worker)
 
 
-def suspended_and_reinstated(row: Standing) -> None:
+def suspended_and_reinstated(row: TrustState) -> None:
     """The rules suspend a judge, and a researcher lets them back."""
-    Standing.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
+    TrustState.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
     discarding.reinstate_worker(campaign=row.campaign, worker=row.worker_id)
 
 
@@ -86,7 +86,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert batch_state("first").collected
 
     # What came after counts.
-    Standing.objects.filter(pk=row.pk).update(since=own[0])
+    TrustState.objects.filter(pk=row.pk).update(since=own[0])
     assert collect("first").before == {judge: 1}
 
 
@@ -165,7 +165,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
         "batch_status", "second"
     )
     changes = building.outdated(row)
-    with pytest.raises(ReportRefused) as refused:
+    with pytest.raises(ReportError) as refused:
         building.build_report(wanted, OperationContext())
     assert changes and "; ".join(changes) in str(refused.value)
     building.build_report(replace(wanted, replace=True), OperationContext())

@@ -12,7 +12,7 @@ from django.core.management import CommandError
 
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features import parses
 from evaluation.services.features.parses import import_parses, parses_of, stored_parses
 from phrasebox.registry import UnknownName
@@ -159,8 +159,8 @@ def test_what_does_not_fit_leaves_nothing(
     with pytest.raises(UnknownName, match="has no parses; import them as a CoNLL-U file"):
         parses_of(corpus)
     twice = sentence(name, words) * 2
-    with pytest.raises(ImportRefused, match=f"caption {name!r} has more than one parse"):
+    with pytest.raises(InputError, match=f"caption {name!r} has more than one parse"):
         import_parses(corpus, written(tmp_path, twice))
-    with pytest.raises(ImportRefused, match="no parse fits a caption .* 1 ids .* are of none, 0 ids"):
+    with pytest.raises(InputError, match="no parse fits a caption .* 1 ids .* are of none, 0 ids"):
         import_parses(corpus, written(tmp_path, DOG))
     assert not (data_dir / "parses").exists()

@@ -24,7 +24,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.formats import fasttext_models, feature_files, word_vectors
 from evaluation.formats.feature_files import open_features
 from evaluation.selectors import words_of
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.features.word_training import WordTraining, train_word_vectors
@@ -123,7 +123,7 @@ def test_regions_in_any_order_keep_their_image_vector_and_box(
 def test_boxes_that_cannot_be_are_named_and_leave_nothing(
     sized: str, tmp_path: Path, data_dir: Path, boxes: Any, says: str
 ):
-    with pytest.raises((FormatError, ImportRefused), match=says):
+    with pytest.raises((FormatError, InputError), match=says):
         imported(sized, npz(tmp_path, boxes=boxes), "region")
     assert not (data_dir / "features" / sized).exists()
 

@@ -20,7 +20,7 @@ from annotation.datasets.importing import import_records
 from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import System
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features import extraction, store
 from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.importing import FeatureImport, import_features
@@ -100,7 +100,7 @@ def test_what_is_wrong_is_named_and_leaves_nothing(corpus, tmp_path, data_dir, r
     given = vectors(IMAGES).astype(np.float64)
     if rows is not None:
         given[rows[0], rows[1]] = rows[2]
-    with pytest.raises((ImportRefused, FormatError), match=says):
+    with pytest.raises((InputError, FormatError), match=says):
         imported(corpus, written(tmp_path, given, ids), **more)
     assert feature_sets() == []
     assert [path for path in (data_dir / "features").rglob("*") if path.is_file()] == []
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_named_and_leaves_nothing(corpus, tmp_path, data_dir, r
 def test_an_id_that_comes_twice_in_a_table_is_named(corpus, tmp_path):
     table = pa.table({"id": [NAMES[0], NAMES[1], NAMES[0]], "vector": [[1.0], [2.0], [3.0]]})
     pq.write_table(table, tmp_path / "f.parquet")
-    with pytest.raises(ImportRefused, match=f"1 ids \\({NAMES[0]!r}\\) come more than once"):
+    with pytest.raises(InputError, match=f"1 ids \\({NAMES[0]!r}\\) come more than once"):
         imported(corpus, tmp_path / "f.parquet")
 
 

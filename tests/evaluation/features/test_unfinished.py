@@ -23,13 +23,13 @@ from annotation.datasets.importing import import_records
 from annotation.models import AuditEntry, Corpus, Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.formats import feature_files
-from evaluation.services.common import exclusive_work
+from evaluation.services.common import work_lock
 from evaluation.services.features import extraction
 from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.parses import import_parses, stored_parses
 from evaluation.services.features.store import feature_set, remove_set, unfinished_sets
-from evaluation.services.leftovers import LEFTOVERS_KEPT, remove_leftovers
+from evaluation.services.stale_work import STALE_AFTER_SECONDS, remove_stale_work
 from evaluation.services.stored import InUse
 from evaluation.services.systems import training
 from evaluation.services.systems.feature_use import remove_unused
@@ -90,7 +90,7 @@ def test_a_corpus_whose_set_is_being_written_stays(
 ) -> None:
     corpus = drawn(tmp_path, blue=200)
     part = stopped(monkeypatch)
-    with exclusive_work("features.drawn.look", "feature set", "look"):
+    with work_lock("features.drawn.look", "feature set", "look"):
         with pytest.raises(CorpusInUse, match="another process is writing under this name"):
             delete_corpus(corpus=corpus)
     assert part.is_dir()
@@ -114,17 +114,17 @@ def test_what_nobody_has_resumed_is_removed_after_a_while(
     (training / "kernels" / "text.npy").write_bytes(b"x")
     gone = data_dir / "features" / "drawn" / "old" / ".2.gone"
     gone.mkdir(parents=True)
-    assert remove_leftovers() == 0
-    old = time.time() - LEFTOVERS_KEPT - 60
+    assert remove_stale_work() == 0
+    old = time.time() - STALE_AFTER_SECONDS - 60
     for folder in (part, training, gone):
         for each in (*folder.rglob("*"), folder):
             os.utime(each, (old, old))
     os.utime(training / "kernels" / "text.npy")  # This training was resumed since.
-    with exclusive_work("features.drawn.look", "feature set", "look"):
-        assert remove_leftovers() == 1 and not gone.exists() and part.is_dir()
-    assert remove_leftovers() == 1 and not part.exists() and training.is_dir()
+    with work_lock("features.drawn.look", "feature set", "look"):
+        assert remove_stale_work() == 1 and not gone.exists() and part.is_dir()
+    assert remove_stale_work() == 1 and not part.exists() and training.is_dir()
     os.utime(training / "kernels" / "text.npy", (old, old))
-    assert remove_leftovers() == 1 and not training.exists()
+    assert remove_stale_work() == 1 and not training.exists()
 
 
 def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
@@ -140,7 +140,7 @@ def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
     with pytest.raises(InUse, match="used by the training of mine; wait for its end, or cancel it"):
         remove_unused(found)
     Job.objects.filter(pk=job.pk).update(state=Job.DONE)
-    with exclusive_work(f"features.{corpus}.cnn", "feature set", "cnn"), pytest.raises(Busy):
+    with work_lock(f"features.{corpus}.cnn", "feature set", "cnn"), pytest.raises(Busy):
         remove_unused(found)
     assert found.folder.is_dir() and not AuditEntry.objects.filter(act="remove_features").exists()
 

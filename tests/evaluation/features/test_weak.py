@@ -14,7 +14,7 @@ from django.core.management import CommandError
 
 from annotation.models import Corpus, Job
 from evaluation.models import System
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.weak import collections
 from evaluation.services.weak.collections import import_collection, weak_collection, weak_collections
 from phrasebox.registry import UnknownName
@@ -58,7 +58,7 @@ def test_csv_and_parquet_give_the_same_collection_in_any_blocks(tmp_path, data_d
     again, new = import_collection("flickr1m", as_parquet(tmp_path))
     assert not new and again == found == weak_collection("flickr1m")
     assert not Corpus.objects.exists()
-    with pytest.raises(ImportRefused, match="'flickr1m' already exists with other rows"):
+    with pytest.raises(InputError, match="'flickr1m' already exists with other rows"):
         import_collection("flickr1m", as_csv(tmp_path, ROWS[:5]))
     assert [path.name for path in (data_dir / "collections").iterdir()] == ["flickr1m"]
 
@@ -84,10 +84,10 @@ def test_lists_of_a_parquet_file_are_their_words_and_an_id_may_be_0(tmp_path, da
     [
         (
             [{"id": "a", "title": "x"}, {"id": "a", "title": "y"}],
-            ImportRefused,
+            InputError,
             "row 2: the id 'a' comes",
         ),
-        ([{"id": "", "title": "x"}], ImportRefused, "row 1: the id is empty"),
+        ([{"id": "", "title": "x"}], InputError, "row 1: the id is empty"),
         (
             [{"name": "a", "title": "x"}],
             FormatError,

@@ -60,6 +60,7 @@ def photographs(votes: Votes, real_data: Path, transactional_db: None, data_dir:
     import_records(name=CORPUS, records=few, format="flickr8k", source="flickr8k")
 
 
+@pytest.mark.slow  # by default a simulated crowd's, in `database/test_collecting`
 def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
     photographs: None, votes: Votes, real_data: Path, tmp_path: Path
 ) -> None:

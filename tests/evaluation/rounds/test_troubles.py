@@ -178,8 +178,8 @@ class Round:
         assert (now.short, now.open, now.judgments) == (0, 0, "first")
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
-        assert len(batch.waves["asked"]) == 2
-        assert sum(batch.waves["asked"]) == batch.numbers["asked"] == len(asked(batch))
+        assert len(batch.rounds["asked"]) == 2
+        assert sum(batch.rounds["asked"]) == batch.numbers["asked"] == len(asked(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()
@@ -209,6 +209,7 @@ def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
 
 
+@pytest.mark.slow  # by default jobs are killed in `jobs/test_deliveries`, and batches go on where they were
 @pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
 def test_each_job_of_a_round_outlives_its_killed_process(
     a_round: Round, data_dir: Path, unpainted: None, request: pytest.FixtureRequest

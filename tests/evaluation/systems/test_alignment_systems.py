@@ -21,7 +21,7 @@ from evaluation.services.systems import registry, training
 from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
 from evaluation.services.systems.training import Trained, system_folder
 from evaluation.services.systems.training_requests import TrainingRequest, checked_training
-from evaluation.web.systems.learning_curves import ShownCurve
+from evaluation.web.systems.learning_curves import CurvePlot
 from models_core import checkpoints, storage
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.processes import Processes
@@ -240,9 +240,7 @@ def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_pa
 
 @pytest.mark.parametrize(("language", "loss", "figure"), [("en", "4.404", "23.4"), ("de", "4,404", "23,4")])
 def test_numbers_of_a_curve_are_those_of_the_readers_language(language: str, loss: str, figure: str):
-    curve = ShownCurve(
-        "own", True, False, [LearnedEpoch(1, 4.40442, 23.44), LearnedEpoch(2, 2.5, 40)], "", ""
-    )
+    curve = CurvePlot("own", True, False, [LearnedEpoch(1, 4.40442, 23.44), LearnedEpoch(2, 2.5, 40)], "", "")
     with translation.override(language):
         assert curve.rows[0] == (1, loss, figure)
         assert (curve.first_loss, curve.best_figure) == (loss, figure)

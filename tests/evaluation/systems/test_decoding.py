@@ -117,7 +117,7 @@ def test_a_mention_is_found_by_the_chain_that_most_of_its_words_belong_to():
 
     left, right = Box(1, 1, 10, 10), Box(11, 1, 20, 10)
     gold = layer((1, 4, left), (5, 6, right))
-    assert localizing.found_mentions(layer((0, 2, right), (2, 5, left)), gold) == [True, False]
-    assert localizing.found_mentions(layer((0, 3, right), (3, 6, left)), gold) == [False, False]
-    assert localizing.found_mentions(layer((1, 2, left), (5, 6, right)), gold) == [True, True]
-    assert localizing.found_mentions(LayerRecord(), gold) == [False, False]
+    assert localizing.mentions_localized(layer((0, 2, right), (2, 5, left)), gold) == [True, False]
+    assert localizing.mentions_localized(layer((0, 3, right), (3, 6, left)), gold) == [False, False]
+    assert localizing.mentions_localized(layer((1, 2, left), (5, 6, right)), gold) == [True, True]
+    assert localizing.mentions_localized(LayerRecord(), gold) == [False, False]

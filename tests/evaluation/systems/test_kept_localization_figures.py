@@ -12,11 +12,11 @@ from django.core.management import CommandError
 
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import captions_as_counted, names_of
-from evaluation.services.common import ImportRefused, exclusive_work
+from evaluation.services.common import InputError, work_lock
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set, remove_set
-from evaluation.services.localizations.kept_scores import keep_localization_scores, kept_reports
 from evaluation.services.localizations.scores import LocalizationScoring, localization_report
+from evaluation.services.localizations.stored_scores import store_localization_scores, stored_reports
 from evaluation.services.systems.registry import remove_system
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import layer_name
@@ -52,11 +52,11 @@ def test_figures_of_a_set_that_was_replaced_meanwhile_are_not_kept(scenes: str, 
         LocalizationScoring(localization_set="theirs", layer=layer_name(), missing="leave-out")
     )
     said("remove_localization_set", "theirs")
-    with pytest.raises(ImportRefused, match="'theirs' was removed or replaced while it was scored"):
-        keep_localization_scores("theirs", report)
+    with pytest.raises(InputError, match="'theirs' was removed or replaced while it was scored"):
+        store_localization_scores("theirs", report)
     imported("theirs", file, BOXES[2])
-    with pytest.raises(ImportRefused, match="score it again"):
-        keep_localization_scores("theirs", report)
+    with pytest.raises(InputError, match="score it again"):
+        store_localization_scores("theirs", report)
     assert not LocalizationSet.objects.get().scores
 
 
@@ -65,14 +65,14 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
     imported("other", tmp_path / "other.jsonl", BOXES[2])
     ask = ("--layer", layer_name(), "--against", "other", "--missing", "leave-out", "--store")
     said("score_localization", "theirs", *ask)
-    (before,) = kept_reports(LocalizationSet.objects.get(name="theirs"))
+    (before,) = stored_reports(LocalizationSet.objects.get(name="theirs"))
     assert before["differences"] and before["against"] == "other"
     said("remove_localization_set", "other")
     ada = world.signed_in("ada", "researcher")
     for again in (False, True):
         if again:
             imported("other", tmp_path / "other.jsonl", BOXES[3])
-        (after,) = kept_reports(LocalizationSet.objects.get(name="theirs"))
+        (after,) = stored_reports(LocalizationSet.objects.get(name="theirs"))
         assert "differences" not in after and after["against_gone"] == "other" and not after["outdated"]
         page = words(ada.get("/evaluation/localizations/theirs/"))
         assert "The differences from other are left out" in page and "Difference from other" not in page
@@ -81,7 +81,7 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
 def test_figures_without_a_named_layer_are_of_the_one_that_was_read(scenes: str, tmp_path: Path) -> None:
     imported("theirs", tmp_path / "theirs.jsonl", BOXES[1], start=1)
     said("score_localization", "theirs", "--missing", "leave-out", "--store")
-    (report,) = kept_reports(LocalizationSet.objects.get())
+    (report,) = stored_reports(LocalizationSet.objects.get())
     assert (report["layer"], report["outdated"]) == (layer_name(), False)
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/theirs/"))
     missing = report["mentions"] - report["predicted"]
@@ -116,7 +116,7 @@ def test_a_set_that_was_left_half_written_does_not_keep_its_system(scenes: str, 
     system = System.objects.create(name="killed", corpus=whole.corpus, origin="runs")
     half = LocalizationSet.objects.create(name="half", corpus=whole.corpus, made_by=system)
     with (
-        exclusive_work("localizations.half", "localization set", "half"),
+        work_lock("localizations.half", "localization set", "half"),
         pytest.raises(Exception, match="half"),
     ):
         remove_system(name="killed")

@@ -28,7 +28,7 @@ from annotation.selectors.records import stream_records
 from evaluation.models import LocalizationSet
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
-from evaluation.services.localizations.kept_scores import kept_reports
+from evaluation.services.localizations.stored_scores import stored_reports
 from evaluation.web.tags.figures import subset_in_words
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import localized, scored, values
@@ -162,7 +162,7 @@ def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> N
     localized(grounded)
     scored(grounded, "--store")
     row = LocalizationSet.objects.get()
-    (report,) = kept_reports(row)
+    (report,) = stored_reports(row)
     assert not report["outdated"]
     layer = Layer.objects.get()
     Layer.objects.update(source="campaign")
@@ -179,7 +179,7 @@ def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> N
         opened_at=now,
         changed_at=now,
     )
-    (report,) = kept_reports(row)
+    (report,) = stored_reports(row)
     assert report["outdated"]
 
 

@@ -12,8 +12,8 @@ from django.core.management import CommandError
 
 from annotation.models import Caption, Corpus
 from evaluation.models import LocalizationSet, System
-from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import detections_of, localized_mentions
+from evaluation.services.localizations.stored_scores import stored_reports
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.localizing import (
     api_client,
@@ -82,7 +82,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
     assert not LocalizationSet.objects.get(name="some").scores
     text = said("score_localization", "some", *of_test, "--store")
-    (report,) = kept_reports(LocalizationSet.objects.get(name="some"))
+    (report,) = stored_reports(LocalizationSet.objects.get(name="some"))
     assert (report["mentions"], report["subset"], report["whole"]) == (60, "split test", False)
     assert "20 mentions have no prediction and count as missed." in text
     assert "AP is of the images of each phrase's mentions alone" in text
@@ -177,7 +177,7 @@ def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tm
     said("import_localizations", "twice", tmp_path / "twice.jsonl", "--corpus", "scenes")
     ask = ("--layer", layer_name(), "--split", "test", "--store")
     assert values(scored("twice", *ask)) == values(scored(grounded))
-    (report,) = kept_reports(LocalizationSet.objects.get(name="twice"))
+    (report,) = stored_reports(LocalizationSet.objects.get(name="twice"))
     assert report["everywhere"]
 
 

@@ -19,16 +19,16 @@ from annotation.models import Corpus, Job, Layer
 from annotation.protocol.terms import ImageRecord
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.gold import boxed_mentions_of
-from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import (
     LocalizedMention,
     localized_mentions,
     write_rows,
 )
+from evaluation.services.localizations.stored_scores import stored_reports
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.parts import parts_of
@@ -187,7 +187,7 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
         scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--store")
     told = said("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
     assert "Intervals of 99.9 %" in told
-    reports = kept_reports(LocalizationSet.objects.get())
+    reports = stored_reports(LocalizationSet.objects.get())
     assert [(one["subset"], one["mentions"], one["whole"]) for one in reports] == [
         ("split test", 60, True),
         ("images in some.txt", 4, False),
@@ -201,7 +201,7 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     assert "Images: images in some.txt" in words(part) and "4 boxed mentions in 1 images" in words(part)
     assert f"from=12&amp;of={keys[1]}" in part.content.decode()
     scored(grounded, "--split", "test", "--store", "--resamples", 0)
-    assert [one["resamples"] for one in kept_reports(LocalizationSet.objects.get())] == [0, 50, 50]
+    assert [one["resamples"] for one in stored_reports(LocalizationSet.objects.get())] == [0, 50, 50]
     bare = words(ada.get(page))
     assert "Interval of" not in bare and "Images: split test" in bare
     told_by_api = by_api("ada", f"localization-sets/{grounded}")["scores"]
@@ -316,7 +316,7 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
         said("import_localizations", f"their-{name}", file, "--corpus", "scenes", "--split", "test")
         ask = (f"their-{name}", "--layer", layer_name())
         report = scored(*ask)
-        assert (report["cut_at"], report["least_kept"]) == (None, least)
+        assert (report["cut_at"], report["fewest_stored"]) == (None, least)
         remarks = {one["measure"]: one["remark"] for one in report["measures"]}
         of_kept = [f"R@{k}" for k in (1, 10, 100) if "of the kept regions" in remarks[f"R@{k}"]]
         assert of_kept == (["R@100"] if name == "ten" else [])
@@ -413,7 +413,7 @@ def test_regions_and_phrases_help_to_rank(grounded):
         ([replace(one, name="another")], [], "none of the 1 images to rank has a region in 'parts:1'"),
         ([one], ["another"], "none of the 1 captions to rank has a phrase in the layer"),
     ):
-        with pytest.raises(ImportRefused, match=says):
+        with pytest.raises(InputError, match=says):
             parts_of("scenes", sources, images, captions)
     ada = world.signed_in("ada", "researcher")
     page = "/evaluation/systems/weighted/"

@@ -12,17 +12,17 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.models import Campaign, Job, Machine, MachineProposals
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.machines.examples import proposals_of
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder, stored_proposer
 from evaluation.services.machines.teaching import (
-    kept_folder,
     machines_to_propose,
     machines_to_teach,
     propose_boxes,
+    version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
@@ -59,9 +59,9 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
             phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
             for phrase, boxes in expected[row.image.image.key].items()
         }
-    with pytest.raises(ImportRefused, match="no proposer 'other' is stored; there is scenes"):
+    with pytest.raises(InputError, match="no proposer 'other' is stored; there is scenes"):
         stored_proposer("other")
-    with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
+    with pytest.raises(InputError, match="expected a name of at most 60 letters"):
         stored_proposer("../x")
 
 
@@ -86,7 +86,7 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
     # From nothing it learns once there is enough to learn from.
     settings_now(world, system="")
     assert machines_to_teach() == []
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     settings_now(world, from_images=1)
     assert machines_to_teach() == [(world.campaign, "drawer")]
 
@@ -95,7 +95,7 @@ def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world:
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     learnt = call("teach_machine", world.campaign.name, "drawer")
     assert learnt["source"] == "1 finished images, from proposer scenes on"
     settings_now(world, from_images=99)
@@ -103,7 +103,7 @@ def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world:
     with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
         call("teach_machine", world.campaign.name, "drawer")
     machine.refresh_from_db()
-    assert (machine.version, machine.learnt) == (1, 1) and kept_folder(machine, 1).is_dir()
+    assert (machine.version, machine.learnt) == (1, 1) and version_folder(machine, 1).is_dir()
     again = call("teach_machine", world.campaign.name, "drawer", "--restart")
     assert again["source"] == "proposer scenes"
     # It has learnt nothing here since: the stored one is taken as it is now.
@@ -130,7 +130,7 @@ def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) ->
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 1)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 1)
     assert call("teach_machine", world.campaign.name, "drawer")["learnt"] == 0
     machine.refresh_from_db()
     assert machine.learnt == 0 and machines_to_teach() == []
@@ -151,7 +151,7 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import", "--replace")
     call(*again)
     settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     call("teach_machine", world.campaign.name, "drawer")
     call("teach_machine", world.campaign.name, "drawer")
     assert machines_to_teach() == []
@@ -171,14 +171,14 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     shutil.rmtree(proposer_folder("scenes"))
     assert machines_to_teach() == []
     machine.refresh_from_db()
-    last = BoxProposer.load(kept_folder(machine, machine.version))
+    last = BoxProposer.load(version_folder(machine, machine.version))
     call("teach_machine", world.campaign.name, "drawer")
     assert begun[1].chance_ == last.chance_
     # Another one under that name is another one, then too.
     call(*again[:-1], "--seed", "4")
     assert machines_to_teach() == [(world.campaign, "drawer")]
     # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
-    assert sorted(int(each.name) for each in kept_folder(machine, 1).parent.iterdir()) == [3, 4]
+    assert sorted(int(each.name) for each in version_folder(machine, 1).parent.iterdir()) == [3, 4]
 
 
 def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
@@ -188,12 +188,12 @@ def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> 
     call("teach_machine", world.campaign.name, "drawer")
     MachineProposals.objects.all().delete()
     assert machines_to_propose() == [(world.campaign, "drawer")]
-    (kept_folder(machine, 1) / "arrays.safetensors").write_bytes(b"")
+    (version_folder(machine, 1) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(
         CampaignError, match=r"^what machine 'drawer' learnt last cannot be used: .* teach it$"
     ):
         propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
-    (kept_folder(machine, 1) / "manifest.json").unlink()
+    (version_folder(machine, 1) / "manifest.json").unlink()
     assert machines_to_propose() == [] and teach_machines() == 0
     call("teach_machine", world.campaign.name, "drawer")
     assert MachineProposals.objects.count() == 3
@@ -203,7 +203,7 @@ def test_no_job_is_asked_for_while_a_machine_is_taught_by_command(world: World) 
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    with machines.lesson(machine):
+    with machines.training_run(machine):
         assert machines_to_teach() == [(world.campaign, "drawer")] and teach_machines() == 0
         with pytest.raises(CommandError, match="is being taught, or is given boxes"):
             call("teach_machine", world.campaign.name, "drawer")

@@ -64,7 +64,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_learnt(machine, images=None, source="file boxes.jsonl", from_file=True)
+    machines.machine_trained(machine, images=None, source="file boxes.jsonl", from_file=True)
     client.force_login(people.account("ada", "researcher"))
     page = client.get(reverse("machines", args=[world.campaign.name])).content.decode()
     assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page

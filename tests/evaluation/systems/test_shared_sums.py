@@ -111,6 +111,7 @@ def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
     assert [found.count for found in totals] == [PAIRS, PAIRS]
 
 
+@pytest.mark.slow  # by default workers share spans, and killed jobs go on in `jobs/test_deliveries`
 @pytest.mark.django_db(transaction=True)
 def test_a_span_of_a_killed_worker_is_taken_over_although_redis_forgot_all(data_dir: Path, tmp_path: Path):
     dice = np.random.default_rng(4)

@@ -16,7 +16,7 @@ from django.utils import translation
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.jobs import JobProgress
 from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
 from annotation.protocol.campaign_settings import settings_of
@@ -26,15 +26,15 @@ from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.web.staff.crowd.machines import source_in_words
 from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
-from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
+from evaluation.services.machines.examples import pictures_on_disk, proposals_of, training_pictures
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder
 from evaluation.services.machines.teaching import (
-    kept_folder,
     machines_to_propose,
     machines_to_teach,
     propose_boxes,
     teach_machine,
+    version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
@@ -54,7 +54,10 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
         teach_machine(campaign=world.campaign.name, model_annotator="drawer")
     assert teach_machines() == 0
     world.work(enough=lambda: machines.count_finished(world.campaign) > 0)
-    done, learnt = machines.count_finished(world.campaign), to_learn_from.count_to_learn_from(world.campaign)
+    done, learnt = (
+        machines.count_finished(world.campaign),
+        training_records.count_training_images(world.campaign),
+    )
     assert done <= learnt <= 3
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="teach_machine")
@@ -95,7 +98,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     call("teach_machine", world.campaign.name, "drawer", "--restart")
     assert [on for on, _ in given] == [False, True, False]
     # Those whose boxes were judged last come last: of them the part is that is held out.
-    assert given[1][1] == list(to_learn_from.first_verdicts(world.campaign)) and len(given[1][1]) == 3
+    assert given[1][1] == list(training_records.first_verdicts(world.campaign)) and len(given[1][1]) == 3
     assert given[1][1][0] == last.image.key
     # Where the campaign names a stored proposer now, it learns from that on, once.
     monkeypatch.setattr(BoxProposer, "fit", fit)
@@ -106,7 +109,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     shutil.rmtree(proposer_folder("scenes"))
     assert call("teach_machine", world.campaign.name, "drawer")["version"] == 5
     # What it learnt last cannot be read: it begins again.
-    (kept_folder(machine, 5) / "arrays.safetensors").write_bytes(b"")
+    (version_folder(machine, 5) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
         call("teach_machine", world.campaign.name, "drawer")
 
@@ -147,7 +150,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
 
 def kept(machine: Machine) -> BoxProposer:
     machine.refresh_from_db()
-    return BoxProposer.load(kept_folder(machine, machine.version))
+    return BoxProposer.load(version_folder(machine, machine.version))
 
 
 def rounded(proposals: Proposals) -> dict[str, list[list[float]]]:
@@ -165,16 +168,16 @@ def stored(machine: Machine) -> dict[str, Any]:
 def test_what_a_deleted_machine_learnt_is_removed(world: World) -> None:
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     for number in (machine.pk, machine.pk + 1):
-        (kept_folder(machine, 1).parent.parent / str(number) / "1").mkdir(parents=True)
+        (version_folder(machine, 1).parent.parent / str(number) / "1").mkdir(parents=True)
     teach_machines()
-    assert [folder.name for folder in kept_folder(machine, 1).parent.parent.iterdir()] == [str(machine.pk)]
+    assert [folder.name for folder in version_folder(machine, 1).parent.parent.iterdir()] == [str(machine.pk)]
 
 
 def test_what_is_taught_is_what_was_accepted(world: World) -> None:
     world.work()
     records = list(machines.finished_records(world.campaign))
     assert len(records) == 3
-    pictures = list(taught_pictures(records, 64))
+    pictures = list(training_pictures(records, 64))
     for record, picture in zip(records, pictures, strict=True):
         assert record.layer is not None and picture.colours.shape == (64, 64, 3)
         depicted = record.layer.depicted()
@@ -192,7 +195,7 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
 
 def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
-    pictures = list(taught_pictures(machines.finished_records(world.campaign), 64))
+    pictures = list(training_pictures(machines.finished_records(world.campaign), 64))
     with pictures_on_disk(iter(pictures), tmp_path) as kept:
         assert len(kept) == len(pictures) == 3
         for one, other in zip(kept, pictures, strict=True):
@@ -232,7 +235,7 @@ def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
     monkeypatch.undo()
     machines.store_proposals(machine, proposed, version=1)  # As where it was killed.
     assert machine_turns.take_turns(world.campaign, submission.submit) == 0
-    machines.machine_learnt(machine, images=0, source="now")
+    machines.machine_trained(machine, images=0, source="now")
     assert machine_turns.take_turns(world.campaign, submission.submit) > 0
 
 
@@ -240,11 +243,11 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is told once the lesson counts: who is told may stop it."""
-    monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_LESSON", 2)
+    monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_TRAINING", 2)
     machine = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
-    world.work(enough=lambda: to_learn_from.count_to_learn_from(world.campaign) > 0)
+    world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     OpenImage.objects.update(complete=False)
     seen: list[tuple[str, int, int]] = []
 

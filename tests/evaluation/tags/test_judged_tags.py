@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
-from annotation.models import Caption, Control, Corpus, Image, Standing, Task
+from annotation.models import Caption, Control, Corpus, Image, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.simulation.judging import CrowdKnowledge
@@ -128,8 +128,8 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
         known=CrowdKnowledge(images_of),
     )
     assert not done.open_tasks
-    standings = Standing.objects.filter(campaign=batch.campaign)
-    assert all(one.known and one.right == one.known for one in standings), "control pages were among them"
+    trust_states = TrustState.objects.filter(campaign=batch.campaign)
+    assert all(one.known and one.right == one.known for one in trust_states), "control pages were among them"
     said("collect_judgments", "first")
     said("freeze_qrels", "scale", "--corpus", "tagged", "--judgments", "first")
     corpus = Corpus.objects.get(name="tagged")

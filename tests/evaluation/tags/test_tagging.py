@@ -17,12 +17,12 @@ from annotation.common.operations import OperationContext
 from annotation.models import Image, Job
 from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.stored import InUse, get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
-from evaluation.services.tagging.scores import TagScoring, TrueTags, keep_figures, tag_figures
+from evaluation.services.tagging.scores import TagScoring, TrueTags, store_figures, tag_figures
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
@@ -422,12 +422,12 @@ def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
     value = next(one for one in TagSet.objects.get().figures["measures"] if one["measure"] == "MiAP")["value"]
     assert f"{value:.3f}" in page and "Score again" in page and "Intervals of 95 %." in page
     kept = TagSet.objects.get()
-    keep_figures("told", {**kept.figures, "level": 0.8})
+    store_figures("told", {**kept.figures, "level": 0.8})
     assert "Intervals of 80 %." in ada.get("/evaluation/tags/told/").content.decode()
-    keep_figures("told", {**kept.figures, "resamples": 0})
+    store_figures("told", {**kept.figures, "resamples": 0})
     assert "Intervals of" not in ada.get("/evaluation/tags/told/").content.decode()
-    with pytest.raises(ImportRefused, match="'told' was removed or replaced while it was scored; score it"):
-        keep_figures("told", {**kept.figures, "digest": "of another set"})
+    with pytest.raises(InputError, match="'told' was removed or replaced while it was scored; score it"):
+        store_figures("told", {**kept.figures, "digest": "of another set"})
     assert TagSet.objects.get().figures["resamples"] == 0
     assert "/evaluation/tags/told/" in ada.get("/evaluation/systems/map/").content.decode()
     file: Any = ada.get("/operations/download_tag_set/file?tag_set=told")

@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 
 from annotation import jobs
 from annotation.campaigns import close_campaign
-from annotation.models import Campaign, Job, Judgment, Standing
+from annotation.models import Campaign, Job, Judgment, TrustState
 from annotation.moderation.discarding import discard_worker, reinstate_worker, restore_worker
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
@@ -193,8 +193,8 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
     collect("first")
     freeze_qrels(name="pooled", corpus="quay", judgments="first")
     assert "Frozen as pooled, version 1" in look(ada, f"{BATCHES}first/")
-    row = Standing.objects.filter(items__gt=0).select_related("worker")[0]
-    Standing.objects.filter(pk=row.pk).update(state="suspended")
+    row = TrustState.objects.filter(items__gt=0).select_related("worker")[0]
+    TrustState.objects.filter(pk=row.pk).update(state="suspended")
     reinstate_worker(campaign=batch.campaign, worker=row.worker_id)
     judge = row.worker.pseudonym
     page = look(ada, f"{BATCHES}first/")
@@ -261,7 +261,7 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
     batch = launch(plan(chosen_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     ends = {"ended": "stable", "tau": 0.97, "answers": answers_at_end(batch)}
-    Batch.objects.update(waves=batch.waves | ends)
+    Batch.objects.update(rounds=batch.rounds | ends)
     page = look(ada, f"{BATCHES}first/?fresh=1")
     assert "τ 0.97 with the last rankings; ended: the order of the systems is stable" in page
     assert "Open the next round" not in page and "answers have changed" not in page

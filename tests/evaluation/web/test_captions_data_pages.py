@@ -56,7 +56,7 @@ def test_parses_are_imported_by_a_job_and_shown(ada: Client, small: str, data_di
     assert "Import parses small" in words(told)
     assert done().state == Job.DONE
     stored = parses_of(small)
-    assert stored.captions == 2 and stored.made.tzinfo is not None
+    assert stored.captions == 2 and stored.created.tzinfo is not None
     shown = words(ada.get(FEATURES))
     row = f"small 2 8 p.conllu; 7 captions without a parse; 1 parse left out {stored.digest[:12]}"
     assert row in shown

@@ -308,11 +308,11 @@ def test_a_query_shows_what_was_judged_of_each_item(ada):
     page = ada.get(f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation")
     (ours, first, _), (theirs, second, _) = page.context["tops"]
     assert (ours.name, theirs.name) == ("good-annotation", "bad-annotation")
-    told = {item.shown.name: item.judged for item in first}
+    told = {item.entry.name: item.judged for item in first}
     own, other = told["a.jpg#2"], told["c.jpg#2"]
     assert (own.original, own.yes, len(own.answers), own.relevance) == (True, 3, 3, 1)
     assert (other.original, other.yes, len(other.answers), other.relevance) == (False, 2, 3, 1)
-    assert first[0].shown.name == "a.jpg#2" == second[-1].shown.name
+    assert first[0].entry.name == "a.jpg#2" == second[-1].entry.name
     text = words(page)
     assert "caption 2 of a original yes 3 of 3, relevant" in text
     assert "caption 2 of b yes 1 of 3, not relevant" in text
@@ -339,8 +339,8 @@ def test_queries_come_where_two_runs_differ_most_and_lead_to_the_next(ada):
 
 
 def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST_RUNS_OFFERED", 1)
-    monkeypatch.setattr(queries, "MOST_QRELS_OFFERED", 0)
+    monkeypatch.setattr(comparing, "MOST_RUNS_LISTED", 1)
+    monkeypatch.setattr(queries, "MOST_QRELS_LISTED", 0)
     page = ada.get("/evaluation/compare/?run=good-search")
     offered = {way: [(run.name, ticked) for run, ticked in found] for way, found in page.context["offered"]}
     assert offered["search"] == [("bad-search", False), ("good-search", True)]

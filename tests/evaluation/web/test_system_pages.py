@@ -14,7 +14,7 @@ from annotation import jobs
 from annotation.common import files as sent_files
 from annotation.models import AuditEntry, Job
 from evaluation.models import Run, System
-from evaluation.services.declared import ARRAYS_SENT
+from evaluation.services.declarations import ARRAYS_UPLOAD
 from evaluation.services.systems.folders import system_folder
 from models_core.systems.table11 import TABLE_11
 from tests.evaluation.web import little
@@ -34,7 +34,7 @@ def wrong(page) -> str:
         shown = page.context.get("forms") or [page.context["form"]]
         return next(text for form in shown for texts in form.errors.values() for text in texts)
     assert page.status_code == 409
-    return page.context["error"]
+    return page.context.get("error") or page.context["wrong"]
 
 
 def bring(ada, act: str = "add_system", **fields: Any):
@@ -181,12 +181,12 @@ def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monke
 
 
 def test_what_is_too_large_for_a_page_is_refused(ada, monkeypatch):
-    monkeypatch.setattr(sent_files, "LARGEST_SENT", 100)
+    monkeypatch.setattr(sent_files, "LARGEST_FORM", 100)
     assert wrong(bring(ada, file=little.embeddings())).startswith("The files have ")
 
 
 def test_an_archive_that_swells_is_not_unpacked(ada, monkeypatch, data_dir: Path):
-    monkeypatch.setitem(vars(ARRAYS_SENT), "most", 1000)
+    monkeypatch.setitem(vars(ARRAYS_UPLOAD), "most", 1000)
     page = bring(ada, file=little.embeddings(images=np.zeros((3, 10_000))))
     assert wrong(page).startswith("This unpacks to 23")
     assert not list((data_dir / "uploads").glob("*"))

@@ -44,7 +44,7 @@ class Lengths:
 
 def count_long_captions(request: LengthsRequest, context: OperationContext) -> Lengths:
     texts = list(Caption.objects.filter(image__corpus__name=request.corpus).values_list("text", flat=True))
-    context.tell("counting", 0.5)
+    context.report_progress("counting", 0.5)
     lengths = [len(text.split() if request.unit == "words" else text) for text in texts]
     return Lengths(len(texts), sum(length > request.longest for length in lengths))
 

@@ -23,7 +23,7 @@ from annotation.selectors.records import image_record, layer_of, marked_spans
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.overlay import Frame
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
 from annotation.web.staff.review_forms import boxes_in
 from annotation.web.staff.review_tables import ReviewPage, marked_captions
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_words, question_in_words
@@ -33,16 +33,16 @@ from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_wor
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
-    asked = request.POST if request.method == "POST" else request.GET
-    kind = asked.get("kind", "")
+    data = request.POST if request.method == "POST" else request.GET
+    kind = data.get("kind", "")
     if campaign.kinds != q.QUESTIONS:
         raise Http404(_("Control items of this campaign cannot be added by hand."))
     kind = kind if kind in campaign.kinds else ""
-    key = asked.get("image", "").replace("\0", "").strip()
+    key = data.get("image", "").replace("\0", "").strip()
     image = Image.objects.filter(corpus=campaign.corpus, key=key).first() if key else None
-    wrong, status = "", 200
+    problem, status = "", 200
     if key and image is None:
-        wrong = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {
+        problem = _("Corpus “%(corpus)s” has no image “%(key)s”.") % {
             "corpus": campaign.corpus.name,
             "key": key[:100],
         }
@@ -52,44 +52,44 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             _add(campaign, image, kind, request)
             messages.success(request, _("Control item added. Add another about this image, or go back."))
             return redirect(
-                reverse("new_known_item", args=[campaign.name]) + query_string(image=key, kind=kind)
+                reverse("new_control_item", args=[campaign.name]) + query_string(image=key, kind=kind)
             )
         except (BadItems, CannotRule) as error:
-            wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
+            problem = error.problems[0][1] if isinstance(error, BadItems) else str(error)
             status = 409
     mentions = _mentions(campaign, image) if image else ()
-    asked_about = kind_of(kind) if kind else None
+    question_kind = kind_of(kind) if kind else None
     seen = _seen(image, mentions) if image else None
     return render(
         request,
-        "annotation/staff/known_item.html",
+        "annotation/staff/control_item.html",
         campaign_frame(
             request,
             campaign,
             "known",
             image=image,
             seen=seen,
-            edits=bool(seen and seen.frame and asked_about and asked_about.shows_boxes),
+            edits=bool(seen and seen.frame and question_kind and question_kind.shows_boxes),
             mentions=list(enumerate(mentions, 1)),
             chosen=request.POST.getlist("mention"),
             key=key,
             kind=kind,
             kinds=kinds_in_words(campaign),
-            question=question_in_words(kind) if asked_about else "",
+            question=question_in_words(kind) if question_kind else "",
             purposes=[
                 purpose
                 for purpose in PURPOSES.items()
                 if purpose[0] != Control.CONTROL
-                or (asked_about and asked_about.measured_on == MEASURED_ON_CONTROLS)
+                or (question_kind and question_kind.measured_on == MEASURED_ON_CONTROLS)
             ],
-            answers=[(a, answer_in_words(kind, a)) for a in asked_about.answers]
-            if asked_about and not asked_about.draws
+            answers=[(a, answer_in_words(kind, a)) for a in question_kind.answers]
+            if question_kind and not question_kind.draws
             else [],
-            with_boxes=bool(asked_about and asked_about.shows_boxes),
-            with_pending=bool(asked_about and asked_about.judges),
+            with_boxes=bool(question_kind and question_kind.shows_boxes),
+            with_pending=bool(question_kind and question_kind.judges),
             draws=draws(kind),
-            given=request.POST,
-            wrong=wrong,
+            form_data=request.POST,
+            error=problem,
         ),
         status=status,
     )
@@ -126,7 +126,7 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
     """The mentions that the campaign asks about, or would ask about if it opened the image."""
     row = OpenImage.objects.filter(campaign=campaign, image=image).first()
     if row is not None:
-        return tuple(mention_from(plain) for plain in row.mentions)
+        return tuple(mention_from(mention) for mention in row.mentions)
     layer = gold_layer(campaign.corpus)
     record = layer_of(image, layer) if layer else None
     known = record if record and record.chains else None

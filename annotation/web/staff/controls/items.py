@@ -24,7 +24,7 @@ from annotation.task_types.wording import IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.frame import (
+from annotation.web.staff.campaign_pages import (
     CAMPAIGN_OF_ADDRESS,
     campaign_frame,
     layers_open,
@@ -50,7 +50,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownItem:
+class ItemRow:
     """A control item as a line: the words it is about, its answer, and how many of those asked gave it."""
 
     row: Control
@@ -60,7 +60,7 @@ class ShownItem:
     words: tuple[str, ...]
     answer: str
     right: int
-    asked: int
+    times_answered: int
 
 
 @require_safe
@@ -78,11 +78,11 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     before = query_number(request.GET, "before")
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    found = list(rows.order_by("-pk")[: _PAGE + 1])
+    items = list(rows.order_by("-pk")[: _PAGE + 1])
     settings = settings_of(campaign.settings)
     return render(
         request,
-        "annotation/staff/known.html",
+        "annotation/staff/control_items.html",
         campaign_frame(
             request,
             campaign,
@@ -94,9 +94,9 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                     campaign=campaign, settings=settings.trust, words=IN_WORDS
                 ).values(),
             ],
-            items=_shown(found[:_PAGE]),
-            later=query_string(kind=kind, purpose=purpose, before=found[_PAGE - 1].pk)
-            if len(found) > _PAGE
+            items=_shown_items(items[:_PAGE]),
+            later=query_string(kind=kind, purpose=purpose, before=items[_PAGE - 1].pk)
+            if len(items) > _PAGE
             else "",
             first=(query_string(kind=kind, purpose=purpose) or "?") if before is not None else "",
             kind=kind,
@@ -112,46 +112,46 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def _forms(request: HttpRequest, campaign: Campaign) -> dict[str, RequestForm]:
     """The forms of the ways to add items, which offer the layers and the splits that there are."""
-    layers = [each.name for each in layers_open(request, campaign) if each.name != campaign.name]
-    offered = {"layer": layers, "split": split_names(campaign.corpus)}
+    layers = [layer.name for layer in layers_open(request, campaign) if layer.name != campaign.name]
+    choices = {"layer": layers, "split": split_names(campaign.corpus)}
     forms = {}
     for operation, names in _FORMS.items():
         form = RequestForm(operation_named(operation), account_of(request), fields_shown=names)
         form.auto_id = f"{operation}-%s"
-        for name in offered.keys() & form.fields.keys():
-            form.fields[name].widget = Select(choices=[(value, value) for value in offered[name]])
+        for name in choices.keys() & form.fields.keys():
+            form.fields[name].widget = Select(choices=[(value, value) for value in choices[name]])
         forms[operation] = form
     return forms
 
 
 def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
     """Kind -> for each purpose how many items there are of each answer, in words."""
-    found: dict[str, dict[str, list[str]]] = {}
+    strata: dict[str, dict[str, list[str]]] = {}
     for (kind, purpose, answer), items in control_item_counts(campaign).items():
-        of = found.setdefault(kind, {each: [] for each in PURPOSES})
+        of = strata.setdefault(kind, {purpose_key: [] for purpose_key in PURPOSES})
         of[purpose].append(f"{answer_in_words(kind, answer)} {items}")
     return [
-        (str(kind_in_words(kind)), [", ".join(told) for told in of.values()]) for kind, of in found.items()
+        (str(kind_in_words(kind)), [", ".join(cells) for cells in of.values()]) for kind, of in strata.items()
     ]
 
 
-def _shown(rows: list[Control]) -> list[ShownItem]:
-    told = answered_controls(row.pk for row in rows)
-    found = []
+def _shown_items(rows: list[Control]) -> list[ItemRow]:
+    answers = answered_controls(row.pk for row in rows)
+    lines = []
     for row in rows:
         answer = row.stratum if not draws(row.kind) else ("drawn" if row.known else "none")
-        found.append(
-            ShownItem(
+        lines.append(
+            ItemRow(
                 row,
                 str(kind_in_words(row.kind)),
                 str(PURPOSES[row.purpose]),
                 str(SOURCES.get(row.source, row.source)),
                 _about(row),
                 str(answer_in_words(row.kind, answer)),
-                *told.get(row.pk, (0, 0)),
+                *answers.get(row.pk, (0, 0)),
             )
         )
-    return found
+    return lines
 
 
 def _about(row: Control) -> tuple[str, ...]:

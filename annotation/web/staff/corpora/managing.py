@@ -28,7 +28,7 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "named_by": layer.name if layer else "",
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
         "to_mark": unmarked.values_list("key", flat=True).first(),
-        "kept": why_corpus_kept(corpus),
+        "why_not_deletable": why_corpus_kept(corpus),
         "key": request.GET.get("image", ""),
         "form": RequestForm(
             operation_named("set_licence"), account_of(request), initial={"licence": corpus.licence}
@@ -54,7 +54,7 @@ def picture_withdraw(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "corpus": corpus,
         "image": image,
         "captions": captions,
-        "kept": why_picture_kept(account_of(request), image),
+        "why_not_deletable": why_picture_kept(account_of(request), image),
     }
     return render(request, "annotation/withdraw_picture.html", about)
 

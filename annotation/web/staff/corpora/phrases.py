@@ -20,7 +20,7 @@ from annotation.web.corpus.inspection import inspect
 
 
 @dataclass(frozen=True, slots=True)
-class ShownWord:
+class WordView:
     """A word of a caption; in a phrase with the number of its colour (0: in none), at either end of it."""
 
     text: str
@@ -35,30 +35,32 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     """The phrases of an image; the form marks others, or goes back to those that are found."""
     image = image_in(corpus, key)
     before, after = browse.neighbours(image, None, Filter())
-    captions, found = browse.captions_shown(image), phrases_of(image)
+    captions, phrases = browse.captions_shown(image), phrases_of(image)
     about = {
         "corpus": corpus,
         "image": image,
         "before": before,
         "after": after,
-        "phrases": " ".join(mention.id for mention in found.mentions),
-        "captions": list(_words(captions, found.mentions)),
-        "by_hand": found.source == BY_HAND,
-        "blocked": found.blocked,
+        "phrases": " ".join(mention.id for mention in phrases.mentions),
+        "captions": list(_words(captions, phrases.mentions)),
+        "by_hand": phrases.source == BY_HAND,
+        "blocked": phrases.blocked,
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
         "seen": inspect(image, captions, None, size=size_of(image), lit=0),
     }
     return render(request, "annotation/phrases.html", about)
 
 
-def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator[list[ShownWord]]:
+def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
     """The words of each caption, in turn."""
     of: dict[int, list[Mention]] = {}
     for mention in mentions:
         of.setdefault(mention.caption, []).append(mention)
     for number, caption in enumerate(captions):
-        words = [ShownWord(text) for text in caption.words]
-        for place, mention in enumerate(of.get(number, ()), 1):
+        words = [WordView(text) for text in caption.words]
+        for number_of_mention, mention in enumerate(of.get(number, ()), 1):
             for at in range(mention.start, mention.end):
-                words[at] = ShownWord(words[at].text, hue(place), at == mention.start, at == mention.end - 1)
+                words[at] = WordView(
+                    words[at].text, hue(number_of_mention), at == mention.start, at == mention.end - 1
+                )
         yield words

@@ -25,7 +25,7 @@ from annotation.formats import FORMATS
 from annotation.jobs.kinds.corpus_uploads import IMPORT_UPLOAD, checked_upload, newest_upload_job
 from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
-from annotation.web.staff.frame import act_form
+from annotation.web.staff.campaign_pages import act_form
 from annotation.web.staff.job_lines import job_line
 
 _NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
@@ -44,9 +44,9 @@ SORTS_IN_WORDS = {
 @for_roles_of_server(RESEARCHER)
 def upload_list(request: HttpRequest) -> HttpResponse:
     """The page that begins an upload, and the account's own uploads that are not over."""
-    own = uploads.uploads_of(account_of(request))
+    own_uploads = uploads.uploads_of(account_of(request))
     about = {
-        "own": [(upload, _percent(upload)) for upload in own],
+        "uploads": [(upload, _percent(upload)) for upload in own_uploads],
         "form": act_form(request, "begin_upload"),
         "formats": [reader.title for reader in FORMATS if reader.reads],
     }
@@ -64,9 +64,9 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
         if Corpus.objects.filter(published=True, name=name).exists():
             return redirect("corpus", name)
         return render(request, "annotation/upload_deleted.html", {"name": name})
-    upload = _own(request, key)
+    upload = _upload_of(request, key)
     checked = checked_upload(account_of(request), key)
-    shown = job_line(job) if job is not None else None
+    line = job_line(job) if job is not None else None
     waits = job is not None and job.state in Job.LIVE
     format = checked.arguments.get("format", "") if checked is not None else ""
     about: dict[str, Any] = {
@@ -74,7 +74,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
         "form": act_form(request, "check_upload", format=format),
         "percent": _percent(upload),
         "complete": upload.complete,
-        "jobs": [shown] if shown and (waits or shown.ended_badly) else [],
+        "jobs": [line] if line and (waits or line.ended_badly) else [],
         "live": waits,
         "checked": None if waits or checked is None else _in_words(checked),
         "expires": uploads.UPLOAD_KEPT_SECONDS // 3600,
@@ -86,7 +86,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
 @for_roles_of_server(RESEARCHER)
 def upload_preview(request: HttpRequest, key: str, number: int) -> HttpResponseBase:
     """The small picture of a row of the preview."""
-    return _file(preview_picture(_own(request, key), number), "image/jpeg")
+    return _file(preview_picture(_upload_of(request, key), number), "image/jpeg")
 
 
 def _file(file: Path, content_type: str) -> HttpResponseBase:
@@ -96,7 +96,7 @@ def _file(file: Path, content_type: str) -> HttpResponseBase:
         raise Http404(_("There is no such file.")) from None
 
 
-def _own(request: HttpRequest, key: str) -> Upload:
+def _upload_of(request: HttpRequest, key: str) -> Upload:
     """The upload of an address; those of others are not there."""
     try:
         return uploads.upload_of(account_of(request), key)
@@ -111,18 +111,18 @@ def _percent(upload: Upload) -> int:
 
 def _in_words(job: Job) -> dict[str, Any]:
     """What a check came to, as the page shows it."""
-    found: dict[str, Any] = job.result
-    problems = [{**each, "sort": SORTS_IN_WORDS[each["sort"]]} for each in found["problems"]]
-    sorts = [(SORTS_IN_WORDS[sort], count) for sort, count in found["problem_sorts"].items()]
+    result: dict[str, Any] = job.result
+    problems = [{**problem, "sort": SORTS_IN_WORDS[problem["sort"]]} for problem in result["problems"]]
+    sorts = [(SORTS_IN_WORDS[sort], count) for sort, count in result["problem_sorts"].items()]
     return {
-        **found,
+        **result,
         "problems": problems,
         "sorts": sorts,
         "guessed": not job.arguments.get("format"),
-        "english": found["english"] >= ENGLISH_ENOUGH,
-        "english_percent": round(100 * found["english"]),
-        "rows": list(enumerate(found["rows"])),
-        "sha256": sorted(found["sha256"].items()),
+        "english": result["english"] >= ENGLISH_ENOUGH,
+        "english_percent": round(100 * result["english"]),
+        "rows": list(enumerate(result["rows"])),
+        "sha256": sorted(result["sha256"].items()),
     }
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.campaigns import machines
-from annotation.campaigns.learning import to_learn_from
+from annotation.campaigns.training import training_records
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign
@@ -19,9 +19,9 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
 from annotation.selectors.machines.reports import machine_reports
 from annotation.selectors.machines.savings import machine_saving
-from annotation.selectors.workers.standing import STATES_IN_WORDS
+from annotation.selectors.workers.trust_labels import WORKER_STATE_LABELS
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame
 
 
 @require_safe
@@ -39,7 +39,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             machines=[
-                (report, STATES_IN_WORDS.get(report.state, report.state), source_in_words(report.source))
+                (report, WORKER_STATE_LABELS.get(report.state, report.state), source_in_words(report.source))
                 for report in reports
             ],
             settings=settings,
@@ -47,8 +47,8 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             drawing_seconds=DRAWING_SECONDS,
             saved_rows=list(zip(LOOKING_SECONDS, saving.shares, strict=True)),
             answers=bool(machine_kinds(campaign.kinds)),
-            finished=to_learn_from.count_to_learn_from(campaign),
-            teaches=machines.TEACH_JOB in every_job_kind(),
+            finished=training_records.count_training_images(campaign),
+            teaches=machines.TRAIN_JOB in every_job_kind(),
             add=act_form(request, "add_machine", ids="new-%s"),
         ),
     )
@@ -56,15 +56,15 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def source_in_words(source: str) -> str:
     """What a machine learnt from last, which is stored in English, in the reader's language."""
-    if found := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
-        images, proposer = int(found[1]), found[2]
-        told = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
+    if match := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
+        images, proposer = int(match[1]), match[2]
+        images_text = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
             "number": number_format(images, force_grouping=True)
         }
         if not proposer:
-            return told
-        return _("%(images)s, from proposer %(proposer)s on") % {"images": told, "proposer": proposer}
-    if found := re.fullmatch(r"(proposer|file) (.+)", source):
-        what = _("proposer %(name)s") if found[1] == "proposer" else _("file %(name)s")
-        return what % {"name": found[2]}
+            return images_text
+        return _("%(images)s, from proposer %(proposer)s on") % {"images": images_text, "proposer": proposer}
+    if match := re.fullmatch(r"(proposer|file) (.+)", source):
+        what = _("proposer %(name)s") if match[1] == "proposer" else _("file %(name)s")
+        return what % {"name": match[2]}
     return source

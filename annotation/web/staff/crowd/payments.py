@@ -19,7 +19,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
 from annotation.workers import approvals, payments
 from annotation.workers.payments import Due
 from annotation.workers.platform_visits import PROVIDERS
@@ -50,8 +50,8 @@ def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     owed = [account for account in accounts if account.due]
     after = _number(request.GET, "after")
     page = [account for account in owed if account.worker > after]
-    found = _newest(Payout.objects.filter(campaign=campaign), _number(request.GET, "payments_before"))
-    given = _newest(Bonus.objects.filter(campaign=campaign), _number(request.GET, "bonuses_before"))
+    payouts = _newest(Payout.objects.filter(campaign=campaign), _number(request.GET, "payments_before"))
+    bonuses = _newest(Bonus.objects.filter(campaign=campaign), _number(request.GET, "bonuses_before"))
     held = [account for account in owed if account.held]
     about = {
         "rows": [_owed(account, pay.currency) for account in page[:_DUE]],
@@ -60,18 +60,20 @@ def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "first": "?" if after else "",
         "pay": act_form(request, "pay_workers", reference=payments.usual_reference(campaign)),
         "bonus": act_form(request, "give_bonus", ids="bonus-%s"),
-        "total_due": cents(sum(each.due for each in owed if not each.held), pay.currency),
-        "total_earned": cents(sum(each.earned for each in accounts), pay.currency),
-        "total_bonuses": cents(sum(each.bonuses for each in accounts), pay.currency),
-        "total_paid": cents(sum(each.paid for each in accounts), pay.currency),
+        "total_due": cents(sum(due.due for due in owed if not due.held), pay.currency),
+        "total_earned": cents(sum(due.earned for due in accounts), pay.currency),
+        "total_bonuses": cents(sum(due.bonuses for due in accounts), pay.currency),
+        "total_paid": cents(sum(due.paid for due in accounts), pay.currency),
         "held": len(held),
-        "held_due": cents(sum(each.due for each in held), pay.currency),
-        "payments": [(row, cents(row.amount, pay.currency)) for row in found[:_HISTORY]],
-        "older_payments": query_string(payments_before=found[_HISTORY - 1].pk)
-        if len(found) > _HISTORY
+        "held_due": cents(sum(due.due for due in held), pay.currency),
+        "payments": [(row, cents(row.amount, pay.currency)) for row in payouts[:_HISTORY]],
+        "older_payments": query_string(payments_before=payouts[_HISTORY - 1].pk)
+        if len(payouts) > _HISTORY
         else "",
-        "bonuses": [(row, cents(row.amount, pay.currency)) for row in given[:_HISTORY]],
-        "older_bonuses": query_string(bonuses_before=given[_HISTORY - 1].pk) if len(given) > _HISTORY else "",
+        "bonuses": [(row, cents(row.amount, pay.currency)) for row in bonuses[:_HISTORY]],
+        "older_bonuses": query_string(bonuses_before=bonuses[_HISTORY - 1].pk)
+        if len(bonuses) > _HISTORY
+        else "",
         "platforms": [(name, PROVIDERS[name]) for name in approvals.platforms_of(campaign)],
         "unpaid": pay.basis == UNPAID,
         "currency": pay.currency,
@@ -97,8 +99,8 @@ def _owed(account: Due, currency: str) -> _Owed:
 
 def _newest(rows: Any, before: int) -> list[Any]:
     """A page of a history and one more, the newest first; those before a number where it is given."""
-    found = rows.filter(pk__lt=before) if before else rows
-    return list(found.select_related("worker").order_by("-pk")[: _HISTORY + 1])
+    older = rows.filter(pk__lt=before) if before else rows
+    return list(older.select_related("worker").order_by("-pk")[: _HISTORY + 1])
 
 
 def _number(query: Mapping[str, str], name: str) -> int:

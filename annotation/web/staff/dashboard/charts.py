@@ -42,12 +42,12 @@ class Chart:
 def campaign_charts(series: CampaignSeries, *, paid: bool, timed: bool) -> list[Chart]:
     """The charts of a campaign; that of cost where it is `paid`, none of speed where answers took no time
     (`timed` is false)."""
-    found = [_answers(series)] if timed else []
-    found.append(_images(series, timed=timed))
+    charts = [_answers(series)] if timed else []
+    charts.append(_images(series, timed=timed))
     if paid:
-        found.append(_cost(series, timed=timed))
-    found.append(_agreement(series))
-    return found
+        charts.append(_cost(series, timed=timed))
+    charts.append(_agreement(series))
+    return charts
 
 
 def _answers(series: CampaignSeries) -> Chart:
@@ -76,8 +76,8 @@ def _images(series: CampaignSeries, *, timed: bool) -> Chart:
     if end is not None:
         says += " " + _("At the pace of the last day all are done by %(day)s.") % {"day": _day(end[0])}
     elif timed and done < series.images:
-        told = _("There is no forecast yet: it takes some finished images and answers of the last day.")
-        says = f"{says} {told}"
+        forecast = _("There is no forecast yet: it takes some finished images and answers of the last day.")
+        says = f"{says} {forecast}"
     line = TotalLine(
         series.done,
         _("done"),
@@ -131,21 +131,21 @@ def _agreement(series: CampaignSeries) -> Chart:
     title = _("Agreement by question")
     heads = (_("Question"), _("Two answers"), _("Agreement"), _("Kappa"), _("Share of each answer"))
     rows = agreement_rows(series.agreement)
-    shown = [
+    shares = [
         ShareBar(row.name, row.of.equal.value, f"{round(100 * row.of.equal.value)} %")
         for row in rows
         if row.of.equal is not None
     ]
-    if not shown:
+    if not shares:
         return Chart("agreement", title, "", _("No question has two answers yet."), heads, [])
-    least = min(shown, key=lambda share: share.share)
+    least = min(shares, key=lambda share: share.share)
     says = _("Workers agree least on “%(kind)s”: %(share)s of the questions drawn for a second answer.") % {
         "kind": least.name,
         "share": least.beside,
     }
     words = ChartWords(title, _("per cent equal"), _whole, _moment)
     lines = [(row.name, _whole(row.of.pairs), row.equal, row.kappa, row.answers) for row in rows]
-    return Chart("agreement", title, shares_side_by_side(shown, words, key="agreement"), says, heads, lines)
+    return Chart("agreement", title, shares_side_by_side(shares, words, key="agreement"), says, heads, lines)
 
 
 def _in_units(points: Sequence[SeriesPoint]) -> list[tuple[datetime, float]]:

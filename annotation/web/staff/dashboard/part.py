@@ -32,40 +32,40 @@ from annotation.selectors.campaign.progress import newest_answer_at
 from annotation.selectors.campaign.series import campaign_series
 from annotation.selectors.controls import unchecked_kinds
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
-from annotation.web.staff.campaign_tables import acts_next, campaign_facts
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.campaign_tables import acts_next, key_figures
 from annotation.web.staff.dashboard.charts import campaign_charts
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 
 #: Seconds for which a part is not made anew whatever happens, and those after which it is in any case.
 HELD, ANEW = 10, 300
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedPart:
     """A part as it was made: its tag, when its newest answer came, and when it was made."""
 
     html: str
     tag: str
     newest: datetime | None
-    made: float
+    created_at: float
 
 
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
     """A campaign's charts: a page by itself, or with `part=1` the part alone, for a page that is open."""
-    found = _part(request, campaign)
+    cached = _part(request, campaign)
     if request.GET.get("part") != "1":
         # A template wrote it, which escaped what is not its own.
-        about = campaign_frame(request, campaign, "overview", part=mark_safe(found.html))
+        about = campaign_frame(request, campaign, "overview", part=mark_safe(cached.html))
         return render(request, "annotation/staff/dashboard.html", about)
-    answer = HttpResponse(found.html)
-    answer["ETag"] = found.tag
+    answer = HttpResponse(cached.html)
+    answer["ETag"] = cached.tag
     answer["Cache-Control"] = "private, no-cache"
-    return get_conditional_response(request, etag=found.tag, response=answer) or answer
+    return get_conditional_response(request, etag=cached.tag, response=answer) or answer
 
 
-def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
+def _part(request: HttpRequest, campaign: Campaign) -> _CachedPart:
     """The part as the caller may see it, made now or kept."""
     account = account_of(request)
     sees = {
@@ -73,22 +73,22 @@ def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
         "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }
     # Ids alone are used again by databases that are thrown away.
-    made = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
-    key = f"dashboard-{made}-{get_language()}-{'-'.join(name for name, may in sees.items() if may)}"
+    version = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
+    key = f"dashboard-{version}-{get_language()}-{'-'.join(name for name, may in sees.items() if may)}"
     newest = newest_answer_at(campaign)
-    kept: _Kept | None = cache.get(key)
+    cached: _CachedPart | None = cache.get(key)
     now = time.time()
     # A clock that was set back makes it anew.
-    if kept is not None and 0 <= now - kept.made < (ANEW if kept.newest == newest else HELD):
-        return kept
-    html = _made(campaign, **sees)
+    if cached is not None and 0 <= now - cached.created_at < (ANEW if cached.newest == newest else HELD):
+        return cached
+    html = _render(campaign, **sees)
     tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:32]}"'
-    found = _Kept(html, tag, newest, now)
-    cache.set(key, found, ANEW)
-    return found
+    part = _CachedPart(html, tag, newest, now)
+    cache.set(key, part, ANEW)
+    return part
 
 
-def _made(campaign: Campaign, *, runs: bool, adds: bool) -> str:
+def _render(campaign: Campaign, *, runs: bool, adds: bool) -> str:
     settings = settings_of(campaign.settings)
     seen = overview(campaign, settings.pay)
     charts = campaign_charts(
@@ -99,11 +99,11 @@ def _made(campaign: Campaign, *, runs: bool, adds: bool) -> str:
     about: dict[str, Any] = {
         "campaign": campaign,
         "acts": acts_next(campaign, monitoring.alarms(campaign), runs=runs, adds=adds),
-        "facts": campaign_facts(
+        "key_figures": key_figures(
             seen,
             basis=settings.pay.basis,
             paged=any(map(is_page, campaign.kinds)),
-            unchecked=unchecked_kinds(campaign),
+            unchecked_kinds=unchecked_kinds(campaign),
             timed=not campaign.simulated,
         ),
         # Drawn here, and cleaned (`annotation.figures.svg`).

@@ -69,21 +69,21 @@ def people_list(request: HttpRequest) -> HttpResponse:
 @for_admins
 def person_detail(request: HttpRequest, account: int) -> HttpResponse:
     """One account: how it stands, its roles, and what can be done about it."""
-    found, caller = _found(account), account_of(request)
+    person, caller = _account(account), account_of(request)
     about: dict[str, Any] = {
-        "person": found,
-        "own": found.pk == caller.pk,
-        "grants": list(found.roles.all()),
-        "tokens": ApiToken.objects.filter(account=found).count(),
-        "codes_left": second_factor.codes_left(found),
-        "must": second_factor.must_have_second_factor(found),
+        "person": person,
+        "is_self": person.pk == caller.pk,
+        "grants": list(person.roles.all()),
+        "tokens": ApiToken.objects.filter(account=person).count(),
+        "codes_left": second_factor.codes_left(person),
+        "must": second_factor.must_have_second_factor(person),
         "sends": settings.SENDS_MAIL,
         "form": RequestForm(operation_named("grant_role"), caller, initial={"role": RESEARCHER}),
     }
     return render(request, "annotation/staff/person.html", about)
 
 
-def _found(number: int) -> Account:
+def _account(number: int) -> Account:
     row = people_found().filter(pk=min(number, LARGEST_ID)).first()
     if row is None:
         raise Http404(_("There is no account %(number)d here.") % {"number": number})

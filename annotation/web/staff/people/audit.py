@@ -13,7 +13,7 @@ from annotation.models import AuditEntry
 from annotation.selectors.people.audit import AUDIT_GROUPS, audit_found
 from annotation.web.common.access import for_admins
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import query_string
+from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import ACTS, done_by
 
 #: Lines on a page.
@@ -40,7 +40,7 @@ _KEYS = {
     "reason": gettext_lazy("reason"),
 }
 #: What a page does not show of a line: it tells things apart for programs, which read it by API.
-_LEFT_OUT = ("digest", "because")
+_HIDDEN_FIELDS = ("digest", "because")
 #: Characters of a value that are shown.
 _LONGEST = 200
 
@@ -64,10 +64,10 @@ def audit_page(request: HttpRequest) -> HttpResponse:
         request.GET.get(name, "").replace("\0", "").strip() for name in ("account", "campaign")
     )
     before = query_number(request.GET, "before")
-    found = audit_found(group=group, account=account, campaign=campaign)
+    entries = audit_found(group=group, account=account, campaign=campaign)
     if before is not None:
-        found = found.filter(pk__lt=before)
-    rows = list(found[: AUDIT_PER_PAGE + 1])
+        entries = entries.filter(pk__lt=before)
+    rows = list(entries[: AUDIT_PER_PAGE + 1])
     more, rows = len(rows) > AUDIT_PER_PAGE, rows[:AUDIT_PER_PAGE]
     held = {"group": group, "account": account, "campaign": campaign}
     about = {
@@ -84,12 +84,12 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 
 def _line(entry: AuditEntry) -> WordedLine:
     who = done_by(entry) if entry.actor_name or entry.actor else _by_nobody(entry)
-    told = [
+    parts = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
-        if key not in _LEFT_OUT and value not in (None, "", [], {})
+        if key not in _HIDDEN_FIELDS and value not in (None, "", [], {})
     ]
-    return WordedLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
+    return WordedLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(parts))
 
 
 def _by_nobody(entry: AuditEntry) -> str:

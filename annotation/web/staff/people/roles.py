@@ -39,9 +39,9 @@ def role_list(request: HttpRequest) -> HttpResponse:
 
     People who came by a link or a study are on their campaign's page of workers.
     """
-    shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False, granted_by=None)
+    assigned = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False, granted_by=None)
     grants = list_page(
-        shown.select_related("account", "granted_by", "corpus", "campaign"),
+        assigned.select_related("account", "granted_by", "corpus", "campaign"),
         request.GET,
         sorts=_SORTS,
         number=ROLES_PER_PAGE,

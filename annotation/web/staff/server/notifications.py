@@ -27,22 +27,22 @@ _MOST_HOOKS = 50
 @never_cache
 @for_roles(RESEARCHER)
 def notification_list(request: HttpRequest) -> HttpResponse:
-    """What one is told of, and how; the forms for more."""
+    """The account's webhooks and alarms, and the forms for more."""
     account = account_of(request)
     before = query_number(request.GET, "before")
-    found = hooks.webhooks_of(account, RESEARCHER).order_by("-pk")
-    rows = list((found.filter(pk__lt=before) if before else found)[: _MOST_HOOKS + 1])
-    shown = rows[:_MOST_HOOKS]
-    failed, sending = undelivered(shown), hooks.those_that_send(shown)
+    webhooks = hooks.webhooks_of(account, RESEARCHER).order_by("-pk")
+    rows = list((webhooks.filter(pk__lt=before) if before else webhooks)[: _MOST_HOOKS + 1])
+    listed = rows[:_MOST_HOOKS]
+    failed, sending = undelivered(listed), hooks.those_that_send(listed)
     return render(
         request,
         "annotation/staff/notifications.html",
         {
             "subscriptions": alarms.subscriptions_of(account),
             "webhooks": [
-                (row, events_in_words(row.events), failed.get(row.pk, 0), row.pk in sending) for row in shown
+                (row, events_in_words(row.events), failed.get(row.pk, 0), row.pk in sending) for row in listed
             ],
-            "later": shown[-1].pk if len(rows) > _MOST_HOOKS else None,
+            "later": listed[-1].pk if len(rows) > _MOST_HOOKS else None,
             "first": before is not None,
             "making": _form("make_webhook", account),
             "subscribing": _form("subscribe_to_alarms", account),
@@ -51,7 +51,7 @@ def notification_list(request: HttpRequest) -> HttpResponse:
 
 
 def events_in_words(events: list[str]) -> list[str]:
-    """Of what a webhook is told, in words."""
+    """The events of a webhook, in words."""
     return [str(EVENTS_IN_WORDS.get(event, event)) for event in events]
 
 

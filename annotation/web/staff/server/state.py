@@ -17,8 +17,8 @@ from annotation.models import AlarmSubscription, Job
 from annotation.notifications import alarms
 from annotation.web.common.access import account_of, for_admins
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import query_string
-from annotation.web.staff.job_lines import ShownJob, job_line
+from annotation.web.staff.campaign_pages import query_string
+from annotation.web.staff.job_lines import JobView, job_line
 
 #: Jobs on the page.
 _JOBS = 20
@@ -51,22 +51,22 @@ def server_state(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/staff/server.html", about)
 
 
-def _jobs(state: str, before: int | None) -> tuple[list[ShownJob], int | None]:
+def _jobs(state: str, before: int | None) -> tuple[list[JobView], int | None]:
     """The newest jobs before a number, and the number where the next page begins, if there is one."""
-    found = Job.objects.select_related("campaign", "corpus", "created_by").order_by("-pk")
+    jobs = Job.objects.select_related("campaign", "corpus", "created_by").order_by("-pk")
     if state:
-        found = found.filter(state=state)
+        jobs = jobs.filter(state=state)
     if before is not None:
-        found = found.filter(pk__lt=before)
-    rows = list(found[: _JOBS + 1])
-    shown = rows[:_JOBS]
-    return [job_line(row) for row in shown], shown[-1].pk if len(rows) > _JOBS else None
+        jobs = jobs.filter(pk__lt=before)
+    rows = list(jobs[: _JOBS + 1])
+    listed = rows[:_JOBS]
+    return [job_line(row) for row in listed], listed[-1].pk if len(rows) > _JOBS else None
 
 
 def _subscription(request: HttpRequest) -> AlarmSubscription | None:
     """By what the caller gets alarms of the whole server."""
-    found = alarms.subscriptions_of(account_of(request))
-    return next((row for row in found if row.scope == WHOLE_SERVER), None)
+    subscriptions = alarms.subscriptions_of(account_of(request))
+    return next((row for row in subscriptions if row.scope == WHOLE_SERVER), None)
 
 
 urlpatterns = [path("", server_state, name="server")]

@@ -1,4 +1,4 @@
-"""The page of one webhook: what it is told of, its log, and what can be done with it."""
+"""The page of one webhook: its events, its log, and its actions."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -43,9 +43,9 @@ _LINES = 50
 def webhook_detail(request: HttpRequest, webhook: Webhook) -> HttpResponse:
     """One webhook, and the newest lines of its log."""
     before = query_number(request.GET, "before")
-    found = webhook.deliveries.order_by("-pk")
-    rows = list((found.filter(pk__lt=before) if before else found)[: _LINES + 1])
-    shown = rows[:_LINES]
+    deliveries = webhook.deliveries.order_by("-pk")
+    rows = list((deliveries.filter(pk__lt=before) if before else deliveries)[: _LINES + 1])
+    listed = rows[:_LINES]
     return render(
         request,
         "annotation/staff/webhook.html",
@@ -59,11 +59,11 @@ def webhook_detail(request: HttpRequest, webhook: Webhook) -> HttpResponse:
                     DELIVERY_STATES[row.state],
                     failure_in_words(row.error),
                 )
-                for row in shown
+                for row in listed
             ],
-            "later": shown[-1].pk if len(rows) > _LINES else None,
+            "later": listed[-1].pk if len(rows) > _LINES else None,
             "first": before is not None,
-            "live": any(row.state == WebhookDelivery.WAITING and not row.attempts for row in shown),
+            "live": any(row.state == WebhookDelivery.WAITING and not row.attempts for row in listed),
             "form": RequestForm(
                 operation_named("change_webhook"),
                 account_of(request),
@@ -76,8 +76,8 @@ def webhook_detail(request: HttpRequest, webhook: Webhook) -> HttpResponse:
 def failure_in_words(error: str) -> str:
     """Why an attempt failed, as it is kept, in words."""
     why, _colon, detail = error.partition(": ")
-    told = str(FAILURES_IN_WORDS.get(why, why))
-    return f"{told} ({detail})" if detail else told
+    text = str(FAILURES_IN_WORDS.get(why, why))
+    return f"{text} ({detail})" if detail else text
 
 
 urlpatterns = [path("<int:name>/", webhook_detail, name="webhook")]

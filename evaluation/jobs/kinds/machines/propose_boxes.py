@@ -14,7 +14,7 @@ from evaluation.services.machines.teaching import propose_boxes
 @job_kind(
     PROPOSE_JOB,
     title=gettext_lazy("Boxes of a machine for further images"),
-    refusals=(JobError, CampaignError, OSError, ValueError),
+    expected_errors=(JobError, CampaignError, OSError, ValueError),
 )
 def propose_boxes_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
     """Store the machine's boxes for images that lack them; a killed job goes on with those that still do."""

@@ -7,10 +7,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import Run
-from evaluation.services.common import ImportRefused, phase_cache
+from evaluation.services.common import InputError, phase_cache
 from evaluation.services.features.store import is_label
 from evaluation.services.systems.described_alike import check_described_alike
-from evaluation.services.systems.examples import examples_from, given_captions
+from evaluation.services.systems.examples import caption_vectors_of, examples_from
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.base import (
@@ -46,23 +46,23 @@ def _matrices(wish: RankRequest) -> Matrices:
         remembered: dict[str, Any] = {key: known.get(key, "") for key in REMEMBERED_FILES}
         sources = Sources(**remembered)
     if stored.recipe.image.of_vectors and not (sources.features or sources.regions):
-        raise ImportRefused(
+        raise InputError(
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
             f"{corpus!r}"
         )
     if stored.recipe.reads == "names":
         if not sources.text:
-            raise ImportRefused(
+            raise InputError(
                 f"system {name!r} compares given vectors; give a feature set of the captions of corpus "
                 f"{corpus!r} too"
             )
         sources = sources.settled(corpus)
-        stored = stored.reading(given_captions(corpus, sources.text))
+        stored = stored.reading(caption_vectors_of(corpus, sources.text))
     grounded = stored.recipe.kind.grounding == "ranking"
     if grounded:
         remembered = {key: str(stored.facts.get(key, "")) for key in (*REMEMBERED_FILES, "layer")}
-        labels_given = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
-        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **labels_given})
+        explicit_labels = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
+        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **explicit_labels})
     elif stored.recipe.kind.grounding == "training":
         sources = replace(sources, regions="")
     notes = check_described_alike(name, stored.facts, corpus, sources)

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import Run
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import InputError
 from evaluation.services.systems.examples import examples_of
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import (
@@ -51,7 +51,7 @@ def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], S
     """
     name = wish.system.corpus.name
     if wish.corpus != name:
-        raise ImportRefused(
+        raise InputError(
             f"system {wish.system.name!r} has {kind} of corpus {name!r} only; upload those of {wish.corpus!r}"
         )
     dataset = examples_of(wish.corpus, pictures=False)
@@ -62,7 +62,7 @@ def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], S
         covered = set(matrix.images)
         images = [image for image in images if image.name in covered]
         if not images:
-            raise ImportRefused(
+            raise InputError(
                 f"system {wish.system.name!r} covers no image that has a caption; upload another"
             )
     _chosen, captions = captions_taking_part(wish.protocol, images, dataset.names)

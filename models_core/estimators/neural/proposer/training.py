@@ -24,7 +24,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import CheckedRecord
 from models_core.estimators.neural.proposer.examples import (
     TaughtPicture,
     Words,
@@ -63,7 +63,7 @@ _NEWTON = 25
 
 
 @dataclass(frozen=True, slots=True)
-class ProposerSettings:
+class ProposerSettings(CheckedRecord):
     """How a proposer learns. Raises BadField."""
 
     side: Annotated[int, Field(ge=64, le=512, multiple_of=32, description="Pixels of a picture's side")] = 384
@@ -89,9 +89,6 @@ class ProposerSettings:
     held_out: Annotated[
         float, Field(ge=0, lt=1, description="Share of the pictures by which the chance is set right")
     ] = 0.1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def lesson_steps(self, pictures: int, *, from_scratch: bool) -> tuple[int, ...]:
         """Steps of each look in a lesson of a campaign's machine, from so many pictures, those held out not

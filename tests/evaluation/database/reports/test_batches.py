@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotation.common.operations import OperationContext
-from annotation.models import Standing, Worker
+from annotation.models import TrustState, Worker
 from annotation.moderation.discarding import discard_worker
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
 from evaluation.services.batches.collecting import collect
@@ -78,8 +78,8 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     below, gone, *others = answered
     # One who came and never answered has a standing all the same.
     idle = Worker.objects.create(pseudonym="idle")
-    now = Standing.objects.filter(worker__pseudonym=below)
-    Standing.objects.create(
+    now = TrustState.objects.filter(worker__pseudonym=below)
+    TrustState.objects.create(
         campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
     )
     building.build_report(wanted(names, batch="first"), OperationContext())

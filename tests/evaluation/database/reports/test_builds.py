@@ -11,13 +11,13 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.common.locks import exclusive_folder
-from annotation.common.operations import OperationContext, plain_request, read_request
+from annotation.common.operations import OperationContext, read_request, request_to_dict
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused, ReportRequest
+from evaluation.services.reports.request import ReportError, ReportRequest
 from evaluation.services.stored import InUse
 from evaluation.services.systems.registry import remove_run
 from tests.evaluation.database.conftest import said
@@ -67,7 +67,7 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     assert building.outdated(row) == ["qrels are q version 2, were q version 1"]
     Run.objects.filter(name="bad-s").update(digest="0" * 64)
     with pytest.raises(
-        ReportRefused, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"
+        ReportError, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"
     ):
         building.build_report(wanted(runs), OperationContext())
     assert plain()["inputs"]["qrels"]["version"] == 1
@@ -122,7 +122,7 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
         return b""
 
     monkeypatch.setattr(building, "as_pdf", removes)
-    with pytest.raises(ReportRefused, match="was removed while it was built; build it again"):
+    with pytest.raises(ReportError, match="was removed while it was built; build it again"):
         building.build_report(wanted(runs[2:], replace=True), OperationContext())
     assert plain() == stood and building.report_named("r").digest == row.digest
     assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
@@ -155,7 +155,7 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(
     qrels: str, runs: list[str], also: dict[str, Any], why: str
 ) -> None:
     with pytest.raises((ValueError, LookupError), match=why):
-        data = {**plain_request(wanted(runs)), **also}
+        data = {**request_to_dict(wanted(runs)), **also}
         building.build_report(read_request(ReportRequest, data), OperationContext())
     assert not Report.objects.exists() and not building.report_folder("r").exists()
 
@@ -180,7 +180,7 @@ def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: l
     row = building.report_named("r")
     assert building.read_report_file(row, "report.html").startswith(b"<!doctype html>")
     (building.report_folder("r") / "report.html").write_text("something else")
-    with pytest.raises(ReportRefused, match="was changed after it was built"):
+    with pytest.raises(ReportError, match="was changed after it was built"):
         building.read_report_file(row, "report.html")
     with pytest.raises(LookupError, match="has no file"):
         building.read_report_file(row, "../../../secret")

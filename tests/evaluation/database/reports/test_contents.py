@@ -19,7 +19,7 @@ from evaluation.services.judgments.importing import JudgmentsImport, import_judg
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
-from evaluation.services.reports.request import ReportRefused
+from evaluation.services.reports.request import ReportError
 from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, wanted
 
 #: Originals are relevant only where they were judged so.
@@ -148,7 +148,7 @@ def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
 ) -> None:
     found = built(wanted(runs, baseline=["bad-s"]))
     assert [one["baseline"] for one in found["findings"]["directions"]] == [ODD, ODD]
-    with pytest.raises(ReportRefused, match="has no run in annotation; add a baseline from good-a, more-a"):
+    with pytest.raises(ReportError, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
         asked = wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
         building.build_report(asked, OperationContext())

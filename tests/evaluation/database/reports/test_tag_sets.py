@@ -16,7 +16,7 @@ from annotation.models import Corpus, Job
 from evaluation.models import Report, TagSet
 from evaluation.reporting.document import changed_inputs
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused
+from evaluation.services.reports.request import ReportError
 from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from evaluation.services.tagging.writing import fill_tag_set
@@ -88,7 +88,7 @@ def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: st
     built(wanted(runs, tags=[tags]))
     row = Report.objects.get()
     assert building.outdated(row) == []
-    with pytest.raises(ReportRefused, match="other inputs .tag set 'found' was left out"):
+    with pytest.raises(ReportError, match="other inputs .tag set 'found' was left out"):
         built(wanted(runs))
     TagSet.objects.update(digest="other")
     assert building.outdated(row) == ["tag set 'found' has other tags"]

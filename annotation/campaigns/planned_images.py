@@ -1,0 +1,87 @@
+"""Images that a campaign is still to open, as others are finished: so many are asked about at once
+(`machine.images_at_once`).
+
+A crowd works on many images at a time, and draws in most of them before the first is finished. Where all are
+open, a machine that begins with nothing has learned too little by then (docs/machines.md).
+"""
+
+from collections.abc import Iterable
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotation.audit import record
+from annotation.campaigns.choosing import not_open
+from annotation.common import database
+from annotation.models import Account, Campaign, Image, OpenImage, PlannedImage, Task
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+
+#: Rows that are written by one statement.
+_ROWS = 500
+
+
+def images_to_open(campaign: Campaign) -> int | None:
+    """How many images may be opened now; None: all there are. Those for which only a reviewer is awaited hold
+    no others up."""
+    open_tasks = Task.objects.filter(image=OuterRef("pk"), state=Task.OPEN)
+    unfinished = OpenImage.objects.filter(Exists(open_tasks), campaign=campaign, complete=False).count()
+    return settings_of(campaign.settings).machine.images_to_open(unfinished)
+
+
+def count_planned(campaign: Campaign) -> int:
+    """How many images are still to be opened."""
+    return PlannedImage.objects.filter(campaign=campaign).count()
+
+
+def not_planned(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
+    """Those of the images that the campaign is not to open anyway."""
+    return images.exclude(Exists(PlannedImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
+
+
+def plan_images(
+    campaign: Campaign, images: QuerySet[Image], most: int | None, *, actor: Account | None = None
+) -> None:
+    """Plan to open these images, in their order, until `most` are open or planned in all (None: all). Raises
+    CampaignError where the campaign is closed."""
+    with database.writing():
+        # The campaign's row: of two who plan at once, the second finds what the first one planned.
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        check_not_closed(row)
+        chosen = not_planned(row, not_open(row, images)).values_list("pk", flat=True)
+        if most is not None:
+            there = OpenImage.objects.filter(campaign=row).count() + count_planned(row)
+            chosen = chosen[: max(0, most - there)]
+        planned = PlannedImage.objects.bulk_create(
+            (PlannedImage(campaign=row, image_id=pk) for pk in chosen), batch_size=_ROWS
+        )
+        if planned:
+            record(actor=actor, act="plan_images", campaign=row, images=len(planned))
+
+
+def drop_plan(campaign: Campaign, *, actor: Account | None = None) -> int:
+    """Open no further images than are open: those that are planned are planned no more; how many they were.
+
+    A closed campaign, too, may have some that were planned before.
+    """
+    with database.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        number, _ = PlannedImage.objects.filter(campaign=row).delete()
+        if number:
+            record(actor=actor, act="drop_planned_images", campaign=row, images=number)
+    return number
+
+
+def check_not_closed(campaign: Campaign) -> None:
+    """Raises CampaignError for a closed campaign, which no image is opened in."""
+    if campaign.state == Campaign.CLOSED:
+        raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
+
+
+def next_images(campaign: Campaign, number: int) -> list[int]:
+    """The ids of the next `number` images that are planned, those planned first before others."""
+    rows = PlannedImage.objects.filter(campaign=campaign).order_by("pk")[:number]
+    return list(rows.values_list("image", flat=True))
+
+
+def forget_plan(campaign: Campaign, keys: Iterable[str]) -> None:
+    """Plan to open the images of these `keys` no more: they are open, or gold does not cover them."""
+    PlannedImage.objects.filter(campaign=campaign, image__key__in=list(keys)).delete()

@@ -1,0 +1,151 @@
+"""What a campaign learns from images whose chains are known, so that it asks fewer questions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field
+
+from annotation.campaigns import machines
+from annotation.campaigns.changing import SettingsChange, SettingsDifference, change_some_settings
+from annotation.campaigns.choosing import gold_layer
+from annotation.common.operations import Help, Named, OperationContext
+from annotation.datasets.contents.images import LayerName
+from annotation.models import Account, Campaign
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.coreference import LEARNED
+from annotation.protocol.link_chances import learn_chances
+from annotation.protocol.terms import LayerRecord
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from annotation.selectors.stored_kinds import CORPORA, CampaignRequest
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedLinks:
+    """From how many images chances were counted, how many pairs of head nouns have one of their own, and what
+    became of the campaign's settings."""
+
+    images: int
+    pairs: int
+    change: SettingsChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnLinksRequest(CampaignRequest):
+    """Count from the campaign's finished images, or from a layer with chains, how likely two phrases refer
+    to the same thing, and compare a phrase with likely chains first: the settings order and
+    saving.link_chances. Once somebody has worked, this holds for images that are not open yet."""
+
+    corpus: Annotated[
+        Annotated[str, Named(CORPORA)] | None,
+        Help(gettext_lazy("Corpus"), gettext_lazy("Learn from a layer of it instead")),
+    ] = None
+    layer: Annotated[
+        LayerName | None,
+        Help(gettext_lazy("Layer"), gettext_lazy("Learn from it; by default gold, or import, of the corpus")),
+    ] = None
+    base_version: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        Help(gettext_lazy("Version"), gettext_lazy("Only if this version of the settings is in force")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedLinkChances:
+    """From how many images how many pairs of head nouns were learnt, the version of the settings that has
+    them, what changed in it, and how many images were reopened."""
+
+    campaign: str
+    images: int
+    pairs: int
+    version: int
+    changed: tuple[SettingsDifference, ...]
+    reopened: int
+
+
+def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LearnedLinkChances:
+    """Learn from what there is. Raises CampaignError and UnknownName."""
+    learnt = learn_links(
+        campaign=request.row(),
+        corpus=request.corpus,
+        layer=request.layer,
+        seen=request.base_version,
+        actor=context.actor,
+    )
+    return LearnedLinkChances(
+        campaign=request.campaign,
+        images=learnt.images,
+        pairs=learnt.pairs,
+        version=learnt.change.version,
+        changed=learnt.change.differences,
+        reopened=learnt.change.reopened,
+    )
+
+
+def learn_links(
+    *,
+    campaign: Campaign,
+    corpus: str | None = None,
+    layer: str | None = None,
+    seen: int | None = None,
+    actor: Account | None = None,
+) -> LearnedLinks:
+    """Count how likely two phrases refer to the same thing, and let the campaign ask by that: a new version
+    of its settings, with order = "learned" and the table, and else as they are then: what is saved while it
+    counts stays. Open images keep theirs once somebody has worked.
+
+    Counted from the campaign's finished images, or from a `layer` of `corpus` (its own where none is named;
+    gold where no layer is). Raises CampaignError where there is no image to learn from, and as
+    `change_some_settings` does.
+    """
+    images = 0
+
+    def counted() -> Iterator[LayerRecord]:
+        nonlocal images
+        for layer_record in _layers(campaign, corpus, layer):
+            images += 1
+            yield layer_record
+
+    chances = learn_chances(counted())
+    if not images:
+        raise CampaignError(
+            _(
+                "There is no image to learn from: finish some images of campaign “%(name)s” first, or learn "
+                "from a layer with chains."
+            )
+            % {"name": campaign.name}
+        )
+    table = chances.as_text()
+
+    def learned(settings: dict[str, Any]) -> dict[str, Any]:
+        saving = {**settings.get("saving", {}), "link_chances": table}
+        return {**settings, "order": LEARNED, "saving": saving}
+
+    change = change_some_settings(
+        campaign=campaign,
+        changed=learned,
+        seen=seen,
+        actor=actor,
+        act="learn_links",
+    )
+    return LearnedLinks(images, len(chances.pairs), change)
+
+
+def _layers(campaign: Campaign, corpus: str | None, layer: str | None) -> Iterator[LayerRecord]:
+    """What there is to learn from, image by image; images without a mention teach nothing."""
+    if corpus is None and layer is None:
+        if not machines.count_finished(campaign):
+            return
+        records = machines.finished_records(campaign)
+    else:
+        source = campaign.corpus if corpus is None else corpus_named(corpus)
+        named = gold_layer(source, layer)
+        if named is None:
+            return
+        records = stream_records(corpus=source, layer=named)
+    for record in records:
+        if record.layer is not None and record.layer.mentions:
+            yield record.layer

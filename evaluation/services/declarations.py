@@ -1,0 +1,40 @@
+"""Fields of requests that bring something from elsewhere: arrays, their ids, and what it was trained on."""
+
+from pathlib import Path
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from annotation.common.operations import FileUpload, Help, OperationContext
+from annotation.common.roles import RESEARCHER
+from annotation.selectors.stored_kinds import CORPORA
+from evaluation.comparison.provenance import Declaration
+from evaluation.formats.unpacked import bytes_inside
+
+#: A file of arrays, and the bytes that it may hold where it is sent.
+ARRAYS_UPLOAD = FileUpload(2**30, bytes_inside)
+#: Files of ids, which are read with the arrays beside them.
+IdsBeside = Annotated[
+    tuple[Annotated[Path, FileUpload()], ...],
+    Help(
+        _("Ids"),
+        _("Of the rows, if a file has none: NAME.ids.txt; of scores NAME.images.txt and NAME.captions.txt"),
+    ),
+]
+#: What something learned from, as the account that adds it declares.
+TrainedOn = Annotated[
+    str,
+    Field(max_length=500),
+    Help(
+        _("Trained on"),
+        _("In your words; CORPUS:SPLIT of a corpus here counts its images, “nothing” says none"),
+    ),
+]
+
+
+def declared_training(trained_on: str, context: OperationContext) -> Declaration:
+    """What is declared; it may name the corpora that the account may see."""
+    if context.actor is None:
+        return Declaration(trained_on)
+    return Declaration(trained_on, CORPORA.rows(context.actor, RESEARCHER).values_list("name", flat=True))

@@ -1,0 +1,138 @@
+"""What a page shows of a localization set: each mention's best region beside the box that people drew."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Min
+from numpy.typing import NDArray
+
+from annotation.protocol.terms import CaptionRecord, ImageRecord, Mention
+from annotation.selectors.records import stream_records
+from evaluation.models import LocalizationSet
+from evaluation.services.alignments.localizing import boxed_mentions
+from evaluation.services.localizations.sets import LocalizedMention, images_looked_at, localized_mentions
+from phrasebox.metrics.localization import RIGHT_IOU, iou
+
+#: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
+ALL_MENTIONS, INCORRECT, FAR = "all", "wrong", "far"
+MENTION_FILTERS = (ALL_MENTIONS, INCORRECT, FAR)
+#: A region is wrong by much where it overlaps the box that people drew by less.
+FAR_IOU = 0.1
+#: Images that are looked through at a time, and at most for one page.
+_TOGETHER, _AT_MOST = 40, 400
+
+
+@dataclass(frozen=True, slots=True)
+class MentionOnPage:
+    """A mention with its best region; boxes are left, top, width and height from 0 on, `predicted` None for
+    none.
+
+    `before` and `after` are the other words of its caption; `rank` is that of the first right region, 0 where
+    none is.
+    """
+
+    before: str
+    text: str
+    after: str
+    drawn: tuple[float, ...]
+    predicted: tuple[float, ...] | None
+    overlap: float
+    rank: int
+
+    @property
+    def right(self) -> bool:
+        """Whether the best region is right."""
+        return self.rank == 1
+
+
+@dataclass(frozen=True, slots=True)
+class LocalizedImage:
+    """An image (its row) with those of its mentions that are shown."""
+
+    image: Any
+    mentions: tuple[MentionOnPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MentionPage:
+    """Images of a page; `later` is where the next one begins, 0 for none."""
+
+    images: list[LocalizedImage]
+    later: int
+
+
+def mention_page(row: LocalizationSet, layer: Any, which: str, first: int, number: int) -> MentionPage:
+    """At most `number` images from the `first` on that have a mention of the kind `which`.
+
+    Images in which the set has nothing come last, where it is known that they were looked at. So that a page
+    costs little, a few hundred images are looked through at most.
+    """
+    order = row.mentions.values("image_id").annotate(first=Min("position")).order_by("first")
+    there = list(order.values_list("image_id", flat=True))
+    if row.image_ids is not None:
+        there += sorted(images_looked_at(row).difference(there))
+    ids = there[first : first + _AT_MOST + 1]
+    images: list[LocalizedImage] = []
+    for start in range(0, min(len(ids), _AT_MOST), _TOGETHER):
+        for index, image in enumerate(_looked_at(row, layer, which, ids[start : start + _TOGETHER]), start):
+            if image is not None and index < _AT_MOST:
+                images.append(image)
+                if len(images) == number:
+                    more = index + 1 < len(ids)
+                    return MentionPage(images, first + index + 1 if more else 0)
+    return MentionPage(images, first + _AT_MOST if len(ids) > _AT_MOST else 0)
+
+
+def _looked_at(
+    row: LocalizationSet, layer: Any, which: str, ids: list[int]
+) -> Iterator[LocalizedImage | None]:
+    """Each of these images with its mentions; None where none is shown."""
+    images = row.corpus.images.filter(pk__in=ids)
+    rows = {image.pk: image for image in images.order_by("position")}
+    records = dict(zip(rows, stream_records(corpus=row.corpus, layer=layer, images=images), strict=True))
+    mentions_of_image: dict[int, dict[tuple[int, int, int], LocalizedMention]] = {}
+    for mention in localized_mentions(row, ids):
+        mentions_of_image.setdefault(mention.image, {})[mention.caption, mention.start, mention.end] = mention
+    for pk in ids:
+        mentions = tuple(
+            localized
+            for localized in _compared(records[pk], mentions_of_image.get(pk, {}))
+            if which == ALL_MENTIONS
+            or (not localized.right and (which == INCORRECT or localized.overlap < FAR_IOU))
+        )
+        yield LocalizedImage(rows[pk], mentions) if mentions else None
+
+
+def _compared(
+    record: ImageRecord, mentions: dict[tuple[int, int, int], LocalizedMention]
+) -> Iterator[MentionOnPage]:
+    """The mentions that people boxed, beside what the set has for them."""
+    if record.layer is None:
+        return
+    for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda item: item[0].place):
+        localized = mentions.get(mention.place)
+        regions = np.empty((0, 5)) if localized is None else localized.regions
+        overlaps = iou(regions[:, :4], drawn) if len(regions) else np.empty(0)
+        right = np.flatnonzero(overlaps >= RIGHT_IOU)
+        before, after = _around(record.captions[mention.caption], mention)
+        yield MentionOnPage(
+            before,
+            mention.text,
+            after,
+            _rectangle(drawn),
+            _rectangle(regions[0, :4]) if len(regions) else None,
+            float(overlaps[0]) if len(regions) else 0.0,
+            int(right[0]) + 1 if len(right) else 0,
+        )
+
+
+def _around(caption: CaptionRecord, mention: Mention) -> tuple[str, str]:
+    words = caption.words
+    return " ".join(words[: mention.start]), " ".join(words[mention.end :])
+
+
+def _rectangle(box: NDArray[np.floating]) -> tuple[float, ...]:
+    left, top, right, low = (float(edge) for edge in box)
+    return left - 1, top - 1, right - left + 1, low - top + 1

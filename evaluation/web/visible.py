@@ -1,0 +1,87 @@
+"""What is open to the caller, by name: corpora, runs, qrels.
+
+What is not open is not there: it is told as a name that nothing bears, and no names are listed.
+"""
+
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from annotation.selectors.jobs import Job
+from annotation.selectors.scopes import Corpus, corpora_of, within_scope
+from annotation.web.common.access import RUNNING, account_of
+from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System
+from evaluation.selectors import run_named, snapshot_named
+from phrasebox.registry import UnknownName
+
+
+def visible_corpora(request: HttpRequest) -> list[Corpus]:
+    """The published corpora, by name."""
+    return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
+
+
+def visible_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
+    """The published runs of these names, in their order. Raises UnknownName."""
+    there = set(published_runs(request).filter(name__in=names).values_list("name", flat=True))
+    for name in names:
+        if name not in there:
+            raise UnknownName(_("There is no run “%(name)s” here.") % {"name": name[:100]})
+    return [run_named(name) for name in names]
+
+
+def visible_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
+    """The published qrels of that name, which may end in a version. Raises UnknownName."""
+    try:
+        snapshot = snapshot_named(name)
+        if account_of(request).has_role(*RUNNING, on=snapshot.scope):
+            return snapshot
+    except UnknownName:
+        pass
+    raise UnknownName(_("There are no qrels “%(name)s” here.") % {"name": name[:100]})
+
+
+def published_runs(request: HttpRequest) -> QuerySet[Run]:
+    """The published runs of corpora in which the caller may run evaluations."""
+    return Run.objects.filter(_within(request), published=True)
+
+
+def published_qrels(request: HttpRequest) -> QuerySet[QrelsSnapshot]:
+    """The published qrels, all versions, of corpora that are open to the caller."""
+    return QrelsSnapshot.objects.filter(_within(request), published=True)
+
+
+def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
+    """The published sets of judgments of corpora that are open to the caller."""
+    return JudgmentSet.objects.filter(_within(request), published=True)
+
+
+def visible_systems(request: HttpRequest) -> QuerySet[System]:
+    """The systems of corpora that are open to the caller."""
+    return System.objects.filter(_within(request))
+
+
+def visible_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
+    """The published localization sets of corpora that are open to the caller, by name."""
+    sets = LocalizationSet.objects.filter(_within(request), published=True)
+    return sets.select_related("corpus").order_by("name")
+
+
+def visible_batches(request: HttpRequest) -> QuerySet[Batch]:
+    """The batches of corpora that are open to the caller."""
+    return Batch.objects.filter(_within(request))
+
+
+def visible_reports(request: HttpRequest) -> QuerySet[Report]:
+    """The reports of corpora that are open to the caller."""
+    return Report.objects.filter(_within(request))
+
+
+def visible_evaluation_jobs(request: HttpRequest) -> QuerySet[Job]:
+    """Jobs about a corpus; those about none are for who holds a role for the whole server."""
+    return Job.objects.filter(_within(request))
+
+
+def _within(request: HttpRequest) -> Q:
+    return within_scope(account_of(request), *RUNNING, corpus="corpus")

@@ -1,0 +1,17 @@
+"""TrustStates that tests start from."""
+
+from __future__ import annotations
+
+from annotation.protocol.trust import ControlGraded, Entered, Examined, WorkerTrust, replay
+from annotation.protocol.trust_settings import TrustSettings
+
+SETTINGS = TrustSettings()
+ADMITTED = (Entered(), Examined(10, 10))
+
+
+def in_warm_up(kind: str = "coref_link") -> WorkerTrust:
+    return replay(kind, ADMITTED, SETTINGS)
+
+
+def answered(kind: str, answers: list[bool]) -> WorkerTrust:
+    return replay(kind, [*ADMITTED, *map(ControlGraded, answers)], SETTINGS)
