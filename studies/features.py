@@ -1,6 +1,6 @@
 """How long words of pictures take, first and again from the cache, beside the obvious code; prints one table.
 
-    python -m benchmarks.features FOLDER [--pictures 1000]
+    python -m studies.features FOLDER [--pictures 1000]
 
 FOLDER holds photographs (*.jpg). Codebooks are learned from half of those counted, at most 200.
 
@@ -23,12 +23,12 @@ from cv2 import COLOR_RGB2GRAY, cvtColor
 from scipy.signal import fftconvolve
 
 from annotation.common.plain_text import text_table
-from benchmarks.measuring import peak, seconds
 from models_core.features.image import pictures
 from models_core.features.image.descriptors import DESCRIPTORS, Field, bank
 from models_core.features.image.extraction import extract
 from models_core.features.image.pyramid import FINEST
 from models_core.features.image.vocabulary import CodebookSettings, Vocabulary, learn
+from studies.measuring import peak, seconds
 
 SAMPLE = 5
 

@@ -1,6 +1,6 @@
-"""Localization of phrases, and ranking with them, on generated scenes: the tables of benchmarks/RESULTS.md.
+"""Localization of phrases, and ranking with them, on generated scenes: the tables of studies/RESULTS.md.
 
-    python -m benchmarks.localization [--only proposals localization retrieval] [--images 2400] [--seeds 5]
+    python -m studies.localization [--only proposals localization retrieval] [--images 2400] [--seeds 5]
         [--components 30] [--folder FOLDER]
 
 Everything is made by the product's commands, from nothing, in a database of its own (SQLite in a temporary
@@ -48,7 +48,7 @@ import numpy as np
 from scipy import stats
 
 from annotation.common.plain_text import text_table
-from benchmarks.intake import database
+from studies.intake import database
 
 CORPUS, SEED, REGIONS = "scenes", 11, 100
 #: Shares of the scenes that are learned from, held out and tested on: twelfths.

@@ -1,6 +1,6 @@
 """The pyramid kernel of colour, texture and SIFT words, beside the obvious NumPy code and the machine's peak.
 
-    python -m benchmarks.pyramid [--images 6000] [--words 128,256,256] [--device cuda]
+    python -m studies.pyramid [--images 6000] [--words 128,256,256] [--device cuda]
 
 Pyramids are made up: 21 cells of each kind of words, as the paper's. "obvious" adds up minima of one
 image with all others; it is run on a sample and multiplied up. A pair of numbers costs 2 operations, a
@@ -20,9 +20,9 @@ import time
 import numpy as np
 
 from annotation.common.plain_text import text_table
-from benchmarks.measuring import peak, slope
 from phrasebox.device import CPU, NoDevice, torch_on
 from phrasebox.kernels.intersection import Intersection, fold_shares
+from studies.measuring import peak, slope
 
 CELLS = 21
 

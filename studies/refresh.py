@@ -1,6 +1,6 @@
 """Withdrawing one worker in a campaign of the size of Flickr30k, and bringing its layer up: who waits?
 
-    [DATABASE_URL=postgresql://...] python -m benchmarks.refresh [--images 31783] [--workers 200]
+    [DATABASE_URL=postgresql://...] python -m studies.refresh [--images 31783] [--workers 200]
 
 Generated scenes are annotated by simulated workers through the queue, and their rows copied under new ids
 until there are as many images. Then one worker is withdrawn and the layer brought up, while another process
@@ -27,7 +27,7 @@ from typing import Any
 import django
 
 from annotation.common.plain_text import text_table
-from benchmarks.intake import FLICKR30K, database
+from studies.intake import FLICKR30K, database
 
 SCENES = 100
 NAME = "bench"
@@ -50,7 +50,7 @@ def main() -> None:
         folder = Path(name)
 
         def begin(role: str, until: Path) -> subprocess.Popen[str]:
-            command = [sys.executable, "-m", "benchmarks.refresh", "--role", role, "--until", str(until)]
+            command = [sys.executable, "-m", "studies.refresh", "--role", role, "--until", str(until)]
             command += ["--images", str(options.images), "--workers", str(options.workers)]
             return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -109,7 +109,7 @@ def _fill(options: argparse.Namespace) -> dict[str, Any]:
     from annotation.datasets import layers
     from annotation.models import Campaign, Judgment, OpenImage
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
-    from benchmarks import queue_fill
+    from studies import queue_fill
 
     call_command("migrate", verbosity=0)
     queue_fill.fill(0, scenes=SCENES, settings={"trust": {"qualification": False, "control_share": 0.0}})

@@ -1,7 +1,7 @@
 """Do tags ranked by place and frequency find what people hold to be in a caption? Prints tables.
 
-    python -m benchmarks.tags_of_captions DATA [--resamples 1000] [--seed 0]
-    python -m benchmarks.tags_of_captions DATA --speed [--images 31783]
+    python -m studies.tags_of_captions DATA [--resamples 1000] [--seed 0]
+    python -m studies.tags_of_captions DATA --speed [--images 31783]
 
 DATA has the folders `semantic_flickraudio` (Kamper et al. 2017: of 1,000 captions and 67 keywords, how many
 of five annotators held that the keyword's meaning is in the caption) and `flickr8k`. A keyword is relevant
@@ -33,7 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.plain_text import text_table
-from benchmarks.measuring import seconds
 from evaluation.services.tags.reading import TagReader
 from models_core.features.text.lemmas import NOUN, Word
 from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption
@@ -43,6 +42,7 @@ from phrasebox.metrics.ranking import average_precision
 from phrasebox.metrics.tagging import by_tag_and_image
 from phrasebox.significance.resampling import bootstrap_difference, figure_interval
 from phrasebox.text.tokens import tokenise
+from studies.measuring import seconds
 
 Floats = NDArray[np.float64]
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)

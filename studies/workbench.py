@@ -1,6 +1,6 @@
 """The researcher's pages where there is much: how long each takes, cold and warm.
 
-    [DATABASE_URL=postgresql://...] python -m benchmarks.workbench [--images 31783] [--scenes 100]
+    [DATABASE_URL=postgresql://...] python -m studies.workbench [--images 31783] [--scenes 100]
                                     [--workers 200] [--queries 1000] [--campaigns 50] [--warm 30] [--cold 5]
 
 Generated scenes are annotated by simulated workers through the queue, and their rows copied under new ids
@@ -33,8 +33,8 @@ import django
 import numpy as np
 
 from annotation.common.plain_text import text_table
-from benchmarks.intake import FLICKR30K, database
-from benchmarks.refresh import NAME
+from studies.intake import FLICKR30K, database
+from studies.refresh import NAME
 
 #: What a page may take at p95, in ms.
 WARM_LIMIT, COLD_LIMIT = 300.0, 1_000.0
@@ -66,7 +66,7 @@ def main() -> None:
         environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
         def result(role: str) -> Any:
-            command = [sys.executable, "-m", "benchmarks.workbench", "--role", role, *sys.argv[1:]]
+            command = [sys.executable, "-m", "studies.workbench", "--role", role, *sys.argv[1:]]
             completed = subprocess.run(
                 command, env=environment, stdout=subprocess.PIPE, text=True, check=True
             )
@@ -82,7 +82,7 @@ def main() -> None:
 def _fill(options: argparse.Namespace) -> dict[str, Any]:
     """All rows; counts of what there is."""
     from annotation.models import Caption, Image, Judgment, Layer
-    from benchmarks import refresh
+    from studies import refresh
 
     began = time.perf_counter()
     refresh.SCENES = options.scenes
@@ -161,7 +161,7 @@ def _surround(options: argparse.Namespace) -> None:
     from annotation.campaigns.stored_sums import store_sums
     from annotation.models import Account, Campaign, Corpus, Job, RoleGrant
     from annotation.protocol.campaign_settings import settings_of
-    from benchmarks import queue_fill
+    from studies import queue_fill
 
     corpus = Corpus.objects.get(name=NAME)
     corpus.image_count = corpus.images.count()

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from annotation.common.plain_text import plain_table
+from annotation.common.plain_text import text_table
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Table, as_text
 from studies.hodosh.cells import COUNT, KAPPA, PrintedCell
@@ -19,7 +19,7 @@ WITHIN = {True: "yes", False: "no", None: ""}
 
 def similar_words_text(figure: Figure3) -> str:
     """Sizes, how many words agree, our own lists, and each printed word beside ours."""
-    sizes = plain_table(
+    sizes = text_table(
         ["vocabulary", "printed", "ours"],
         [[cell.row, int(cell.printed), int(cell.ours or 0)] for cell in figure.sizes],
     )
@@ -89,7 +89,7 @@ def _cells(report: ReproductionReport) -> str:
             [cell.row, cell.column, _cell_text(cell.printed, cell.unit), *_ours(cell), _remark(cell)]
             for cell in cells
         ]
-        parts.append(f"{name}\n{plain_table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
+        parts.append(f"{name}\n{text_table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
     return "\n\n".join(parts)
 
 
@@ -171,5 +171,5 @@ def _others(report: ReproductionReport) -> str:
     return (
         "Other conventions: cells within tolerance and their mean difference in units of the tolerance "
         "(off), as chosen and then so. "
-        f"Chosen: {report.conventions.described()}\n{plain_table(head, rows)}"
+        f"Chosen: {report.conventions.described()}\n{text_table(head, rows)}"
     )
