@@ -115,7 +115,7 @@ def names() -> dict[str, Any]:
 
     from annotation.campaigns.setting_fields import setting_fields
     from annotation.formats import FORMATS
-    from evaluation.metrics import METRICS
+    from phrasebox.metrics import METRICS
     from tests.house.product import command_named
 
     bare = BaseCommand().create_parser("manage.py", "any")
