@@ -1,6 +1,6 @@
 """The neural systems: pairs a second, time in the loader, memory, scoring and writing.
 
-    python -m studies.neural [--only training store scoring captioner writing] [--device cpu]
+    python -m benchmarks.neural [--only training store scoring captioner writing] [--device cpu]
 
 - training: steps of 100 pairs for `--seconds` (30), images of 20 regions with `--numbers` (512) numbers
   and captions of 10 words, h = `--size` (300): pairs a second, the share of the time in which the numbers
@@ -33,8 +33,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.measuring import peak, seconds
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
-from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.embeddings import ranks_of_own
 from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed
 from models_core.estimators.neural.captioner import RecurrentCaptioner
@@ -42,7 +42,7 @@ from models_core.estimators.neural.captioner_training import CaptionedImages, Ca
 from models_core.estimators.neural.gradient_training import StepSizes, fitting_threads, network_weights
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
-from studies.measuring import peak, seconds
+from models_core.estimators.predictors import WritingSettings
 
 REGIONS, WORDS, VOCABULARY = 20, 10, 2000
 LINK = ("captions", "images")
