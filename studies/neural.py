@@ -1,6 +1,6 @@
 """The neural systems: pairs a second, time in the loader, memory, scoring and writing.
 
-    python -m benchmarks.neural [--only training store scoring captioner writing] [--device cpu]
+    python -m studies.neural [--only training store scoring captioner writing] [--device cpu]
 
 - training: steps of 100 pairs for `--seconds` (30), images of 20 regions with `--numbers` (512) numbers
   and captions of 10 words, h = `--size` (300): pairs a second, the share of the time in which the numbers
@@ -33,7 +33,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.measuring import peak, seconds
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
 from models_core.estimators.embeddings import ranks_of_own
 from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed
@@ -43,6 +42,7 @@ from models_core.estimators.neural.gradient_training import StepSizes, fitting_t
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
 from models_core.estimators.predictors import WritingSettings
+from studies.measuring import peak, seconds
 
 REGIONS, WORDS, VOCABULARY = 20, 10, 2000
 LINK = ("captions", "images")
