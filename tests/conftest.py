@@ -224,7 +224,7 @@ def need(key: str) -> Path:
     found = prepare.find(key)
     if found is None:
         component = next(c for c in prepare.COMPONENTS if c.key == key)
-        pytest.skip(prepare.left_out(component))
+        pytest.skip(prepare.reason_to_skip(component))
     return found
 
 

@@ -44,33 +44,6 @@ from annotation.selectors.machines.reports import MachineReport, machine_reports
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CampaignRequest
 
-__all__ = [
-    "PROPOSE_JOB",
-    "TRAIN_JOB",
-    "AddMachineRequest",
-    "Campaign",
-    "TrainingRun",
-    "MachineName",
-    "add_machine",
-    "campaigns_with_machines",
-    "count_finished",
-    "finished_records",
-    "images_to_propose",
-    "known_machines",
-    "lacks_proposals",
-    "training_run",
-    "is_training",
-    "machine_add",
-    "machine_in",
-    "machine_trained",
-    "machine_named",
-    "records_to_propose",
-    "newest_jobs",
-    "refuse_busy",
-    "refuse_closed",
-    "store_proposals",
-]
-
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
 TRAIN_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 MachineName = Annotated[str, Named(max_length=30)]

@@ -26,7 +26,7 @@ from annotation.quality import qualification, worker_trust
 from annotation.queue import check_first, dispatch, lease_terms
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.selectors.controls import facts_of_campaigns
-from annotation.selectors.scopes import campaigns_to_work_on
+from annotation.selectors.corpora import campaigns_to_work_on
 
 #: Seconds for which a process keeps how much is left, the most that it counts, and for how many places.
 LEFT_KEPT, MOST_LEFT, LEFT_REMEMBERED = 300, 1000, 256

@@ -46,8 +46,6 @@ from annotation.queue.lease_terms import Terms
 from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission_rows import ControlRow, TaskNow, TaskRow
 
-__all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
-
 _log = logging.getLogger(__name__)
 
 _LONGEST_TOKEN = 64

@@ -14,7 +14,9 @@ from django.views.decorators.http import require_safe
 from annotation.common.operations import operation_named
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import earned_in_campaigns, money, open_tasks_of_campaigns
+from annotation.selectors.campaign.cost import money
+from annotation.selectors.campaign.progress import open_tasks_of_campaigns
+from annotation.selectors.campaign.sums import earned_in_campaigns
 from annotation.selectors.campaigns import CAMPAIGN_STATES
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges_left_out

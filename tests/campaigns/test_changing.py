@@ -41,7 +41,7 @@ from annotation.quality import worker_trust
 from annotation.queue import leases, submission
 from annotation.queue.submission import Answer
 from annotation.selectors.answers import answers
-from annotation.selectors.campaign import in_hand
+from annotation.selectors.campaign.cost import in_hand
 from annotation.selectors.campaigns import settings_by_version
 from annotation.workers import payments
 from tests.factories import a_corpus, some_images

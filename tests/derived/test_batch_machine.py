@@ -30,7 +30,9 @@ from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import glance, kept, money, overview
+from annotation.selectors.campaign import glance, kept
+from annotation.selectors.campaign.cost import money
+from annotation.selectors.campaign.glance import overview
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Report, Run

@@ -99,7 +99,7 @@ def _acknowledged(
                 findings.add(NO_LEASE, f"assignment {note.assignment} of {note.worker}")
     findings.counted["acknowledged"] = len(reported)
     for (worker, key), note in reported.items():
-        if invalid := _wrong(note, payload.get((worker, key)), stored, judgments):
+        if invalid := _contradiction(note, payload.get((worker, key)), stored, judgments):
             findings.add(LOST, f"assignment {note.assignment}, key {key} of {worker}: {invalid}")
     for row in stored.assignments.values():
         if not row.token:
@@ -111,7 +111,7 @@ def _acknowledged(
             findings.counted["stored, and not acknowledged"] += 1
 
 
-def _wrong(
+def _contradiction(
     reported: Note, note: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> str:
     """What is wrong with an acknowledged answer, "" where it is stored as it was sent."""

@@ -133,17 +133,17 @@ def read(ask: Ask) -> Stored:
     for row in ask("SELECT id, image_id, key, kind, state, role, wanted, live FROM annotation_task"):
         stored.tasks[row[0]] = Task._make(row)
     for row in ask("SELECT id, kind, state, error, result FROM annotation_job"):
-        stored.jobs[row[0]] = Job._make([*row[:4], _plain(row[4]) or {}])
+        stored.jobs[row[0]] = Job._make([*row[:4], _plain_value(row[4]) or {}])
     return stored
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
 def _as_sent(content: Any, flag: str) -> Mapping[str, Any] | None:
     """A stored content as the worker sent it: of a page the ticks alone."""
-    plain_value = _plain(content)
+    plain_value = _plain_value(content)
     if plain_value is None or flag:
         return None
     if "blocks" in plain_value:

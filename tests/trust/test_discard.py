@@ -26,7 +26,7 @@ from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.sizes import sized
-from tests.trust.scenes import crowd_works, gold, refused, scenes
+from tests.trust.scenes import crowd_works, gold, reason_of_refusal, scenes
 
 pytestmark = pytest.mark.django_db
 
@@ -108,8 +108,8 @@ def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
         set(judgments.values_list("kind", flat=True)) == {q.COREF_LINK}
         and judgments.count() == done.judgments
     )
-    assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
-    assert refused(spoilt, 4, q.BOX_DRAWING) != "blocked"
+    assert reason_of_refusal(spoilt, 4, q.COREF_LINK) == "blocked"
+    assert reason_of_refusal(spoilt, 4, q.BOX_DRAWING) != "blocked"
 
 
 def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spoilt):
@@ -152,7 +152,7 @@ def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(
     discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     opened = Task.objects.filter(state="open").count()
     assert opened > 0
-    assert {refused(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
+    assert {reason_of_refusal(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
     crowd_works(spoilt, ["careful"] * 4 + ["always_yes"])
     assert not Judgment.objects.filter(worker=spoilt.workers[4], void=False).exists()
     assert Task.objects.filter(state="open").count() < opened
@@ -203,7 +203,9 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
 
     def works(index: int) -> None:
         try:
-            crowd_works(world, presets, only=index, item=reported if index == 3 else lambda provided: None)
+            crowd_works(
+                world, presets, only=index, after_answer=reported if index == 3 else lambda count: None
+            )
         finally:
             connections.close_all()
 
@@ -245,7 +247,7 @@ def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt
         discarding.discard_worker(campaign=spoilt.campaign, worker=bad, progress=dies_after(images))
     half = Judgment.objects.filter(worker=bad, void=True).count()
     assert 0 < half < Judgment.objects.filter(worker=bad).count()
-    assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
+    assert reason_of_refusal(spoilt, 4, q.COREF_LINK) == "blocked"
     messages: list[tuple[int, int]] = []
     discarding.discard_worker(
         campaign=spoilt.campaign, worker=bad, progress=lambda *share: messages.append(share)

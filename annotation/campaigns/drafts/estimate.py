@@ -247,6 +247,3 @@ def hourly_rate(plan: DraftPlan, kind: str) -> tuple[float, float, float]:
 
 def _hourly(micros: int, seconds: float) -> float:
     return micros / MICROS * 3600 / seconds if seconds else 0.0
-
-
-__all__ = ["DraftEstimate", "AnswerTime", "Range", "estimate_draft", "hourly_rate"]

@@ -272,15 +272,3 @@ def posed_without_boxes(plan: DraftPlan, kind: str) -> bool:
     about = kind_of(kind)
     asks = bool(about.judges) or about.needs_boxes
     return asks and (plan.corpus is None or gold_layer(plan.corpus) is None)
-
-
-__all__ = [
-    "GRID_PICTURES",
-    "PosedQuestion",
-    "images_to_show",
-    "layers_of_images",
-    "posed_page",
-    "posed_questions",
-    "posed_without_boxes",
-    "worse_box",
-]

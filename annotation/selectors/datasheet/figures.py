@@ -34,7 +34,8 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page, kind_of, kind_order
 from annotation.protocol.money import amount_text
 from annotation.protocol.trust import trust_reading
-from annotation.selectors.campaign import CampaignCost, agreement, costs
+from annotation.selectors.campaign.cost import CampaignCost, costs
+from annotation.selectors.campaign.glance import agreement
 from annotation.selectors.campaigns import images_by_version, settings_versions
 from annotation.selectors.controls import control_facts, control_item_counts
 

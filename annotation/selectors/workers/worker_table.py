@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.trust import READINGS, trust_reading
-from annotation.selectors.campaign import WorkerRow, earned, workers
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
+from annotation.selectors.campaign.crowd import WorkerRow, workers
+from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_facts
 from annotation.selectors.workers.reading_speed import ReadingPace, reading_paces
 

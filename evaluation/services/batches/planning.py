@@ -24,7 +24,7 @@ from annotation.common.operations import FieldError, Help, Named, OneOf
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
 from annotation.selectors.stored_kinds import CORPORA

@@ -26,7 +26,7 @@ class CaptionBlocks(Format):
     writes = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(_found(path, images), source=path, expected=SHAPE)
+        return checked_records(_images_of(path, images), source=path, expected=SHAPE)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / FILE])
@@ -45,7 +45,7 @@ class CaptionBlocks(Format):
         return written
 
 
-def _found(path: Path, images: Path | None) -> Iterator[Found]:
+def _images_of(path: Path, images: Path | None) -> Iterator[Found]:
     file = only_file(path, "*.blocks")
     block: list[str] = []
     first = 0
