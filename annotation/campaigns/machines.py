@@ -291,7 +291,7 @@ def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> 
     asked about first; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
     rows_of_images = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
-    rows = rows_of_images.order_by("-priority", "place").values_list("image", "image__key")
+    rows = rows_of_images.order_by("-priority", "position").values_list("image", "image__key")
     return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
 
 

@@ -50,7 +50,7 @@ class FastTextModel:
         from gensim.models.fasttext import load_facebook_vectors  # type: ignore[import-untyped]  # a second
 
         try:
-            found = load_facebook_vectors(str(path))
+            model = load_facebook_vectors(str(path))
         except NotImplementedError as error:
             raise FormatError(
                 "is a model of fastText that labels texts",
@@ -65,8 +65,8 @@ class FastTextModel:
             raise FormatError(
                 "is a damaged model of fastText", file=path, expected="a complete file"
             ) from error
-        self.ids: tuple[str, ...] = tuple(found.index_to_key)
-        self._vectors = np.asarray(found.vectors, np.float32)
+        self.ids: tuple[str, ...] = tuple(model.index_to_key)
+        self._vectors = np.asarray(model.vectors, np.float32)
         self.shape = (len(self.ids), self._vectors.shape[1])
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:

@@ -55,7 +55,7 @@ def prolific_study(work: World, *, expected: int = 2) -> Study:
         campaign=work.campaign,
         provider=platform_visits.PROLIFIC,
         external_id=STUDY,
-        answers_wanted=expected,
+        answers_required=expected,
         completion_code="C0MPLETE",
         screen_out_code="SCREEN0UT",
     )
@@ -65,7 +65,7 @@ def turk_study(work: World, *, expected: int = 1) -> Study:
     return platform_visits.save_study(
         campaign=work.campaign,
         provider=platform_visits.MTURK,
-        answers_wanted=expected,
+        answers_required=expected,
         completion_code="well-done",
     )
 

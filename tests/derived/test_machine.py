@@ -122,7 +122,7 @@ class Managed(Play):
         self.met["reinstated"] += bool(back)
 
     def rule(self, number: int, step: int) -> None:
-        images = list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))
+        images = list(OpenImage.objects.filter(campaign=self.campaign).order_by("position"))
         row = images[step % len(images)]
         names = [mention_from(mention).id for mention in row.mentions]
         chains = [tuple(chain["m"]) for chain in row.state["chains"] if chain["s"] != LINKING]
@@ -238,7 +238,7 @@ class Managed(Play):
         """What is stored, as far as a step can change it."""
         mine = {"campaign": self.campaign}
         return (
-            list(Judgment.objects.filter(**mine).order_by("pk").values_list("pk", "void")),
+            list(Judgment.objects.filter(**mine).order_by("pk").values_list("pk", "withdrawn")),
             list(Assignment.objects.filter(**mine).order_by("pk").values_list("pk", "state", "pay")),
             list(OpenImage.objects.filter(**mine).order_by("pk").values_list("pk", "version")),
             list(Control.objects.filter(**mine).order_by("pk").values_list("pk", "active")),

@@ -163,7 +163,7 @@ def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
 
 
 def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
-    """What of `before` is not in `after`, counted by the words of `Written.left_out`, zeros left out.
+    """What of `before` is not in `after`, counted by the words of `Written.excluded`, zeros left out.
 
     Ids that a format makes up where there were none are no loss. A layer is whole, gone, or not the same.
     """

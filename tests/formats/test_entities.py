@@ -275,5 +275,5 @@ def test_what_was_written_is_counted(tmp_path):
     (tmp_path / "out").mkdir()
     written = FORMATS.get("entities").write([image], tmp_path / "out")
     assert written.counts == {"images": 1, "captions": 1, "mentions": 1, "boxes": 1}
-    assert written.left_out == {}
+    assert written.excluded == {}
     assert {file.name for file in written.files} == {"Sentences", "Annotations", "val.txt"}

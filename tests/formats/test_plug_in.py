@@ -77,7 +77,7 @@ def test_what_it_cannot_say_is_counted(db: None, tmp_path: Path, capsys: pytest.
     call_command("import_corpus", "split", file, format="csv", verbosity=0)
     capsys.readouterr()
     call_command("export_dataset", "split", out=tmp_path / "out", format=KEY, json=True)
-    assert json.loads(capsys.readouterr().out)["left_out"] == {"splits": 1}
+    assert json.loads(capsys.readouterr().out)["excluded"] == {"splits": 1}
 
 
 def test_a_wrong_line_a_repeated_image_and_an_empty_folder_are_refused(tmp_path: Path) -> None:

@@ -1159,7 +1159,7 @@ def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
     files = [("captions.csv", len(CAPTIONS))]
     upload = uploads.begin_upload(account=at.account, name=at.new("upload"), files=files)
     if received:
-        upload.place(0).write_bytes(received)
+        upload.file_path(0).write_bytes(received)
     return upload
 
 

@@ -61,7 +61,7 @@ def begun(ada: Account, *sizes: int, name: str = "mine") -> Upload:
 def test_parts_are_written_one_behind_the_other_and_the_whole_is_what_was_sent(ada: Account):
     whole = os.urandom(25_000)
     upload = uploaded(ada, {"a.zip": whole}, part=7_000)
-    assert upload.complete and upload.place(0).read_bytes() == whole
+    assert upload.complete and upload.file_path(0).read_bytes() == whole
 
 
 def test_the_list_of_files_is_read_once_and_not_for_every_part(ada: Account, monkeypatch):
@@ -119,7 +119,7 @@ def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Acco
             part(upload, b"01234", offset)
         assert error.value.received == 10
     assert part(upload, b"abcdefghij", 10) == 20 and upload.complete
-    assert upload.place(0).read_bytes() == b"0123456789abcdefghij"
+    assert upload.file_path(0).read_bytes() == b"0123456789abcdefghij"
 
 
 def test_an_upload_goes_on_after_being_cut_off(ada: Account):
@@ -131,11 +131,11 @@ def test_an_upload_goes_on_after_being_cut_off(ada: Account):
     (file,) = again.progress()
     assert (file.received, file.size) == (10_000, 30_000)
     # The server was killed in the middle of a part: the part of it that arrived counts.
-    with upload.place(0).open("ab") as stream:
+    with upload.file_path(0).open("ab") as stream:
         stream.write(whole[10_000:12_345])
     (file,) = begun(ada, len(whole)).progress()
     part(again, whole[file.received :], file.received)
-    assert again.complete and again.place(0).read_bytes() == whole
+    assert again.complete and again.file_path(0).read_bytes() == whole
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
     assert all(str(upload.folder) not in str(problem) for problem in result.problems)
     assert result.english == 1
     if packed:
-        assert result.sha256 == {"forty.zip": hashlib.sha256(upload.place(0).read_bytes()).hexdigest()}
+        assert result.sha256 == {"forty.zip": hashlib.sha256(upload.file_path(0).read_bytes()).hexdigest()}
     with pytest.raises(SourceProblems, match="2 problems"):
         import_upload(upload, format=result.format, skip_problems=False)
     assert not Corpus.objects.exists()

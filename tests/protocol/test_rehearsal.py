@@ -8,7 +8,7 @@ import pytest
 
 from annotation.protocol import questions as q
 from annotation.protocol import rehearsal
-from annotation.protocol.kinds import all_kinds, pace_of
+from annotation.protocol.kinds import all_kinds, answer_time_of
 from annotation.protocol.rehearsal import answers_for, guessed_layer
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Mention
@@ -73,5 +73,5 @@ def test_votes_and_boxes_go_by_the_settings():
 
 def test_every_kind_says_how_long_an_answer_takes_and_between_what():
     for kind in all_kinds():
-        answer_time = pace_of(kind.key)
+        answer_time = answer_time_of(kind.key)
         assert 0 < answer_time.least <= answer_time.seconds <= answer_time.most and answer_time.source

@@ -59,8 +59,8 @@ def test_a_changed_answer_leaves_what_the_answer_given_at_once_would_have():
     of_slip, of_steady = image(slip), image(steady)
     assert of_slip.state == of_steady.state
     open_tasks = Task.objects.filter(state=Task.OPEN).order_by("kind", "key")
-    assert [*open_tasks.filter(image=of_slip).values("kind", "wanted", "live")] == [
-        *open_tasks.filter(image=of_steady).values("kind", "wanted", "live")
+    assert [*open_tasks.filter(image=of_slip).values("kind", "needed", "live")] == [
+        *open_tasks.filter(image=of_steady).values("kind", "needed", "live")
     ]
     assert change(slip, lease, Answer("no"))
     assert chain(image(slip), MAN)["m"] == [MAN]
@@ -200,7 +200,7 @@ def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_s
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.PAUSED)
     stands(world, lease, "not open")
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.OPEN)
-    Judgment.objects.filter(assignment=lease.id).update(void=True)
+    Judgment.objects.filter(assignment=lease.id).update(withdrawn=True)
     stands(world, lease, "does not count")
 
 

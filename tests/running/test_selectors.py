@@ -77,7 +77,7 @@ def test_open_tasks_are_counted_by_kind_with_what_they_want_and_what_is_held():
     assert list(counts) == list(q.QUESTIONS)
     for kind, of in counts.items():
         rows = Task.objects.filter(kind=kind, state=Task.OPEN)
-        assert of.open == rows.count() and of.wanting == sum(row.wanted - row.live for row in rows)
+        assert of.open == rows.count() and of.wanting == sum(row.needed - row.live for row in rows)
         assert of.in_hand == (held.kind == kind)
 
 

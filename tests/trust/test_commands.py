@@ -107,10 +107,10 @@ def test_a_worker_is_discarded_and_restored():
     count = Judgment.objects.filter(worker=world.workers[0]).count()
     report = report_of("withdraw_answers", "quay", "--workers", "quay-w0", "--reason", "guessing")
     assert report["judgments"] == count > 0
-    assert Judgment.objects.filter(void=True).count() == count
+    assert Judgment.objects.filter(withdrawn=True).count() == count
     text = output_of("restore_answers", "quay", "--workers", "quay-w0")
     assert text.startswith(f"{count} answers of 1 workers in ") and "restored" in text
-    assert not Judgment.objects.filter(void=True).exists()
+    assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
 @pytest.mark.parametrize("command", ["suspend_workers", "withdraw_answers"])

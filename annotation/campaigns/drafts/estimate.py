@@ -165,7 +165,7 @@ def estimate_from(
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
     (kind,) = plan.kinds
-    answers = plan.settings.answers.wanted(kind)
+    answers = plan.settings.answers.answers_needed(kind)
     needed = answers + (_second_share(plan, kind) if answers == 1 else 0.0)
     if kind_of(kind).about == ABOUT_IMAGE:
         return {kind: float(needed)}

@@ -134,7 +134,7 @@ def _about_chains(plan: DraftPlan, kind: Kind, rows: Sequence[Image]) -> Iterato
         question = _of_chains(kind, layer, known, record.id, variant)
         if question is not None:
             mentions, boxes, pending = question
-            names = tuple(mention.id for mention in sorted(mentions, key=lambda phrase: phrase.place))
+            names = tuple(mention.id for mention in sorted(mentions, key=lambda phrase: phrase.span))
             content = {
                 "mentions": list(names),
                 "boxes": [corners(box) for box in boxes],

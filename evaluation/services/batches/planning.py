@@ -408,7 +408,7 @@ def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[
 
 
 def _judges(settings: CampaignSettings, tasks: str) -> int:
-    return settings.answers.wanted(kinds_of_tasks(tasks)[0])
+    return settings.answers.answers_needed(kinds_of_tasks(tasks)[0])
 
 
 def _unjudged(runs: PooledRuns, number: int, known: PairIds, depth: int) -> tuple[int, float]:

@@ -358,7 +358,7 @@ def _begun(received: bytes = b"") -> Upload:
     for old in uploads.uploads_of(owner):
         uploads.remove_upload(old)
     created = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_CSV))])
-    created.place(0).write_bytes(received)
+    created.file_path(0).write_bytes(received)
     return created
 
 

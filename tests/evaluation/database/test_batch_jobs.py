@@ -129,15 +129,15 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert before.top_up.micros == 200_000 * bad.count()
     price = json.loads(output_of("plan_reassignment", "first", "--json"))
     assert price["answers"] == bad.count() and not price["done"]
-    assert not bad.filter(void=True).exists()
+    assert not bad.filter(withdrawn=True).exists()
 
     job = jobs.enqueue(kind="reassign_pages", arguments={"batch": "first"})
     stopped = iter([False, True])
     # Its worker is told to stop after a first image; another goes on.
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED
-    assert bad.filter(void=True).exists() and bad.filter(void=False).exists()
+    assert bad.filter(withdrawn=True).exists() and bad.filter(withdrawn=False).exists()
     assert jobs.run_queued_job(job.pk) == Job.DONE
-    assert not bad.filter(void=False).exists()
+    assert not bad.filter(withdrawn=False).exists()
     assert all(row.withdrawn_at for row in TrustState.objects.filter(worker__pseudonym__in=before.unused))
     assert not plan_reassignment(batch_named("first")).judges and not reassign_answers("first").done
     after = batch_state("first")

@@ -259,7 +259,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     close_campaign(campaign=batch.campaign)
     with pytest.raises(BatchError, match="is closed, so pages cannot be reassigned"):
         reassign_answers("first")
-    assert not Judgment.objects.filter(void=True).exists()
+    assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
 @pytest.mark.slow  # by default pages are, and graded pairs without waves in `test_collecting`

@@ -196,7 +196,7 @@ class Round:
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()
-        assert set(answers.filter(void=True).values_list("worker__pseudonym", flat=True)) <= {
+        assert set(answers.filter(withdrawn=True).values_list("worker__pseudonym", flat=True)) <= {
             f"sim1-{kind}-{n:02}" for kind, number in BAD.items() for n in range(1, number + 1)
         }
 

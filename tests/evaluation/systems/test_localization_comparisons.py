@@ -175,7 +175,7 @@ def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> N
     OpenImage.objects.create(
         campaign=campaign,
         image=layer.corpus.images.filter(split="test")[0],
-        place=1,
+        position=1,
         version=3,
         layer_behind=True,
         opened_at=now,

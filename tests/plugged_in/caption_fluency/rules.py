@@ -41,7 +41,7 @@ RULES = Kind(
     strata=("1", "4"),
     item=_item,
     numbers={CAPTION_FLUENCY: Number(2, "made up")},
-    told=_described,
+    details=_described,
     batch=PairBatch(6.0),
 )
 
