@@ -5,7 +5,7 @@
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
-NO_TEXTS := --ignore .venv --ignore build --ignore tests --ignore benchmarks --ignore var
+NO_TEXTS := --ignore .venv --ignore build --ignore tests --ignore studies --ignore var
 INSTALL := .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt
 
 help: ## Print this list
