@@ -1,3 +1,12 @@
+# The documentation, which the server shows under /docs/.
+FROM python:3.11.13-slim-trixie AS documentation
+ARG PIP_EXTRA_INDEX_URL=""
+WORKDIR /app
+COPY constraints.txt ./
+RUN pip install --no-cache-dir mkdocs-material -c constraints.txt
+COPY . .
+RUN mkdocs build --quiet
+
 # One image for web, worker and periodic jobs; docker-compose.yml says which is which.
 FROM python:3.11.13-slim-trixie
 
@@ -21,6 +30,7 @@ COPY requirements.txt constraints.txt ./
 ARG PIP_EXTRA_INDEX_URL=""
 RUN pip install --no-cache-dir -r requirements.txt -c constraints.txt
 COPY . .
+COPY --from=documentation /app/build/docs build/docs
 # Static files get their names here; the secret lives no longer than this line.
 RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64)" SITE_URL=https://build python manage.py collectstatic --no-input
 

@@ -1,7 +1,7 @@
 # `make` prints what there is. Everything runs from .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow test-faults soak check messages hooks clean
+.PHONY: help demo serve docs test test-slow test-faults soak check messages hooks clean
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
@@ -18,6 +18,10 @@ demo: .venv/runtime ## Captions to a dataset with a simulated crowd, then browse
 serve: .venv/runtime ## Serve what is there at http://127.0.0.1:8000
 	@.venv/bin/python manage.py migrate --verbosity 0
 	@.venv/bin/python manage.py serve
+
+docs: .venv/development ## Build the documentation into build/docs; the server shows it under /docs/
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
+	@echo "build/docs/index.html; with a server: http://127.0.0.1:8000/docs/"
 
 test: .venv/development ## All tests but the slow ones, on SQLite and PostgreSQL side by side (ARGS=... goes to pytest)
 	@.venv/bin/python -m tests.run $(ARGS)

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db.models.signals import pre_migrate
 from django.utils.translation import gettext
 
-from annotation.common import schema
+from annotation.common import database
 from annotation.common.operations import OPERATION_FOLDERS
 from annotation.formats.base import FORMAT_FOLDERS
 from annotation.protocol import words
@@ -36,4 +36,4 @@ class AnnotationConfig(AppConfig):
             parts.offer_further_operations()
         offer_operations()
         words.set_translator(gettext)
-        pre_migrate.connect(schema.refuse_to_migrate, sender=self)
+        pre_migrate.connect(database.refuse_to_migrate, sender=self)

@@ -15,7 +15,7 @@ from celery.signals import worker_shutting_down
 from annotation import jobs
 from annotation.common.outages import LONGEST_WAIT
 from annotation.jobs import schedule
-from annotation.jobs.delivery import RUN_JOB
+from annotation.jobs.rows import RUN_JOB
 
 #: Seconds that one turn of the periodic work may take.
 TURN = 600

@@ -22,8 +22,7 @@ from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
 from annotation import formats
-from annotation.formats.base import FORMAT_FOLDERS, SAMPLE_FOLDER, Format
-from annotation.formats.contents import ALL_CONTENTS
+from annotation.formats.base import ALL_CONTENTS, FORMAT_FOLDERS, SAMPLE_FOLDER, Format
 from annotation.jobs import registry as jobs
 from annotation.protocol.kinds import KINDS, kind_of, names
 from annotation.task_types import discovery

@@ -12,7 +12,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.common import schema
+from annotation.common import database
 
 _log = logging.getLogger(__name__)
 #: Bytes that a trial writes: as many as a disk gives at once.
@@ -50,7 +50,7 @@ def _database_fault() -> str:
         # What the driver says names hosts and users; that belongs in the log, not in the answer.
         _log.warning("not ready: the database cannot be used: %s", str(error).strip())
         return "the database cannot be reached"
-    if newer := schema.newer(executor.loader):
+    if newer := database.newer(executor.loader):
         return newer
     if missing:
         count = len(executor.loader.graph.nodes)

@@ -310,6 +310,8 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "annotation.task_types.files.Signs",
 ]
+#: The documentation, which `make docs` builds and the server shows under /docs/.
+DOCS_SITE = BASE_DIR / "build" / "docs"
 #: Where `collectstatic` puts what production serves. Embedded, files are served from where they lie.
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT") or DATA_DIR / "static") if PRODUCTION else None
 STORAGES = {
@@ -387,7 +389,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "annotation.api.document.complete_document",
     ],
-    "DESCRIPTION": "Everything a page can do, for programs. docs/api.md explains it.",
+    "DESCRIPTION": "Everything a page can do, for programs. [How to begin](/docs/api.html).",
 }
 #: Calls of the REST API that an account may make in a minute: reads (in each process), and writes.
 API_READS_A_MINUTE = _number("API_READS_A_MINUTE", 1200)

@@ -25,8 +25,8 @@ from models_core.checked_fields import field_rules
 from models_core.estimators.base import METHODS, Method
 from models_core.systems.dataset import COUNTED_SHARES
 from models_core.systems.kernels import TEXT_KERNELS
-from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe
+from models_core.systems.recipe_files import named_recipes
 from models_core.systems.side_settings import SIDE_SETTINGS, TextKernelName
 from models_core.systems.table11 import TABLE_11
 from phrasebox.formats import JUDGMENT_FORMATS

@@ -18,8 +18,8 @@ import numpy as np
 from django.db.models import Case, Count, F, Q, QuerySet, When
 from numpy.typing import NDArray
 
-from annotation.common.batching import chunks
-from annotation.common.by_command import with_known
+from annotation.common.database import chunks
+from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.corpora import corpus_named

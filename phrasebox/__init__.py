@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from phrasebox import agreement, formats, kernels, metrics, significance
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["__version__", "agreement", "formats", "kernels", "metrics", "significance"]
 
 

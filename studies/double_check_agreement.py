@@ -251,7 +251,7 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
     """The coverage over so many campaigns through the queue; Django is set up and its database migrated."""
     from annotation.models import Judgment as StoredJudgment
     from annotation.models import Task
-    from annotation.selectors.campaign.double_checks import agreement
+    from annotation.selectors.campaign.glance import agreement
     from annotation.simulation.visits import shown_question
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 

@@ -46,8 +46,8 @@ from models_core.features.text.tags import DEFAULT_ALPHA, TagPlace, TagUnit
 from models_core.phase_cache import PhaseCache
 from models_core.systems.dataset import PreparedDataset, Vectors
 from models_core.systems.kernels import GivenWordVectors, Resources
-from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import Recipe
+from models_core.systems.recipe_files import named_recipes
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, fit

@@ -1,4 +1,4 @@
-"""A worker's tasks: the list, the next, an answer, a return, a sign of life."""
+"""The calls of workers: the list of tasks, the next, an answer, a return, a sign of life, misspelt words."""
 
 from http import HTTPStatus
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotation import instructions
 from annotation.api.contents import done_today, json_second, no_task_answer, offer, task_or_nothing
-from annotation.api.problems import Problem
+from annotation.api.problems import Problem, too_often
 from annotation.api.requests import not_yours, worker_call
 from annotation.api.worker_shapes import (
     AnswerChanged,
@@ -20,6 +20,8 @@ from annotation.api.worker_shapes import (
     TaskRenewed,
     TaskRequest,
     TaskReturned,
+    TextRequest,
+    UnknownWords,
     WorkerConsent,
     WorkerNothing,
     WorkerOffers,
@@ -40,9 +42,11 @@ from annotation.quality import qualification
 from annotation.queue import leases, submission
 from annotation.queue.available_tasks import available_tasks, kinds_of, no_consent, today
 from annotation.queue.dispatch import NoTask
+from annotation.selectors import spelling
 from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.selectors.workers.recent_answers import recent_answers
 from annotation.task_types.base import TASK_TYPES, answer_in
+from annotation.workers.rate_limit import Limit, Try, attempt
 
 _EXAMPLE = {"campaign": "quay", "kind": next(iter(names()))}
 
@@ -261,3 +265,27 @@ def _kind(campaign: Campaign, kind: str) -> str:
 
 def _unknown(detail: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)
+
+
+#: Texts that a worker may have looked at in a minute: a page asks at each pause of whoever types.
+LOOKS = Limit("spelling", 240, 60)
+
+
+@worker_call(
+    "worker_spelling",
+    "Look for misspelt words in a text",
+    asks=lambda: TextRequest,
+    errors=(400, 429),
+    example={"text": "Two dgos run."},
+)
+def look_up_words(request: HttpRequest, worker: int, text_request: TextRequest) -> UnknownWords:
+    """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known.
+
+    A campaign that this worker may not work on counts as none: nobody asks here what its captions say.
+    """
+    if seconds := attempt(Try(LOOKS, str(worker))):
+        raise too_often(seconds)
+    begun = campaigns_to_work_on(worker).exclude(state=Campaign.DRAFT)
+    corpus = begun.filter(name=text_request.campaign).values_list("corpus", flat=True).first()
+    words = spelling.misspelt_words(text_request.text, corpus=corpus)
+    return {"unknown": [{"word": word.word, "suggestions": list(word.suggestions)} for word in words]}

@@ -123,9 +123,7 @@ class Reader:
             while entry := self._tar.next():
                 self._tar.members.clear()  # type: ignore[attr-defined]
                 if not _is_regular_file(entry):
-                    raise BackupError(
-                        f"{entry.name!r} is not a plain file; a backup holds only plain files"
-                    )
+                    raise BackupError(f"{entry.name!r} is not a plain file; a backup holds only plain files")
                 if entry.name == SUMS:
                     members.seek(0)
                     self._compare(entry, members)
@@ -181,7 +179,12 @@ def open_backup(path: Path) -> Iterator[Reader]:
 
 def _begun(tar: tarfile.TarFile) -> Reader:
     entry = tar.next()
-    if entry is None or entry.name != ABOUT_MEMBER or not _is_regular_file(entry) or entry.size > _LARGEST_ABOUT:
+    if (
+        entry is None
+        or entry.name != ABOUT_MEMBER
+        or not _is_regular_file(entry)
+        or entry.size > _LARGEST_ABOUT
+    ):
         raise BackupError("it is not a backup")
     first = _of(tar, entry).read()
     about = json.loads(first)

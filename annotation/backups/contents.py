@@ -91,6 +91,4 @@ def regular(path: Path) -> bool:
 def _refuse(error: OSError) -> None:
     """A folder that cannot be read must not be missing silently; one that is gone may be."""
     if not isinstance(error, FileNotFoundError):
-        raise BackupError(
-            f"{error.filename}: {error.strerror}; a backup must be able to read it"
-        ) from error
+        raise BackupError(f"{error.filename}: {error.strerror}; a backup must be able to read it") from error

@@ -205,8 +205,8 @@ class Postgres(Database):
             why = _why(errors.read())
             if status not in (0, _SCRIPT_FAILED) and committing:
                 raise Unsure(
-                    f"the connection to PostgreSQL was lost while the database was replaced: {why}; restore the "
-                    f"backup again, and let it replace what is there; nothing starts before that"
+                    f"the connection to PostgreSQL was lost while the database was replaced: {why}; restore "
+                    "the backup again, and let it replace what is there; nothing starts before that"
                 )
             if status != 0 or not committing:
                 raise BackupError(f"the database cannot be replaced: {why}")
@@ -241,7 +241,9 @@ class Postgres(Database):
     def _connected(self, command: list[str]) -> tuple[list[str], dict[str, str]]:
         """`command` with the arguments, and the environment, that lead it to the database."""
         settings_dict = connection.settings_dict
-        (_psql, *arguments), secrets = DatabaseClient.settings_to_cmd_args_env(settings_dict, ["--no-password"])
+        (_psql, *arguments), secrets = DatabaseClient.settings_to_cmd_args_env(
+            settings_dict, ["--no-password"]
+        )
         environment = {**os.environ, "LC_ALL": "C", **(secrets or {})}
         if options := settings_dict["OPTIONS"].get("options"):
             environment["PGOPTIONS"] = str(options)

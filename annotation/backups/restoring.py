@@ -119,7 +119,9 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
         listed = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
-        raise BackupError(f"not empty: {listed}; let the backup replace everything there, or restore it elsewhere")
+        raise BackupError(
+            f"not empty: {listed}; let the backup replace everything there, or restore it elsewhere"
+        )
 
 
 def _unpack(source: Path, kind: databases.Database, folder: Path, again: bool) -> tuple[_About, int]:

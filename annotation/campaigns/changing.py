@@ -21,7 +21,7 @@ from annotation.audit import record
 from annotation.campaigns import counted
 from annotation.campaigns.setting_checks import check_named
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.datasets.layer_rows import own_layers
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import (

@@ -14,7 +14,7 @@ from django.db.models import Count
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.models import Account, Campaign, Caption, Image
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of

@@ -27,7 +27,7 @@ from annotation.campaigns.choosing import (
 )
 from annotation.campaigns.setting_checks import check_named
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.datasets.layer_rows import check_layer_name
 from annotation.models import Account, Campaign, Image, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import (

@@ -1,4 +1,5 @@
-"""How the queue talks to its database: turns, locks, and several statements in one trip.
+"""How the product talks to its database: turns, locks, several statements in one trip, many rows in
+portions, one moment for several queries, and whether the tables are those that the code expects.
 
 The queue's hot path is written in SQL that PostgreSQL and SQLite both speak. What differs is
 here: row locks, which SQLite neither has nor needs, and the turn that SQLite's writers take.
@@ -14,17 +15,20 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from django.db import connection, transaction
-from django.db.models import Model
+from django.core.management.base import CommandError
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -260,3 +264,82 @@ def time_from_sql(value: Any) -> datetime:
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+#: Rows deleted in one transaction.
+ROWS_PER_TRANSACTION = 5_000
+
+_T = TypeVar("_T")
+
+
+def chunks(things: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """`things` in lists of `size`, the last one shorter."""
+    iterator = iter(things)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def delete_in_pages(rows: QuerySet[Any], *, alive: Callable[[], object] = lambda: None) -> None:
+    """Delete `rows` without ever holding more than a page of them; `alive` is called before each page."""
+    while page := list(rows.order_by().values_list("pk", flat=True)[:ROWS_PER_TRANSACTION]):
+        alive()
+        rows.model._default_manager.filter(pk__in=page).delete()
+
+
+#: Unknown migrations that are named; more are counted.
+_NAMED = 3
+
+
+class NewerSchema(ValueError):
+    """The database was migrated by a newer version of the code; one line with the remedy."""
+
+
+def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
+    """Raise NewerSchema where migrations were applied that the code does not have."""
+    fault = newer(MigrationLoader(connections[database]))
+    if fault:
+        raise NewerSchema(fault)
+
+
+def refuse_to_migrate(using: str, **signal: Any) -> None:
+    """Before migrations are applied: refuse a database that is newer; raises CommandError."""
+    try:
+        refuse_newer(using)
+    except NewerSchema as error:
+        raise CommandError(str(error)) from error
+
+
+def newer(loader: MigrationLoader) -> str:
+    """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
+    unknown = sorted(set(loader.applied_migrations or ()) - set(loader.disk_migrations or ()))
+    if not unknown:
+        return ""
+    names = ", ".join(f"{app}.{name}" for app, name in unknown[:_NAMED])
+    more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+    return (
+        f"the database is newer than this version of the code, which does not know migration {names}{more}: "
+        "run the version that applied it, or restore a backup from before"
+    )
+
+
+@contextlib.contextmanager
+def one_moment() -> Iterator[None]:
+    """Let several queries see the database as it is at the first of them. For reading alone, and briefly.
+
+    Inside a transaction they see what that sees.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+    else:
+        # `atomic` would begin to write, and wait for all who do.
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")

@@ -1,7 +1,9 @@
-"""Results as plain text, for terminals."""
+"""Results as plain text, for terminals; and errors that say more there, since whoever uses one may see all
+rows of a kind: readers of pages, the API and jobs are told the reason alone.
+"""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 
 def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
@@ -34,3 +36,17 @@ def text_table(head: list[str], rows: list[list[Any]]) -> str:
     return "\n".join(
         [laid(lines[0]), "  ".join("-" * w for w in widths), *[laid(line) for line in lines[1:]]]
     )
+
+
+E = TypeVar("E", bound=Exception)
+
+
+def with_known(error: E, names: Iterable[str]) -> E:
+    """`error`, which will list the `names` that there are where a command is refused."""
+    error.add_note("; known: " + (", ".join(names) or "none"))
+    return error
+
+
+def for_terminal(error: Exception) -> str:
+    """What `error` says, with the names that there are."""
+    return "".join([str(error), *getattr(error, "__notes__", [])])

@@ -32,12 +32,12 @@ from annotation.models import (
 )
 from annotation.protocol.state import CLOSED_STAGES
 from annotation.protocol.terms import ImageRecord
+from annotation.selectors.campaigns import images_by_version
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.left_out import unsaid_by_every_format
 from annotation.selectors.records import stream_records
-from annotation.selectors.settings_versions import images_by_version
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 

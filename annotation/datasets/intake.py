@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 
-from annotation.common import batching, database
+from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
+from annotation.formats.base import problems_told
 from annotation.formats.digest import Ledger, RepeatedImage
-from annotation.formats.problems import problems_told
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Caption, Corpus, Image, Layer
@@ -179,7 +179,7 @@ class CorpusIntake:
     def _chunks(self, records: Iterable[ImageRecord]) -> Iterator[list[ImageRecord]]:
         """The records in portions, to the end of what can be read."""
         try:
-            yield from batching.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
+            yield from database.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
         except FormatError as error:  # nothing behind it can be read
             if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
                 raise
@@ -334,8 +334,8 @@ def sweep_corpus(corpus: Corpus, *, alive: Callable[[], object] = lambda: None) 
     """
     for layer in corpus.layers.all():
         layer_rows.remove_layer(layer, alive=alive)
-    batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus), alive=alive)
-    while page := dict(corpus.images.values_list("pk", "picture")[: batching.ROWS_PER_TRANSACTION]):
+    database.delete_in_pages(Caption.objects.filter(image__corpus=corpus), alive=alive)
+    while page := dict(corpus.images.values_list("pk", "picture")[: database.ROWS_PER_TRANSACTION]):
         alive()
         Image.objects.filter(pk__in=page).delete()
         names = set(page.values()) - {""}

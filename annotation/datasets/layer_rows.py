@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from annotation.common import database
-from annotation.common.batching import chunks, delete_in_pages
+from annotation.common.database import chunks, delete_in_pages
 from annotation.common.locks import exclusive_folder
 from annotation.formats.checks import check_record
 from annotation.models import (

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import ngettext
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.datasets import layer_rows
 from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
 from annotation.selectors.corpora import layer_named

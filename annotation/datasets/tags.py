@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.common.locks import exclusive_folder
 from annotation.models import Corpus, CorpusTag, ImageTag, TagList
-from annotation.models.tags import LONGEST_KEPT_TAG
+from annotation.models.corpus import LONGEST_KEPT_TAG
 
 #: Images whose tags are written in one transaction.
 IMAGES_TOGETHER = 200

@@ -29,8 +29,8 @@ from annotation.datasets.source_problems import (
 )
 from annotation.datasets.uploads import Upload, free_bytes
 from annotation.formats import FORMATS
+from annotation.formats.base import problems_told
 from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_archive
-from annotation.formats.problems import problems_told
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
 from phrasebox.text_files import FormatError

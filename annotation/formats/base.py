@@ -3,13 +3,27 @@
 A format is one file in this folder, or one folder in a package that settings.FORMAT_PACKAGES names. It
 registers an instance in FORMATS and touches nothing else; `import_corpus --format KEY` and `export_dataset
 --format KEY` find it. `annotation.checks` names what it lacks.
+
+A source may have several problems. Without a listener the first one ends the reading, as a FormatError. With
+one, a reader tells the listener, leaves out just what is wrong (a line, an image), and goes on:
+
+    try:
+        ...
+    except FormatError as error:
+        tell_problem(error)        # raises it again where nobody listens
+
+A format names in `Format.says` what its files can say of a record beside its id and its captions.
+`checks.writable` counts the rest as left out.
 """
 
 from abc import ABC
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from annotation.formats.names import printed_name
 from annotation.protocol.terms import ImageRecord
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry
@@ -95,3 +109,51 @@ FORMATS: Registry[Format] = Registry("format")
 SAMPLE_FOLDER = "sample"
 #: Formats of further packages: `format.py`, `sample/` and `README.md` in a folder of the format's name.
 FORMAT_FOLDERS = PlugInFolders("format", also=(SAMPLE_FOLDER,))
+
+
+ProblemListener = Callable[[FormatError], None]
+
+_listening: ContextVar[ProblemListener | None] = ContextVar("problems of a source", default=None)
+
+
+@contextmanager
+def problems_told(listener: ProblemListener) -> Iterator[None]:
+    """Have readers tell `listener` what is wrong, and go on, until the context ends."""
+    before = _listening.set(listener)
+    try:
+        yield
+    finally:
+        _listening.reset(before)
+
+
+def tell_problem(error: FormatError) -> None:
+    """Tell whoever listens what is wrong; raise `error` where nobody does."""
+    listener = _listening.get()
+    if listener is None:
+        raise error
+    listener(error)
+
+
+#: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions, or
+#: boxes that a machine drew.
+RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
+    "filenames": lambda record: printed_name(record) != record.filename,
+    "splits": lambda record: record.split != "",
+    "sizes": lambda record: (record.width, record.height) != (0, 0),
+    "external_ids": lambda record: record.external_id != "",
+    "texts": lambda record: sum(caption.text != caption.text.strip() for caption in record.captions),
+    "words": lambda record: sum(c.words != tuple(c.text.split()) for c in record.captions),
+    "caption_ids": lambda record: sum(caption.id != "" for caption in record.captions),
+    "unrelated": lambda record: sum(caption.unrelated for caption in record.captions),
+    "layers": lambda record: record.layer is not None,
+    "machines": lambda record: sum(thing.machine for thing in record.layer.objects) if record.layer else 0,
+}
+ALL_CONTENTS = frozenset(RECORD_CONTENTS)
+
+#: What formats that say a part of `layers` leave out of it, and the order of images.
+LEFT_OUT_MENTIONS, LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_ORDER = (
+    "mentions",
+    "boxless",
+    "categories",
+    "order",
+)

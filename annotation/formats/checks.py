@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import Format, Written
-from annotation.formats.contents import RECORD_CONTENTS
+from annotation.formats.base import RECORD_CONTENTS, Format, Written, tell_problem
 from annotation.formats.names import PLAIN_NAME, is_plain_name
-from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 from phrasebox.text_files import FormatError, short_repr
 

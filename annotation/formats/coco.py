@@ -12,14 +12,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import (
+    FORMATS,
+    LEFT_OUT_BOXLESS,
+    LEFT_OUT_CATEGORIES,
+    LEFT_OUT_MENTIONS,
+    Format,
+    Written,
+    tell_problem,
+)
 from annotation.formats.checks import Found, checked_records, writable
-from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_MENTIONS
-from annotation.formats.fields import Fields
+from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
-from annotation.formats.numbering import Numbering
-from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import (
     CATEGORIES,

@@ -7,10 +7,9 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
-from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, lines, open_new, short_repr

@@ -21,9 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, tell_problem
 from annotation.formats.checks import MOST_PER_IMAGE, Found, checked_records, writable
-from annotation.formats.contents import ALL_CONTENTS, LEFT_OUT_ORDER
 from annotation.formats.entities_notation import (
     NOTATION,
     BadNotation,
@@ -34,7 +33,6 @@ from annotation.formats.entities_notation import (
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
 from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
-from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.json_stream import members
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
-from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, open_new, short_repr
 

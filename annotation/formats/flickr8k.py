@@ -10,10 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
-from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, lines, open_new, short_repr

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import Found, checked_records, writable
-from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
-from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import Found, checked_records, writable
-from annotation.formats.fields import Fields
+from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
-from annotation.formats.numbering import Numbering, is_number
-from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, open_new, short_repr
 

@@ -7,9 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annotation.formats.base import FORMATS, Format, Written
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
 from annotation.formats.checks import writable
-from annotation.formats.contents import ALL_CONTENTS
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from models_core.extras import load_extra
 

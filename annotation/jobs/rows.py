@@ -1,29 +1,58 @@
-"""Jobs as rows: asked for, cancelled, taken up again, and found where they were lost.
+"""Jobs as rows: asked for, delivered to a worker, cancelled, taken up again, and found where they were lost.
 
 `heartbeat_at` of a running job is its last sign of life; of a queued one, when its id was last
 handed to a delivery, or from when on it may run.
 """
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
+from celery import current_app
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
+from kombu.exceptions import OperationalError
 
 from annotation import audit
 from annotation.common import database
 from annotation.common.operations import Operation, OperationContext, request_to_dict
-from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import JOB_ENDED
 from phrasebox.registry import UnknownName
+
+_log = logging.getLogger(__name__)
+
+#: The task of `celery_tasks` that runs a job.
+RUN_JOB = "annotation.run_job"
+
+
+def by_broker() -> bool:
+    """Whether ids are sent; else the embedded worker finds the rows."""
+    return bool(settings.REDIS_URL)
+
+
+def deliver(job_id: int, *, wait: float = 0.0) -> bool:
+    """Send a job's id to the workers, to be run in `wait` seconds; whether the broker took it.
+
+    Call when the row is committed. Nothing is lost where the broker cannot be reached: the
+    sweep sends what is still queued.
+    """
+    if not by_broker():
+        return False
+    try:
+        current_app.send_task(RUN_JOB, args=[job_id], countdown=wait or None)
+    except OperationalError as error:
+        _log.warning("job %d waits for the sweep: the broker cannot be reached (%s)", job_id, error)
+        return False
+    return True
+
 
 #: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
 LOST = 40.0

@@ -14,10 +14,17 @@ from django.db.models import F, Q
 from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
-from annotation.jobs.delivery import deliver
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
-from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, give_up_reason, stopped_by_limit
+from annotation.jobs.rows import (
+    BEAT,
+    JOB_ATTEMPTS,
+    Stopped,
+    announce_end,
+    deliver,
+    give_up_reason,
+    stopped_by_limit,
+)
 from annotation.models import Job
 from models_core.memory import NotEnoughMemory, memory_errors
 from phrasebox.registry import UnknownName

@@ -8,6 +8,7 @@ as one JSON document; progress always goes to standard error, a bar on a termina
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import threading
 import time
@@ -21,7 +22,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 from tqdm import tqdm
 
-from annotation.common.by_command import for_terminal
+from annotation.common.plain_text import for_terminal
 from models_core.memory import NotEnoughMemory, memory_errors
 from phrasebox.registry import UnknownName
 
@@ -158,3 +159,10 @@ class ReportCommand(BaseCommand):
                 ) from error
             raise
         self.stdout.write(json.dumps(report) if options["json"] else self.show(report))
+
+
+def peak_mib() -> float:
+    """The most memory this process has held so far, in MiB (the peak of its resident set)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS counts bytes, everybody else KiB.
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -1,9 +1,16 @@
 """Rows. Invariants live here as named constraints; behaviour lives in the services."""
 
-from annotation.models.answers import Flag, Judgment, Move, Ruling
-from annotation.models.corpus import Caption, Corpus, Image
-from annotation.models.crowd import Account, Identity, RoleGrant, Worker
-from annotation.models.drafts import CampaignDraft
+from annotation.models.answers import CampaignSums, Flag, Judgment, Move, Ruling
+from annotation.models.corpus import Caption, Corpus, CorpusTag, Image, ImageTag, PhraseMarks, TagList
+from annotation.models.crowd import (
+    Account,
+    Identity,
+    RecoveryCode,
+    RoleGrant,
+    SecondFactor,
+    SignInRules,
+    Worker,
+)
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.machines import Machine, MachineProposals
@@ -15,16 +22,13 @@ from annotation.models.notifications import (
     WebhookDelivery,
 )
 from annotation.models.paying import Bonus, WorkerMessage
-from annotation.models.phrases import PhraseMarks
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, PlannedImage, Task
-from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
-from annotation.models.sums import CampaignSums
-from annotation.models.tags import CorpusTag, ImageTag, TagList
 from annotation.models.trust import Control, TrustState
 from annotation.models.work import (
     AuditEntry,
     Campaign,
+    CampaignDraft,
     Consent,
     Instructions,
     Job,

@@ -36,7 +36,7 @@ from annotation.protocol.trust import (
 )
 from annotation.quality import controls, worker_trust
 from annotation.quality.qualification import QUALIFICATION_ROLE as QUALIFICATION
-from annotation.selectors.settings_versions import settings_by_version
+from annotation.selectors.campaigns import settings_by_version
 
 #: Images whose verdicts are read at a time.
 _CHUNK = 500

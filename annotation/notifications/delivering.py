@@ -11,14 +11,14 @@ from django.db.models.functions import RowNumber
 from annotation.common import database
 from annotation.models import Webhook, WebhookDelivery
 from annotation.notifications.hooks import those_that_send
-from annotation.notifications.sending import ALL_SECONDS, SendOutcome, send
-from annotation.notifications.signing import (
+from annotation.notifications.receivers import (
     ID_HEADER,
     SIGNATURE_HEADER,
     TIME_HEADER,
     secret_of,
     webhook_signature,
 )
+from annotation.notifications.sending import ALL_SECONDS, SendOutcome, send
 
 #: Seconds until a second attempt; each next one waits twice as long, an hour at most.
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600

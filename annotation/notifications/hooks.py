@@ -25,8 +25,7 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER, Granted
 from annotation.models import Account, Webhook
-from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, receiver_of
-from annotation.notifications.signing import secret_of
+from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, receiver_of, secret_of
 from annotation.selectors.scopes import within_scope
 from annotation.selectors.stored_kinds import ScopeRequest
 

@@ -1,4 +1,5 @@
-"""Addresses of receivers: which may be asked for, and which of their numbers may be connected to.
+"""Receivers of webhooks: which addresses may be asked for, which of their numbers may be connected to, and
+how what they get is signed.
 
 Anybody who may make a webhook could otherwise have this server ask its neighbours: databases, routers, and
 the metadata of cloud machines, which holds keys. So an address is checked as a text when it is given, and at
@@ -6,8 +7,15 @@ every attempt its name is resolved and each of its numbers checked; the connecti
 checked, never to the name (`sending`), so that a name that changes its number meanwhile gains nothing.
 
 Sources: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890 and later).
+
+Signatures are those of Standard Webhooks (standardwebhooks.com, specification 1.0.0). Signed is
+`ID.TIME.BODY`: the message's id, seconds since 1970, the body byte for byte. The signature is HMAC-SHA256
+in base64, behind `v1,`. The secret is `whsec_` and 32 bytes in base64; they are the key.
 """
 
+import base64
+import hashlib
+import hmac
 import ipaddress
 import re
 import socket
@@ -15,6 +23,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 LONGEST_ADDRESS = 500
@@ -176,3 +185,24 @@ def _is_v6(host: str) -> bool:
         return ipaddress.ip_address(host).version == 6
     except ValueError:
         return False
+
+
+ID_HEADER = "webhook-id"
+TIME_HEADER = "webhook-timestamp"
+SIGNATURE_HEADER = "webhook-signature"
+SECRET_PREFIX = "whsec_"
+_SALT = "annotation.webhooks"
+
+
+def secret_of(salt: str) -> str:
+    """The secret of a webhook with this salt. It is computed from SECRET_KEY, so that neither the database
+    nor a backup holds it."""
+    key = salted_hmac(_SALT, salt, algorithm="sha256").digest()
+    return SECRET_PREFIX + base64.b64encode(key).decode()
+
+
+def webhook_signature(*, secret: str, message: str, at: int, body: bytes) -> str:
+    """The signature of a body that is sent as `message` at `at` (seconds since 1970)."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    signed = f"{message}.{at}.".encode() + body
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

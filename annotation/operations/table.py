@@ -78,21 +78,19 @@ def _scope(operation: Operation) -> str:
 
 
 def table_text(table: OperationTable) -> str:
-    """The table as Markdown."""
-    head = ["operation", "role", "for", "command", "API", "page", "job"]
-    rows = [
-        [
-            row.title,
-            ", ".join(row.roles) or "signed in",
-            row.scope,
-            f"`{row.command}`" if row.command else "",
-            f"`{row.call}`" if row.call else "",
-            f"`{row.page}`" if row.page else "",
-            "yes" if row.job else "",
-        ]
-        for row in table.operations
-    ]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows])
+    """The operations as Markdown: a table for each role and what it is granted for."""
+    tables: dict[str, list[str]] = {}
+    for row in table.operations:
+        heading = f"{', '.join(row.roles)}: {row.scope}" if row.roles else "Everybody who is signed in"
+        notes = [*(["a job"] if row.job else []), *([] if row.page else ["no page"])]
+        title = f"{row.title} ({', '.join(notes)})" if notes else row.title
+        cells = [title, *(f"`{name}`" if name else "" for name in (row.command, row.call))]
+        tables.setdefault(heading, []).append("| " + " | ".join(cells) + " |")
+    head = "| operation | command | API |\n|---|---|---|"
+    return "\n\n".join(
+        "\n".join((f"## {heading[0].upper()}{heading[1:]}", "", head, *rows))
+        for heading, rows in sorted(tables.items())
+    )
 
 
 register(

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import F, OuterRef, Subquery
 
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import plain_mention, question_content

@@ -1,5 +1,10 @@
-"""Who comes by a link: what they agree to, an account of their own or one made at once, then the tasks."""
+"""Who comes by a link: what they agree to, an account of their own or one made at once, then the tasks.
 
+The code with which somebody comes back is shown while they are signed in, and readable in no table: the
+session holds it behind a pad that is used once, and the pad lies in a cookie. Neither tells anything alone.
+"""
+
+import secrets
 from typing import Any
 
 from django import forms
@@ -20,7 +25,6 @@ from annotation import instructions
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Invitation
 from annotation.queue.available_tasks import kinds_of
-from annotation.recruitment import return_code
 from annotation.task_types.base import TASK_TYPES
 from annotation.web.common import limits
 from annotation.web.common.access import for_roles
@@ -28,6 +32,36 @@ from annotation.web.common.sign_in import BACKEND
 from annotation.workers import invitations, pseudonyms, rate_limit
 from annotation.workers.invitations import InvitationError
 from annotation.workers.rate_limit import Try
+
+#: What a session, and a browser, keep of the code.
+CODE = "return_code"
+
+
+def store_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
+    """Let the browser that `response` goes to show `code` again, until it is closed or signed out."""
+    code_bytes = code.encode()
+    pad = secrets.token_bytes(len(code_bytes))
+    request.session[CODE] = _mixed(code_bytes, pad).hex()
+    response.set_cookie(
+        settings.RETURN_CODE_COOKIE_NAME,
+        pad.hex(),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Strict",
+    )
+
+
+def stored_code(request: HttpRequest) -> str:
+    """The code; "" where this browser holds none."""
+    held, pad = request.session.get(CODE, ""), request.COOKIES.get(settings.RETURN_CODE_COOKIE_NAME, "")
+    try:
+        return _mixed(bytes.fromhex(held), bytes.fromhex(pad)).decode("ascii")
+    except ValueError:
+        return ""
+
+
+def _mixed(first: bytes, second: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(first, second, strict=True))
 
 
 class AccountForm(UserCreationForm):
@@ -82,7 +116,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
 @for_roles(ANNOTATOR)
 def return_code_page(request: HttpRequest) -> HttpResponse:
     """The name and the code with which somebody who began at once comes back; while they are signed in."""
-    code = return_code.stored_code(request)
+    code = stored_code(request)
     return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
 
 
@@ -123,7 +157,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     # Theirs until the browser is closed; the code leads back.
     request.session.set_expiry(0)
     response = redirect("invite_begun")
-    return_code.store_code(request, response, code)
+    store_code(request, response, code)
     return response
 
 

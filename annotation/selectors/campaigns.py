@@ -1,11 +1,12 @@
-"""The list of campaigns: how far each is, told from indexes alone."""
+"""The list of campaigns, how far each is told from indexes alone; and the versions of their settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Sum
 
-from annotation.models import Campaign, OpenImage, PlannedImage
+from annotation.models import Campaign, OpenImage, PlannedImage, SettingsVersion
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 
 #: What state a campaign can be in.
 CAMPAIGN_STATES = Campaign.STATES
@@ -44,3 +45,22 @@ def campaigns_listed(campaigns: Sequence[Campaign]) -> list[CampaignRow]:
         )
         for campaign in campaigns
     ]
+
+
+def settings_by_version(campaign: Campaign) -> dict[int, CampaignSettings]:
+    """Version -> the settings, of every version that the campaign has had."""
+    stored = SettingsVersion.objects.filter(campaign=campaign.pk).values_list("number", "settings")
+    settings = {number: settings_of(values) for number, values in stored}
+    return {**settings, campaign.settings_version: settings_of(campaign.settings)}
+
+
+def settings_versions(campaign: Campaign) -> list[SettingsVersion]:
+    """The versions as rows, the newest first, each with who made it."""
+    rows = SettingsVersion.objects.filter(campaign=campaign).select_related("created_by")
+    return list(rows.order_by("-number"))
+
+
+def images_by_version(campaign: Campaign) -> list[tuple[int, int]]:
+    """(version, how many images were opened under it), in the order of the versions."""
+    counts = OpenImage.objects.filter(campaign=campaign).values("settings_version").annotate(n=Count("id"))
+    return sorted(counts.values_list("settings_version", "n"))

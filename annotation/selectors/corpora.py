@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from annotation.common.by_command import with_known
+from annotation.common.plain_text import with_known
 from annotation.models import Corpus, Image, Layer
 from phrasebox.registry import UnknownName
 

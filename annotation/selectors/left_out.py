@@ -9,7 +9,7 @@ from annotation.models import Campaign, Chain, Image, Layer, LayerImage, OpenIma
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.state import CLOSED_STAGES
 
-#: What no format says of a layer, and of marks, beside what `formats.contents` counts.
+#: What no format says of a layer, and of marks, beside what `formats.base` counts.
 EXCLUDED_CHAINS, OPEN_CHAINS, MARKED = "excluded_chains", "open_chains", "marked"
 #: What an export lacks, by the words of `Written.left_out`.
 _LACKS = {

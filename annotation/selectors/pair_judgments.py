@@ -19,7 +19,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, Sum
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.models import (
     AuditEntry,
     Campaign,

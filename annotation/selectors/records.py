@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
+from annotation.common.database import one_moment
 from annotation.images.pictures import picture_path
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage, PhraseMarks
@@ -27,7 +28,6 @@ from annotation.protocol.terms import (
     Mention,
     Span,
 )
-from annotation.selectors.snapshot import one_moment
 
 #: Images read at once. Each page costs the same number of queries, whatever it holds.
 RECORDS_PER_QUERY = 200

@@ -3,6 +3,7 @@
 from django.urls import include, path, re_path
 
 from annotation.web.common.addresses import picture
+from annotation.web.common.documentation import documentation
 from annotation.web.common.language import choose_language
 from annotation.web.common.sign_in import SignIn, SignOut, second_factor_step
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
@@ -14,6 +15,7 @@ urlpatterns = [
     path("sign-in/", SignIn.as_view(), name="sign_in"),
     path("sign-in/code/", second_factor_step, name="second_factor"),
     path("sign-out/", SignOut.as_view(), name="sign_out"),
+    re_path(r"^docs/(?P<page>.*)$", documentation, name="documentation"),
     path("language/", choose_language, name="choose_language"),
     path("", include("annotation.web.drafts.urls")),
     path("", include("annotation.web.staff.urls")),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.figure_basis import FigureBasis

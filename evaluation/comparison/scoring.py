@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, MissingOutput, check_missing
 from evaluation.comparison.query_sets import ASKS, ranked_queries, unjudged_pairs, unknown_queries
 from evaluation.comparison.ranked_runs import (

@@ -19,7 +19,7 @@ from evaluation.operations.score_texts import report_command
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import InUse, remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
-from evaluation.services.tagging import judging, listing, scores, sets, user_tags, writing
+from evaluation.services.tagging import judging, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
 from phrasebox.registry import UnknownName
 
@@ -31,9 +31,9 @@ _SETS = StoredThing(
     path="tag-sets",
     roles=(RESEARCHER,),
     listing=PredictionSetsRequest,
-    results=(sets.TagSetSummary, listing.TagSetDetail),
+    results=(sets.TagSetSummary, sets.TagSetDetail),
     summary=sets.tag_set_summary,
-    detail=listing.tag_set_detail,
+    detail=sets.tag_set_detail,
     narrow=lambda rows, request: rows.defer("vocabulary", "figures"),
     related=("corpus", "made_by"),
     remove=remove_stored,
@@ -50,7 +50,7 @@ register(
     title=_("Download tags"),
     result=File("application/octet-stream"),
     permission=_ON_SET,
-    run=listing.download_tag_set,
+    run=sets.download_tag_set,
     rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
     command=CommandLine(positional=("tag_set",)),
     page=FormPage(),

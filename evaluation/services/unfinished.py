@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import CASCADE
 
-from annotation.common.batching import delete_in_pages
+from annotation.common.database import delete_in_pages
 from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
 from evaluation.services.features.parses import remove_parses
 from evaluation.services.features.store import remove_unfinished_sets

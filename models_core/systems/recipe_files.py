@@ -1,4 +1,5 @@
-"""Recipes by name or from a TOML file, which may extend a named one.
+"""Recipes by name, which are the thirty of Table 11 and those that methods bring along, or from a TOML file,
+which may extend a named one.
 
 extends = "TRI5SEM"          # or nothing: then TRI5's kernels are what is not said
 name = "mine"                # default: the file's name
@@ -16,8 +17,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models_core.systems.named_recipes import named_recipes
+from models_core.estimators.base import METHODS
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
+from models_core.systems.table11 import TABLE_11
+
+
+def named_recipes() -> Mapping[str, Recipe]:
+    """By name, those of Table 11 first. Raises BadRecipe where two have one name, or one is no recipe."""
+    recipes = dict(TABLE_11)
+    for method in METHODS.values():
+        for name, fields in method.recipes.items():
+            if name in recipes:
+                raise BadRecipe(
+                    f"recipe {name!r} of method {method.name} has the name of another; give it a new one"
+                )
+            recipes[name] = of_dict(name, {"method": method.name, **fields})
+    return recipes
+
 
 #: After the name of a recipe of which settings were changed.
 _CHANGED = " (changed)"

@@ -61,9 +61,9 @@ def work(db: None, tmp_path_factory: pytest.TempPathFactory) -> World:
     def build() -> World:
         folder = tmp_path_factory.mktemp("drawn")
         web.corpus(folder, name="drawn")
-        campaign = World([web.scene(number, folder) for number in range(3)])
-        instructions.publish_text(campaign=campaign.campaign, kind=instructions.CONSENT, text="")
-        return campaign
+        world = World([web.scene(number, folder) for number in range(3)])
+        instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
+        return world
 
     return worlds.again("three drawn scenes beside a campaign over them", build)
 

@@ -46,8 +46,8 @@ def form_of_regions(task: Any) -> dict[str, Any]:
     return form
 
 
-Given = Callable[[Any], dict[str, Any]]
-ANSWERS: dict[str, tuple[str, Given, Given]] = {
+AnswerOf = Callable[[Any], dict[str, Any]]
+ANSWERS: dict[str, tuple[str, AnswerOf, AnswerOf]] = {
     "relevance": (RELEVANCE, of_a_page, form_of_a_page),
     "tags": (TAG_RELEVANCE, of_a_page, form_of_a_page),
     "graded": (GRADED_RELEVANCE, lambda task: {"answer": "3"}, lambda task: {"answer": "3"}),

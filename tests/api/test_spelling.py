@@ -7,7 +7,7 @@ import json
 import pytest
 from django.test import Client
 
-from annotation.api import spelling as api
+from annotation.api import tasks as api
 from annotation.management.commands import serve
 from annotation.models import Campaign
 from annotation.selectors import spelling

@@ -19,7 +19,7 @@ from annotation.backups.database import applied, database
 Member = tuple[str | tarfile.TarInfo, bytes]
 
 
-def told(**more: Any) -> dict[str, Any]:
+def about_member(**more: Any) -> dict[str, Any]:
     """What a backup of the database in use tells about itself; and what is given, in its place."""
     about = {"format": archive.FORMAT, "version": archive.VERSION, "made_at": "2026-11-22T13:00:00+00:00"}
     return about | {

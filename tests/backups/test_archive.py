@@ -23,10 +23,10 @@ ABOUT = {"format": archive.FORMAT, "version": archive.VERSION}
 
 @pytest.fixture
 def backup(tmp_path: Path) -> Path:
-    return made(tmp_path / "b.tar", tmp_path / "source")
+    return written_archive(tmp_path / "b.tar", tmp_path / "source")
 
 
-def made(target: Path, source: Path) -> Path:
+def written_archive(target: Path, source: Path) -> Path:
     """A backup of FILES."""
     with archive.write_backup(target, {"made_at": "now"}) as writer:
         for name, content in FILES.items():
@@ -143,21 +143,21 @@ def test_what_is_no_tar_is_refused(content: bytes, tmp_path: Path):
 def test_a_file_that_stands_is_not_overwritten(backup: Path, tmp_path: Path):
     before = backup.read_bytes()
     with pytest.raises(BackupError, match="already exists; choose another name"):
-        made(backup, tmp_path / "source")
+        written_archive(backup, tmp_path / "source")
     assert backup.read_bytes() == before
 
 
 def test_what_a_killed_backup_left_is_named(tmp_path: Path):
     (tmp_path / ".b.tar.partial").touch()
     with pytest.raises(BackupError, match=r"\.b\.tar\.partial .* left by one that was killed; delete it"):
-        made(tmp_path / "b.tar", tmp_path / "source")
+        written_archive(tmp_path / "b.tar", tmp_path / "source")
     with pytest.raises(BackupError, match="nowhere/b.tar cannot be written: No such file or directory"):
-        made(tmp_path / "nowhere" / "b.tar", tmp_path / "source")
+        written_archive(tmp_path / "nowhere" / "b.tar", tmp_path / "source")
 
 
 def test_a_full_disk_leaves_nothing_and_is_one_line(backup: Path, tmp_path: Path):
     with room_for(backup.stat().st_size - 1), pytest.raises(BackupError, match="File too large") as error:
-        made(tmp_path / "full.tar", tmp_path / "source")
+        written_archive(tmp_path / "full.tar", tmp_path / "source")
     assert str(error.value).endswith("nothing is left of it") and not list(tmp_path.glob("*full*"))
 
 

@@ -31,7 +31,7 @@ from annotation.models import Account, AuditEntry, Corpus, Identity, Image, Last
 from annotation.moderation.withdrawing import withdraw_picture
 from annotation.workers import pseudonyms
 from tests import emptying, launcher
-from tests.backups.forging import forged, room_for, told
+from tests.backups.forging import about_member, forged, room_for
 from tests.factories import some_images
 from tests.house.product import PATIENCE, environment
 from tests.intake.conftest import a_picture
@@ -48,9 +48,9 @@ def world(tmp_path: Path) -> World:
         replace(record, picture=a_picture(tmp_path / "shown" / f"{record.id}.png", colour, (500, 375)))
         for record, colour in zip(some_images(3), ("navy", "olive", "red"), strict=True)
     ]
-    campaign = World(listed)
+    world = World(listed)
     for number in range(2):
-        campaign.submit(number, campaign.held(number), then=False)
+        world.submit(number, world.held(number), then=False)
     for name in (
         "systems/s/weights.bin",
         "reports/r/index.html",
@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> World:
         "what",
     ):
         write(name)
-    return campaign
+    return world
 
 
 @pytest.fixture
@@ -279,12 +279,14 @@ def test_an_older_backup_is_migrated_on(world: World, tmp_path: Path, monkeypatc
     ],
 )
 def test_a_backup_of_another_kind_changes_nothing(world: World, tmp_path: Path, about: Any, why: str):
-    unchanged(forged(tmp_path / "b.tar", told(**about)), why)
+    unchanged(forged(tmp_path / "b.tar", about_member(**about)), why)
 
 
 def test_a_database_that_is_none_changes_nothing(world: World, tmp_path: Path):
     members = [(database.database().member, b"no database"), ("erasures.txt", b"")]
-    unchanged(forged(tmp_path / "b.tar", told(), members), "its database is damaged|pg_restore failed")
+    unchanged(
+        forged(tmp_path / "b.tar", about_member(), members), "its database is damaged|pg_restore failed"
+    )
 
 
 def test_a_damaged_backup_changes_nothing(backup: Path):
@@ -361,7 +363,8 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
             raise OSError("No space left on device")
 
         patch.setattr(pseudonyms, "erase_again", fails)
-        with pytest.raises(BackupError, match="the restore is not finished: No space left .* restore the backup again"):
+        unfinished = "the restore is not finished: No space left .* restore the backup again"
+        with pytest.raises(BackupError, match=unfinished):
             restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; restore the backup again"):
         with exclusive_folder("import.x", busy=""):

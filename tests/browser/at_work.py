@@ -53,7 +53,7 @@ def ask_for_a_second_box(work: World) -> Box:
     return Box(*lease.content["boxes"][0])
 
 
-def shown(page: Page) -> None:
+def wait_for_task(page: Page) -> None:
     """Wait until the picture can be seen and the page's own script works: answers and keys count then."""
     expect(page.locator("[data-picture]")).to_have_js_property("complete", True)
     page.wait_for_function(DECODED)
@@ -138,7 +138,7 @@ def both_in_hand(page: Page) -> None:
 
 def answer_next(page: Page, choice: str = "Different") -> int:
     """Answer what is shown as soon as it can have been read; which assignment that was."""
-    shown(page)
+    wait_for_task(page)
     read(page)
     held = in_hand(page)
     page.get_by_role("button", name=choice).click()

@@ -10,7 +10,7 @@ from annotation.models import Judgment
 from tests.web.world import SIZE
 
 EDGES = ("Left", "Top", "Right", "Bottom")
-Place = tuple[float, float]
+Point = tuple[float, float]
 
 
 def box(page: Page) -> list[int | None]:
@@ -25,7 +25,7 @@ def comes_to(page: Page, edges: Sequence[int | None]) -> None:
         expect(page.get_by_label(name, exact=True)).to_have_value("" if edge is None else str(edge))
 
 
-def kept() -> tuple[list[int | None], str]:
+def stored_box() -> tuple[list[int | None], str]:
     """ann's stored box, and the way in which it came about."""
     judgment = Judgment.objects.get(worker__pseudonym="w-ann")
     return [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax], judgment.way
@@ -37,36 +37,36 @@ def _sheet(page: Page) -> tuple[float, float, float, float]:
     return at["x"], at["y"], at["width"] / SIZE[0], at["height"] / SIZE[1]
 
 
-def place(page: Page, x: float, y: float) -> Place:
+def point_at(page: Page, x: float, y: float) -> Point:
     """Where the point between pixels `x`, `y` (0, 0 is the picture's corner) lies in the window."""
     left, top, wide, high = _sheet(page)
     return left + x * wide, top + y * high
 
 
-def under(page: Page, x: float, y: float) -> Place:
+def under(page: Page, x: float, y: float) -> Point:
     """The point of the picture that lies at `x`, `y` of the window."""
     left, top, wide, high = _sheet(page)
     return (x - left) / wide, (y - top) / high
 
 
-def drag(page: Page, start: Place, end: Place) -> None:
+def drag(page: Page, start: Point, end: Point) -> None:
     """Press at one point of the picture, and let go at another."""
-    page.mouse.move(*place(page, *start))
+    page.mouse.move(*point_at(page, *start))
     page.mouse.down()
     middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
-    page.mouse.move(*place(page, *middle))
-    page.mouse.move(*place(page, *end))
+    page.mouse.move(*point_at(page, *middle))
+    page.mouse.move(*point_at(page, *end))
     page.mouse.up()
 
 
 def click(page: Page, x: int, y: int) -> None:
     """Click on the pixel `x`, `y`, 1-based."""
-    page.mouse.click(*place(page, x - 0.5, y - 0.5))
+    page.mouse.click(*point_at(page, x - 0.5, y - 0.5))
 
 
-def zoom(page: Page, expected: float, at: Place) -> None:
+def zoom(page: Page, expected: float, at: Point) -> None:
     """Zoom by keys, with the mouse at a point of the picture that stays in sight."""
-    page.mouse.move(*place(page, *at))
+    page.mouse.move(*point_at(page, *at))
     for _ in range(12):
         now = zoomed(page)
         if now == expected:
@@ -92,30 +92,30 @@ class Fingers:
         self.page = page
         self.session = page.context.new_cdp_session(page)
 
-    def _send(self, kind: str, places: tuple[Place, ...]) -> None:
+    def _send(self, kind: str, places: tuple[Point, ...]) -> None:
         points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
         self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-    def down(self, *places: Place) -> None:
+    def down(self, *places: Point) -> None:
         self._send("touchStart", places)
 
-    def move(self, *places: Place) -> None:
+    def move(self, *places: Point) -> None:
         self._send("touchMove", places)
 
     def up(self) -> None:
         self._send("touchEnd", ())
 
-    def drag(self, start: Place, end: Place) -> None:
+    def drag(self, start: Point, end: Point) -> None:
         """One finger over the picture, slowly: one that leaves in full swing flings, and a tap stops that."""
-        self.down(place(self.page, *start))
+        self.down(point_at(self.page, *start))
         for share in (0.25, 0.5, 0.75, 1.0):
             x, y = (a + (b - a) * share for a, b in zip(start, end, strict=True))
-            self.move(place(self.page, x, y))
+            self.move(point_at(self.page, x, y))
             self.page.wait_for_timeout(100)
         self.up()
 
     def tap(self, x: int, y: int) -> None:
         """On the pixel `x`, `y`."""
-        self.down(place(self.page, x - 0.5, y - 0.5))
+        self.down(point_at(self.page, x - 0.5, y - 0.5))
         self.page.wait_for_timeout(50)
         self.up()

@@ -12,8 +12,8 @@ from annotation.models import Judgment, Task
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.queue.leases import Lease
-from tests.browser.at_work import answer_next, answered, ask_for_a_second_box, at, moved_on, shown
-from tests.browser.box_editor import box, by_points, click, drag, place, zoomed
+from tests.browser.at_work import answer_next, answered, ask_for_a_second_box, at, moved_on, wait_for_task
+from tests.browser.box_editor import box, by_points, click, drag, point_at, zoomed
 from tests.browser.conftest import Open
 from tests.browser.looks import WIDTHS, for_everybody, overflow
 from tests.web import desk
@@ -26,7 +26,7 @@ def second(transactional_db: None, tmp_path: Path, open_page: Open) -> tuple[Pag
     accepted = ask_for_a_second_box(desk.campaign(tmp_path / "drawn"))
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     return page, accepted
 
 
@@ -46,9 +46,9 @@ def test_accepted_boxes_are_rows_that_light_them_in_the_picture(second: tuple[Pa
     page.keyboard.press("Enter")
     large = 0.6 * min(SIZE[0] / accepted.width, SIZE[1] / accepted.height)
     assert zoomed(page) == pytest.approx(max(1, large), abs=0.01)
-    left, top = place(page, accepted.xmin - 1, accepted.ymin - 1)
+    left, top = point_at(page, accepted.xmin - 1, accepted.ymin - 1)
     frame = page.locator("[data-frame]").bounding_box()
-    right, bottom = place(page, accepted.xmax, accepted.ymax)
+    right, bottom = point_at(page, accepted.xmax, accepted.ymax)
     assert frame is not None and frame["x"] < left < right < frame["x"] + frame["width"]
     assert frame["y"] < top < bottom < frame["y"] + frame["height"]
     page.keyboard.press("Tab")
@@ -110,7 +110,7 @@ def test_the_tools_are_large_enough_and_stay_on_the_page_at_any_width(second: tu
 def test_a_pressed_tool_leaves_the_focus_to_the_picture(second: tuple[Page, Box]):
     page, _accepted = second
     page.get_by_role("button", name="Zoom in").click()
-    page.mouse.move(*place(page, 240, 180))
+    page.mouse.move(*point_at(page, 240, 180))
     page.keyboard.down(" ")
     page.keyboard.up(" ")
     assert zoomed(page) == 1.5
@@ -150,14 +150,14 @@ def test_task_after_task_has_its_own_editor_without_another_page(
                 work.submit(worker, result, then=False)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     page.evaluate("window.stays = true")
     drawn: list[list[int | None]] = []
     for number in range(3):
         expect(page.locator(".sheet")).to_have_count(1)
         expect(page.locator("[data-tools]")).to_have_count(1)
         assert box(page) == [None] * 4
-        page.mouse.move(*place(page, 100, 100))
+        page.mouse.move(*point_at(page, 100, 100))
         page.keyboard.press("+")
         assert zoomed(page) == 1.5
         drag(page, (90 + number, 90), (130, 120 + number))
@@ -169,7 +169,7 @@ def test_task_after_task_has_its_own_editor_without_another_page(
         held = answer_next(page, "Send this box")
         if number < 2:
             moved_on(page, held)
-            shown(page)
+            wait_for_task(page)
     answered(page, q.BOX_DRAWING, 3)
     # The last two may go side by side.
     rows = Judgment.objects.filter(worker__pseudonym="w-ann").order_by("xmin")
@@ -184,10 +184,10 @@ def test_a_box_that_was_not_sent_is_there_again_after_a_reload(
     desk.bring_up(desk.campaign(tmp_path / "drawn"), q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     drag(page, (59, 79), (130, 330))
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(page.locator(".sheet .edge")).to_be_visible()
     assert box(page) == [60, 80, 130, 330]
     drag(page, (130, 330), (140, 340))

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, shown
-from tests.browser.box_editor import Fingers, box, by_points, click, comes_to, drag, kept, place
+from tests.browser.at_work import answered, at, wait_for_task
+from tests.browser.box_editor import Fingers, box, by_points, click, comes_to, drag, point_at, stored_box
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -24,16 +24,16 @@ TIGHT = [62, 82, 130, 160]
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    campaign = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(campaign, q.BOX_DRAWING)
-    return campaign
+    world = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(world, q.BOX_DRAWING)
+    return world
 
 
 @pytest.fixture
 def editor(work: World, open_page: Open) -> Page:
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     by_points(page)
     return page
 
@@ -43,7 +43,7 @@ def marks(page: Page) -> int:
     return page.locator(".points .light").count()
 
 
-def said(page: Page, text: str) -> None:
+def expect_text(page: Page, text: str) -> None:
     """What a screen reader is told of the box."""
     expect(page.locator("[data-spoken]")).to_have_text(text)
 
@@ -57,7 +57,7 @@ def test_four_clicks_in_any_order_give_the_tight_box(editor: Page):
         assert box(editor) == TIGHT
     editor.get_by_role("button", name="Send this box").click()
     answered(editor, q.BOX_DRAWING, 1)
-    assert kept() == (TIGHT, "extreme")
+    assert stored_box() == (TIGHT, "extreme")
 
 
 def test_one_point_may_be_the_end_of_two_sides(editor: Page):
@@ -69,7 +69,7 @@ def test_one_point_may_be_the_end_of_two_sides(editor: Page):
 def test_undo_takes_back_one_point_and_redo_puts_it_there_again(editor: Page):
     for point in POINTS:
         click(editor, *point)
-    said(editor, "69 × 79 pixels")
+    expect_text(editor, "69 × 79 pixels")
     for left in (3, 2, 1, 0):
         editor.keyboard.press("Control+z")
         assert (marks(editor), box(editor)) == (left, NONE)
@@ -84,7 +84,7 @@ def test_the_points_of_an_unfinished_box_are_there_after_a_reload(editor: Page):
         click(editor, *point)
     # Drafts are kept as a page is left, at the latest.
     editor.reload()
-    shown(editor)
+    wait_for_task(editor)
     expect(editor.locator(".points .light")).to_have_count(3)
     editor.keyboard.press("Control+z")
     assert marks(editor) == 2
@@ -93,13 +93,13 @@ def test_the_points_of_an_unfinished_box_are_there_after_a_reload(editor: Page):
     assert box(editor) == TIGHT
     editor.get_by_role("button", name="Send this box").click()
     answered(editor, q.BOX_DRAWING, 1)
-    assert kept() == (TIGHT, "extreme")
+    assert stored_box() == (TIGHT, "extreme")
 
 
 def test_escape_takes_back_the_points_of_an_unfinished_box(editor: Page):
     for point in POINTS[:3]:
         click(editor, *point)
-    said(editor, "3 of 4 points: click the others")
+    expect_text(editor, "3 of 4 points: click the others")
     editor.keyboard.press("Escape")
     assert (marks(editor), box(editor)) == (0, NONE)
     editor.keyboard.press("Control+z")
@@ -136,7 +136,7 @@ def test_a_handle_changes_a_box_of_points_and_its_points_are_true_no_more(editor
     assert (box(editor), marks(editor)) == ([62, 82, 150, 170], 0)
     editor.keyboard.press("1")
     answered(editor, q.BOX_DRAWING, 1)
-    assert kept() == ([62, 82, 150, 170], "extreme")
+    assert stored_box() == ([62, 82, 150, 170], "extreme")
 
 
 def test_points_of_a_line_are_too_small_to_be_meant(editor: Page):
@@ -150,9 +150,9 @@ def test_points_of_a_line_are_too_small_to_be_meant(editor: Page):
 
 
 def test_points_beyond_the_picture_lie_at_its_edge(editor: Page):
-    editor.mouse.move(*place(editor, 475, 300))
+    editor.mouse.move(*point_at(editor, 475, 300))
     editor.mouse.down()
-    editor.mouse.move(*place(editor, 600, 300))
+    editor.mouse.move(*point_at(editor, 600, 300))
     editor.mouse.up()
     for point in ((450, 290), (460, 350), (440, 320)):
         click(editor, *point)
@@ -162,12 +162,12 @@ def test_points_beyond_the_picture_lie_at_its_edge(editor: Page):
 def test_fingers_set_points_with_a_loupe_beside_them(work: World, open_page: Open):
     page = open_page(390, 844, has_touch=True, is_mobile=True)
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     page.get_by_role("radio", name="Four points").tap()
     fingers = Fingers(page)
     loupe = page.locator(".loupe")
     for point in POINTS:
-        x, y = place(page, point[0] - 0.5, point[1] - 0.5)
+        x, y = point_at(page, point[0] - 0.5, point[1] - 0.5)
         fingers.down((x, y))
         expect(loupe).to_be_visible()
         lens = loupe.bounding_box()
@@ -180,20 +180,20 @@ def test_fingers_set_points_with_a_loupe_beside_them(work: World, open_page: Ope
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)
-    assert kept() == (TIGHT, "extreme")
+    assert stored_box() == (TIGHT, "extreme")
 
 
 def test_the_way_is_chosen_by_a_key_and_remembered(work: World, open_page: Open):
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     expect(page.get_by_role("radio", name="Drag")).to_be_checked()
     expect(page.get_by_text("Drag over the picture")).to_be_visible()
     page.keyboard.press("x")
     expect(page.get_by_role("radio", name="Four points")).to_be_checked()
     expect(page.get_by_text("Click its topmost")).to_be_visible()
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(page.get_by_role("radio", name="Four points")).to_be_checked()
     page.keyboard.press("x")
     page.reload()

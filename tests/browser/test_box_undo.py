@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.protocol import questions as q
-from tests.browser.at_work import at, open_sheet, shown, unfold_edges
+from tests.browser.at_work import at, open_sheet, unfold_edges, wait_for_task
 from tests.browser.box_editor import EDGES, box, by_points, click, drag
 from tests.browser.conftest import Open
 from tests.queue.world import World
@@ -28,7 +28,7 @@ def editor(transactional_db: None, tmp_path: Path, open_page: Open) -> Page:
     desk.bring_up(work, q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     return page
 
 

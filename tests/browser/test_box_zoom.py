@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, eventually, shown, unfold_edges
+from tests.browser.at_work import answered, at, eventually, unfold_edges, wait_for_task
 from tests.browser.box_editor import (
     Fingers,
     box,
@@ -17,8 +17,8 @@ from tests.browser.box_editor import (
     click,
     comes_to,
     drag,
-    kept,
-    place,
+    point_at,
+    stored_box,
     under,
     zoom,
     zoomed,
@@ -37,9 +37,9 @@ PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mob
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    campaign = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(campaign, q.BOX_DRAWING)
-    return campaign
+    world = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(world, q.BOX_DRAWING)
+    return world
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def editor(work: World, open_page: Open) -> Page:
 def opened(open_page: Open, **screen: Any) -> Page:
     page = open_page(**{**LAPTOP, **screen})
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     page.evaluate("scrollTo(0, 0)")
     return page
 
@@ -79,7 +79,7 @@ def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, time
     assert box(page) == DRAWN
     page.keyboard.press("1")
     answered(page, q.BOX_DRAWING, 1)
-    assert kept() == (DRAWN, "drag")
+    assert stored_box() == (DRAWN, "drag")
 
 
 @pytest.mark.parametrize(("times", "ratio"), SCREENS if THOROUGH else SCREENS[::2])
@@ -92,7 +92,7 @@ def test_four_extreme_points_are_stored_to_the_pixel(work: World, open_page: Ope
     assert box(page) == DRAWN
     page.keyboard.press("1")
     answered(page, q.BOX_DRAWING, 1)
-    assert kept() == (DRAWN, "extreme")
+    assert stored_box() == (DRAWN, "extreme")
 
 
 @pytest.mark.parametrize(("times", "taps"), [(1, 0), (3, 3)])
@@ -107,7 +107,7 @@ def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float,
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)
-    assert kept() == ([left + 1, top + 1, left + 70, top + 60], "drag")
+    assert stored_box() == ([left + 1, top + 1, left + 70, top + 60], "drag")
 
 
 def place_of_frame(page: Page, u: float, v: float) -> tuple[float, float]:
@@ -148,7 +148,7 @@ def test_a_box_begins_beyond_the_picture_where_that_is_smaller_than_the_frame(ed
 
 @pytest.mark.parametrize("held", [None, "Control"])
 def test_the_wheel_zooms_at_the_pointer(editor: Page, held: str | None):
-    spot = place(editor, 300, 200)
+    spot = point_at(editor, 300, 200)
     editor.mouse.move(*spot)
     if held:
         editor.keyboard.down(held)
@@ -164,7 +164,7 @@ def test_the_wheel_zooms_at_the_pointer(editor: Page, held: str | None):
 
 
 def test_keys_and_buttons_zoom_and_show_the_whole_picture_again(editor: Page):
-    spot = place(editor, 100, 300)
+    spot = point_at(editor, 100, 300)
     editor.mouse.move(*spot)
     for key, expected in (("+", 1.5), ("+", 2), ("-", 1.5)):
         editor.keyboard.press(key)
@@ -189,7 +189,7 @@ def test_zoom_ends_where_there_is_nothing_more_to_see(editor: Page):
 
 def test_the_wheel_scrolls_the_page_where_the_whole_picture_is_seen(work: World, open_page: Open):
     page = opened(open_page, width=800, height=500)
-    page.mouse.move(*place(page, 100, 100))
+    page.mouse.move(*point_at(page, 100, 100))
     page.mouse.wheel(0, 200)
     page.wait_for_function("() => scrollY > 0")
     assert zoomed(page) == 1
@@ -226,7 +226,7 @@ def test_two_fingers_zoom_and_pan_and_take_back_what_the_first_began(work: World
 @pytest.mark.parametrize("how", ["space", "middle"])
 def test_the_space_bar_and_the_middle_button_pan(editor: Page, how: str):
     zoom(editor, 3, (240, 180))
-    start = place(editor, 240, 180)
+    start = point_at(editor, 240, 180)
     editor.mouse.move(*start)
     if how == "space":
         editor.keyboard.down(" ")
@@ -265,7 +265,7 @@ def test_what_is_seen_follows_a_box_that_is_moved_by_keys(editor: Page):
     editor.keyboard.up("ArrowRight")
     right = box(editor)[2]
     assert right is not None and right > 350
-    edge = place(editor, right, 180)[0]
+    edge = point_at(editor, right, 180)[0]
     assert edge <= place_of_frame(editor, 1, 0)[0]
 
 

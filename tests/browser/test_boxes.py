@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, ask_for_a_second_box, at, shown, unfold_edges
-from tests.browser.box_editor import EDGES, box, drag, kept, place
+from tests.browser.at_work import answered, ask_for_a_second_box, at, unfold_edges, wait_for_task
+from tests.browser.box_editor import EDGES, box, drag, point_at, stored_box
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -26,16 +26,16 @@ SCREENS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    campaign = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(campaign, q.BOX_DRAWING)
-    return campaign
+    world = desk.campaign(tmp_path / "drawn")
+    desk.bring_up(world, q.BOX_DRAWING)
+    return world
 
 
 @pytest.fixture
 def editor(work: World, open_page: Open) -> Page:
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     return page
 
 
@@ -43,13 +43,13 @@ def editor(work: World, open_page: Open) -> Page:
 def test_a_box_is_stored_to_the_pixel_on_every_screen(work: World, open_page: Open, screen: dict[str, Any]):
     page = open_page(**screen)
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     page.evaluate("scrollTo(0, 0)")
     drag(page, (59, 79), (130, 330))
     assert box(page) == [60, 80, 130, 330]
     page.get_by_role("button", name="Send this box").click()
     answered(page, q.BOX_DRAWING, 1)
-    assert kept() == ([60, 80, 130, 330], "drag")
+    assert stored_box() == ([60, 80, 130, 330], "drag")
 
 
 def test_a_box_can_be_drawn_from_any_corner(editor: Page):
@@ -69,7 +69,7 @@ def test_a_box_is_drawn_inside_one_that_is_accepted(work: World, open_page: Open
     accepted = ask_for_a_second_box(work)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     drag(page, (accepted.xmin + 9, accepted.ymin + 9), (accepted.xmax - 10, accepted.ymax - 10))
     assert box(page) == [accepted.xmin + 10, accepted.ymin + 10, accepted.xmax - 10, accepted.ymax - 10]
     expect(page.get_by_role("button", name="No further box")).to_be_visible()
@@ -141,7 +141,7 @@ def test_the_keyboard_alone_draws_and_sends_a_box(editor: Page):
     editor.keyboard.press("ArrowUp")
     editor.keyboard.press("1")
     answered(editor, q.BOX_DRAWING, 1)
-    assert kept() == ([120, 90, 360, 270], "keys")
+    assert stored_box() == ([120, 90, 360, 270], "keys")
 
 
 def test_fields_and_picture_show_the_same_box(editor: Page):
@@ -179,15 +179,15 @@ def test_number_fields_stay_as_one_left_them_over_a_reload(editor: Page):
     unfold_edges(editor)
     editor.keyboard.press("Escape")
     editor.reload()
-    shown(editor)
+    wait_for_task(editor)
     expect(left).to_be_visible()
 
 
 def test_escape_takes_a_box_back_that_is_being_drawn(editor: Page):
     drag(editor, (99, 99), (200, 200))
-    editor.mouse.move(*place(editor, 300, 100))
+    editor.mouse.move(*point_at(editor, 300, 100))
     editor.mouse.down()
-    editor.mouse.move(*place(editor, 400, 300))
+    editor.mouse.move(*point_at(editor, 400, 300))
     assert box(editor) == [301, 101, 400, 300]
     editor.keyboard.press("Escape")
     editor.mouse.up()
@@ -206,6 +206,6 @@ def test_the_box_stays_on_the_picture_when_the_window_changes(editor: Page):
     editor.set_viewport_size({"width": 700, "height": 900})
     editor.evaluate("scrollTo(0, 0)")
     drawn = editor.locator(".sheet .edge").bounding_box()
-    left, top = place(editor, 99, 99)
+    left, top = point_at(editor, 99, 99)
     assert drawn is not None
     assert abs(drawn["x"] - left) < 2 and abs(drawn["y"] - top) < 2

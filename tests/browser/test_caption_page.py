@@ -22,9 +22,9 @@ from tests.browser.at_work import (
     in_hand,
     moved_on,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody
@@ -32,7 +32,7 @@ from tests.web import counted_desk, desk
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 RIGHT = "Two people walk with two dogs."
-WRONG = "Two peopel walk with two doggs."
+MISSPELT = "Two peopel walk with two doggs."
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 def opened(page: Page) -> int:
     """Wait until one may write and send; which assignment that is."""
     at(page, CAPTION_WRITING)
-    shown(page)
+    wait_for_task(page)
     return in_hand(page)
 
 
@@ -89,16 +89,16 @@ def test_a_sentence_is_sent_by_finger(work: Campaign, open_page: Open):
 def test_a_sentence_is_sent_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
     at(page, CAPTION_WRITING)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     answered(page, CAPTION_WRITING, 1)
-    assert written() == WRONG
+    assert written() == MISSPELT
 
 
 def test_misspelt_words_are_shown_and_put_right_by_mouse(work: Campaign, open_page: Open):
     page = open_page()
     held = opened(page)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     odd = page.get_by_role("region", name="Are these words spelled right?")
     expect(odd).to_be_focused()
@@ -134,18 +134,18 @@ def test_misspelt_words_are_put_right_by_keys_alone(work: Campaign, open_page: O
 def test_a_sentence_goes_as_it_is_where_one_says_so(work: Campaign, open_page: Open):
     page = open_page()
     held = opened(page)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     page.get_by_role("button", name="Send it as it is").click()
     moved_on(page, held)
     answered(page, CAPTION_WRITING, 1)
-    assert written() == WRONG
+    assert written() == MISSPELT
 
 
 def test_a_word_that_is_written_anew_is_not_pointed_at_any_more(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     send(page)
     expect(page.locator(".odd .word")).to_have_count(2)
     field(page).fill("Two peopel walk with two dogs.")
@@ -199,7 +199,7 @@ def test_what_cannot_be_looked_at_is_sent_by_who_says_so_alone(work: Campaign, o
         page.route("**/api/spelling", lambda route: route.abort())
     else:
         page.route("**/api/spelling", lambda route: route.fulfill(status=503))
-    field(page).fill(WRONG)
+    field(page).fill(MISSPELT)
     expect(page.locator("[data-spelling]")).to_contain_text("not checked: the server does not answer")
     send(page)
     region = page.get_by_role("region", name="Spelling not checked")
@@ -214,7 +214,7 @@ def test_what_cannot_be_looked_at_is_sent_by_who_says_so_alone(work: Campaign, o
         region.get_by_role("button", name="Send it unchecked").click()
     moved_on(page, held)
     answered(page, CAPTION_WRITING, 1)
-    assert written() == WRONG
+    assert written() == MISSPELT
 
 
 def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign, open_page: Open):
@@ -223,7 +223,7 @@ def test_what_one_wrote_is_there_after_a_reload_and_after_an_undo(work: Campaign
     held = opened(page)
     field(page).fill(RIGHT)
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(field(page)).to_have_value(RIGHT)
     expect(page.locator(".now")).to_have_text("Words: 6")
     send(page)

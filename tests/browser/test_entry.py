@@ -15,7 +15,7 @@ from annotation import instructions, jobs
 from annotation.models import Job, Judgment
 from annotation.protocol import questions as q
 from annotation.workers import invitations, payments
-from tests.browser.at_work import answer_next, eventually, let_go, moved_on, shown
+from tests.browser.at_work import answer_next, eventually, let_go, moved_on, wait_for_task
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.crowd import platform
@@ -193,13 +193,13 @@ def read_and_begin(page: Page) -> None:
     page.get_by_role("button", name="I agree").click()
     page.get_by_role("link", name="Same or different?", exact=True).click()
     page.get_by_role("button", name="I have read this: begin").click()
-    shown(page)
+    wait_for_task(page)
 
 
 def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_page: Open):
     platform.prolific_study(work, expected=2)
     page = open_page(390, 844, faults=True)
-    platform.tell("ACTIVE")
+    platform.report_state("ACTIVE")
     page.goto(platform.address())
     read_and_begin(page)
     moved_on(page, answer_next(page))
@@ -215,7 +215,7 @@ def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_p
 def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
     platform.prolific_study(work)
     page = open_page(1280)
-    platform.tell("ACTIVE")
+    platform.report_state("ACTIVE")
     page.goto(platform.address())
     page.get_by_role("button", name="I agree").click()
     page.goto(desk.address(q.BOX_QUALITY))
@@ -225,7 +225,7 @@ def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
     page.get_by_role("link", name="My visit").click()
     expect(page.get_by_text("You have answered 0 of 2 questions.")).to_be_visible()
     for_everybody(page)
-    platform.tell("RETURNED")
+    platform.report_state("RETURNED")
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("This submission has ended")
     for_everybody(page)
@@ -237,7 +237,7 @@ def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
 def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, open_page: Open):
     platform.prolific_study(work)
     page = open_page(390)
-    platform.tell("ACTIVE")
+    platform.report_state("ACTIVE")
     page.goto(platform.address())
     page.get_by_role("button", name="I agree").click()
     suspend()

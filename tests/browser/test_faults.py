@@ -29,9 +29,9 @@ from tests.browser.at_work import (
     let_go,
     moved_on,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
 from tests.browser.conftest import Open, sign_in_by_form
 from tests.browser.looks import assert_accessible
@@ -43,7 +43,7 @@ from tests.web import desk, world
 ANSWERS = "**/api/assignments/*/answer"
 LINK = desk.address(q.COREF_LINK)
 #: How many answers the browser keeps.
-KEPT = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:pending:"))
+COUNT_PENDING = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:pending:"))
     .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
 
 
@@ -71,7 +71,7 @@ def unhurried(work: World, open_page: Open) -> Page:
 
 def ready(page: Page) -> None:
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
 
 
@@ -79,9 +79,9 @@ def says(page: Page, text: str) -> None:
     expect(page.locator("[data-notices]")).to_contain_text(text)
 
 
-def kept(page: Page) -> int:
+def count_pending(page: Page) -> int:
     """How many answers the browser keeps."""
-    return page.evaluate(KEPT)
+    return page.evaluate(COUNT_PENDING)
 
 
 def try_now(page: Page, *held: int) -> None:
@@ -99,7 +99,7 @@ def try_now(page: Page, *held: int) -> None:
 def arrive(page: Page, *held: int) -> None:
     """Wait until the answers to these are stored, each once, and the browser keeps nothing more."""
     eventually(page, lambda: set(_answered()) >= set(held))
-    page.wait_for_function(f"() => ({KEPT})() === 0")
+    page.wait_for_function(f"() => ({COUNT_PENDING})() === 0")
     assert Counter(_answered()) == Counter(held)
 
 
@@ -196,7 +196,7 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     page.get_by_role("button", name="OK").click()
     expect(page.locator("[data-notices]")).to_be_empty()
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(page.locator("[data-notices]")).to_be_empty()
 
 
@@ -294,7 +294,7 @@ def test_nobody_sends_the_answers_of_somebody_else(page: Page):
     page.evaluate("dispatchEvent(new Event('focus'))")
     says(page, "Somebody else has signed in with this browser. Your answers kept here: 1")
     assert_accessible(page)
-    assert stored(q.COREF_LINK) == [] and kept(page) == 1
+    assert stored(q.COREF_LINK) == [] and count_pending(page) == 1
     Session.objects.all().delete()
     sign_in_by_form(other_page, "ann", then="/tasks/")
     arrive(other_page, first)
@@ -311,11 +311,11 @@ def test_two_tabs_do_not_work_at_one_place(unhurried: Page):
     expect(other_page.get_by_text(text)).to_be_visible()
     assert_accessible(other_page)
     other_page.keyboard.press("1")
-    assert kept(page) == 1
+    assert count_pending(page) == 1
     other_page.get_by_role("button", name="Continue here").click()
     expect(page.get_by_text(text)).to_be_visible()
     expect(other_page.get_by_text(text)).to_be_hidden()
-    shown(other_page)
+    wait_for_task(other_page)
     read(other_page)
     assert in_hand(other_page) == second
     answer_next(other_page, "The same")
@@ -331,7 +331,7 @@ def test_a_tab_that_is_closed_leaves_its_place_to_the_other(page: Page):
     page.close()
     expect(other_page.get_by_text("in another tab")).to_be_hidden()
     arrive(other_page, first)
-    shown(other_page)
+    wait_for_task(other_page)
     assert in_hand(other_page) != first
 
 
@@ -341,7 +341,7 @@ def test_the_list_of_tasks_frees_the_place_for_which_it_has_sent(page: Page):
     arrive(page, first)
     other_page = page.context.new_page()
     other_page.goto(LINK)
-    shown(other_page)
+    wait_for_task(other_page)
     other_page.wait_for_timeout(1_000)
     expect(other_page.get_by_text("in another tab")).to_be_hidden()
     second = answer_next(other_page)
@@ -367,9 +367,9 @@ def test_a_reload_keeps_what_was_not_sent_and_does_not_ask_it_again(page: Page):
     first = answer_next(page)
     moved_on(page, first)
     page.reload()
-    shown(page)
+    wait_for_task(page)
     moved_on(page, first)
-    assert kept(page) == 1
+    assert count_pending(page) == 1
     page.unroute(ANSWERS)
     page.reload()
     arrive(page, first)
@@ -378,7 +378,7 @@ def test_a_reload_keeps_what_was_not_sent_and_does_not_ask_it_again(page: Page):
 def test_back_and_forward_lose_nothing_and_ask_nothing_twice(page: Page):
     page.goto("/tasks/")
     page.get_by_role("link", name="Continue : Same or different?").click()
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     first = answer_next(page)
     moved_on(page, first)
@@ -386,7 +386,7 @@ def test_back_and_forward_lose_nothing_and_ask_nothing_twice(page: Page):
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
     page.go_forward()
-    shown(page)
+    wait_for_task(page)
     assert in_hand(page) == second
     arrive(page, first)
 
@@ -421,7 +421,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": address}])
     with serving(tmp_path, port=port, **form_data):
         page.goto(LINK)
-        shown(page)
+        wait_for_task(page)
         both_in_hand(page)
     first = answer_next(page)
     moved_on(page, first)

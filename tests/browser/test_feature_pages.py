@@ -18,7 +18,7 @@ from tests.evaluation.systems.conftest import IMAGES, SPLITS
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world as people
 
-OWN = 'extends = "BoW5"\nname = "bow5-vectors"\n[image]\nkernel = "linear"\npower = 1\n'
+RECIPE = 'extends = "BoW5"\nname = "bow5-vectors"\n[image]\nkernel = "linear"\npower = 1\n'
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open) -> Pa
     ]
     import_records(name="world", records=records, format="jsonl", source="memory")
     (tmp_path / "data" / "sources" / "recipes").mkdir(parents=True)
-    (tmp_path / "data" / "sources" / "recipes" / "bow5.toml").write_text(OWN)
+    (tmp_path / "data" / "sources" / "recipes" / "bow5.toml").write_text(RECIPE)
     people.account("ada", "researcher")
     page = open_page()
     sign_in(page, "ada", then="/evaluation/")

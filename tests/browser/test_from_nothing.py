@@ -18,7 +18,7 @@ from annotation.protocol import questions as q
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
 from annotation.workers.accounts import first
-from tests.browser.at_work import eventually, let_go, read, shown, unfold_edges
+from tests.browser.at_work import eventually, let_go, read, unfold_edges, wait_for_task
 from tests.browser.conftest import Open
 from tests.browser.test_practice import EDGES, gold, ready
 from tests.web import world as people
@@ -85,7 +85,7 @@ def type_box(page: Page, edges: Sequence[int]) -> None:
 def work(page: Page, kind: str) -> None:
     """Answer what there is of a kind, until its page says that there is nothing."""
     while page.locator("[data-answer]").count():
-        shown(page)
+        wait_for_task(page)
         read(page)
         held = page.locator("[data-task]").get_attribute("data-assignment")
         if kind == q.BOX_DRAWING:

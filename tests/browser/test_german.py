@@ -27,9 +27,9 @@ from tests.browser.at_work import (
     moved_on,
     open_sheet,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
 from tests.browser.box_editor import Fingers
 from tests.browser.conftest import Open, sign_in, sign_in_by_form
@@ -71,12 +71,12 @@ def test_a_phone_that_asks_for_german_gets_it_from_sign_in_to_the_last_answer(wo
     expect(page.get_by_text("Sehen Sie zuerst das Foto an.")).to_be_visible()
     for_everybody(page)
     page.get_by_role("button", name="Gelesen: beginnen").click()
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     held = in_hand(page)
     page.get_by_role("button", name="Verschieden").click()
     moved_on(page, held)
-    shown(page)
+    wait_for_task(page)
     expect(page.locator(".progress")).to_contain_text("heute 1 erledigt 0,025 EUR")
     page.get_by_role("button", name="Letzte Antwort zurücknehmen").click()
     expect(page.get_by_role("status")).to_contain_text("Letzte Antwort rückgängig gemacht")
@@ -104,7 +104,7 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
     text = instructions.current_text(campaign=work.campaign, kind=instructions.CONSENT)
     instructions.record_consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
     at(page, kind)
-    shown(page)
+    wait_for_task(page)
     all_open_fits(page)
 
 
@@ -116,11 +116,11 @@ def test_a_counted_question_in_german_fits_and_is_for_everybody(
 ):
     counted_desk.campaign(tmp_path / "drawn", tasks)
     page = open_page(**PHONE)
-    asked(page, kind)
+    open_question(page, kind)
     all_open_fits(page)
 
 
-def asked(page: Page, kind: str) -> None:
+def open_question(page: Page, kind: str) -> None:
     """Wait for a question of `kind`, which asks ann for no consent."""
     at(page, kind)
     page.wait_for_function(WORKING)
@@ -141,7 +141,7 @@ def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path:
     counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
     spelling.load_dictionary()  # as the server has it from its start
     page = open_page(**PHONE)
-    asked(page, CAPTION_WRITING)
+    open_question(page, CAPTION_WRITING)
     expect(page.get_by_role("heading", level=1)).to_have_text("Beschreiben Sie dieses Bild in einem Satz.")
     sentence = page.get_by_label("Ihr Satz, auf Englisch")
     sentence.fill("Two dogs")
@@ -166,8 +166,8 @@ def test_regions_are_described_by_german_words(transactional_db: None, tmp_path:
     settings = {**TRUSTING, "answers": {"regions": 2}}
     counted_desk.campaign(tmp_path / "drawn", "regions", settings=settings, images=2)
     page = open_page(**{**PHONE, "has_touch": True})
-    asked(page, REGION_DESCRIPTION)
-    shown(page)
+    open_question(page, REGION_DESCRIPTION)
+    wait_for_task(page)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Zeichnen Sie 2 Rahmen um Teile")
     text = page.locator("[data-lacking]")
     expect(text).to_have_text("Bereich 1: Zeichnen Sie seinen Rahmen.")

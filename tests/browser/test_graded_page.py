@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from tests.browser.at_work import answered, at, in_hand, moved_on, shown, stored
+from tests.browser.at_work import answered, at, in_hand, moved_on, stored, wait_for_task
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
 from tests.web import counted_desk
@@ -43,7 +43,7 @@ def test_a_pair_is_graded_by_every_means(
 ):
     page = open_page(**device)
     at(page, GRADED_RELEVANCE)
-    shown(page)
+    wait_for_task(page)
     held = in_hand(page)
     answer(page)
     moved_on(page, held)
@@ -73,5 +73,5 @@ def test_each_key_is_the_grade_that_its_button_shows(work: Campaign, open_page: 
 def test_the_page_is_for_everybody(work: Campaign, open_page: Open):
     page = open_page()
     at(page, GRADED_RELEVANCE)
-    shown(page)
+    wait_for_task(page)
     for_everybody(page)

@@ -17,11 +17,11 @@ from tests.browser.at_work import (
     let_go,
     moved_on,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
-from tests.browser.box_editor import place
+from tests.browser.box_editor import point_at
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -44,7 +44,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 def at_a_question(page: Page, kind: str = q.COREF_LINK) -> None:
     take_time(page)
     at(page, kind)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
 
 
@@ -53,7 +53,7 @@ def test_what_the_page_says_is_heard_whichever_task_it_shows(work: World, open_p
     at_a_question(page)
     page.evaluate(LISTEN)
     moved_on(page, answer_next(page))
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     read(page)
     page.keyboard.press("r")
@@ -75,7 +75,7 @@ def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, 
     moved_on(page, answer_next(page))
     let_go(page)
     expect(page.get_by_role("status")).to_contain_text("Answers kept in this browser: 1")
-    shown(page)
+    wait_for_task(page)
     read(page)
     page.get_by_role("button", name="Try now").focus()
     let_go(page)
@@ -129,7 +129,7 @@ def test_a_tab_that_rests_has_the_focus_on_why(work: World, open_page: Open):
 def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     pictures: list[Route] = []
     page.route("**/pictures/**", lambda route: pictures.append(route))
     page.reload(wait_until="commit")
@@ -154,13 +154,13 @@ def test_escape_gives_up_a_box_in_the_making_before_it_closes_the_help(work: Wor
     at_a_question(page, q.BOX_DRAWING)
     # On the next task, whose editor came after the page's own keys.
     moved_on(page, answer_next(page, "No box"))
-    shown(page)
+    wait_for_task(page)
     how = page.locator(".box-keys")
     how.locator("summary").click()
     expect(how).to_have_attribute("open", "")
-    page.mouse.move(*place(page, 59, 79))
+    page.mouse.move(*point_at(page, 59, 79))
     page.mouse.down()
-    page.mouse.move(*place(page, 130, 330), steps=4)
+    page.mouse.move(*point_at(page, 130, 330), steps=4)
     page.keyboard.press("Escape")
     page.mouse.up()
     expect(page.get_by_label("Left", exact=True)).to_have_value("")

@@ -22,8 +22,8 @@ from tests.browser.at_work import (
     moved_on,
     open_sheet,
     read,
-    shown,
     stored,
+    wait_for_task,
 )
 from tests.browser.box_editor import Fingers, zoomed
 from tests.browser.conftest import Open
@@ -57,7 +57,7 @@ def middle(page: Page) -> tuple[float, float]:
 def test_a_picture_is_looked_at_by_wheel_mouse_keys_and_buttons(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     held = in_hand(page)
     x, y = middle(page)
     page.mouse.move(x, y)
@@ -89,7 +89,7 @@ def test_a_picture_is_looked_at_by_wheel_mouse_keys_and_buttons(work: World, ope
 def test_two_fingers_look_closer_on_a_phone(work: World, open_page: Open):
     page = open_page(**PHONE)
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     x, y = middle(page)
     fingers = Fingers(page)
     fingers.down((x - 30, y), (x + 30, y))
@@ -104,7 +104,7 @@ def test_the_box_in_question_fills_the_frame_until_one_says_otherwise(work: Worl
     desk.bring_up(work, q.BOX_QUALITY, 2)
     page = open_page()
     at(page, q.BOX_QUALITY)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     fills = page.get_by_role("button", name="Fill the frame with the box")
     expect(fills).to_have_attribute("aria-pressed", "false")
@@ -149,7 +149,7 @@ def test_instructions_open_beside_the_question_and_no_key_means_what_lies_behind
 ):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     question = page.locator(".question").bounding_box()
     page.locator(".question").focus()
     page.keyboard.press("?")
@@ -181,7 +181,7 @@ def test_instructions_open_beside_the_question_and_no_key_means_what_lies_behind
 def test_the_last_answers_are_opened_by_a_key_and_one_is_changed(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     held = in_hand(page)
     page.keyboard.press("2")
     moved_on(page, held)
@@ -189,7 +189,7 @@ def test_the_last_answers_are_opened_by_a_key_and_one_is_changed(work: World, op
     page.keyboard.press("h")
     page.get_by_role("link", name=re.compile("Change.*Different")).click()
     expect(page.get_by_text("You answered: Different")).to_be_visible()
-    shown(page)
+    wait_for_task(page)
     page.keyboard.press("1")
     expect(page.get_by_text("Your answer is changed.")).to_be_visible()
     assert Judgment.objects.get(assignment=held).answer == "yes"

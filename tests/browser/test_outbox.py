@@ -23,9 +23,9 @@ from tests.browser.at_work import (
     moved_on,
     open_sheet,
     read,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible
@@ -65,7 +65,7 @@ def page(work: World, open_page: Open) -> Page:
     page = open_page()
     take_time(page)
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     return page
 
@@ -88,7 +88,7 @@ def test_an_answer_goes_by_itself_after_ten_seconds(work: World, open_page: Open
     page.clock.install()
     at(page, q.COREF_LINK)
     both_in_hand(page)
-    shown(page)
+    wait_for_task(page)
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
     page.get_by_role("button", name="Different").click()
     page.clock.run_for(9_900)
@@ -109,7 +109,7 @@ def test_the_last_answer_is_taken_back_by_key_and_given_again(page: Page):
     first = answer_next(page)
     moved_on(page, first)
     second = in_hand(page)
-    shown(page)
+    wait_for_task(page)
     page.keyboard.press("u")
     moved_on(page, second)
     expect(page.get_by_role("status")).to_contain_text("Last answer undone")
@@ -155,7 +155,7 @@ def test_a_box_is_there_again_when_its_answer_is_taken_back(work: World, open_pa
     page = open_page()
     take_time(page)
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     held = in_hand(page)
     page.keyboard.press("ArrowUp")
@@ -180,7 +180,7 @@ def test_the_picture_stays_where_the_next_question_is_about_the_same(
     page = open_page()
     take_time(page)
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     page.evaluate("document.querySelector('[data-picture]').seen = true")
     before = page.locator(".question").inner_html(), page.locator(".captions").inner_html()
@@ -196,13 +196,13 @@ def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_p
     desk.bring_up(work, q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
-    shown(page)
+    wait_for_task(page)
     page.keyboard.press("ArrowUp")
     open_sheet(page, "Report a problem")
     page.get_by_label("Anything else").fill("a dog behind the dog")
     edges = [page.get_by_label(name, exact=True).input_value() for name in ("Left", "Top", "Right", "Bottom")]
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(page.get_by_label("Anything else")).to_have_value("a dog behind the dog")
     for name, edge in zip(("Left", "Top", "Right", "Bottom"), edges, strict=True):
         expect(page.get_by_label(name, exact=True)).to_have_value(edge)
@@ -214,7 +214,7 @@ def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_p
 def test_what_was_entered_after_a_return_is_there_after_a_reload(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     returned = in_hand(page)
     page.get_by_role("button", name="Skip").click()
@@ -241,7 +241,7 @@ def test_a_tests_answers_stand(transactional_db: None, tmp_path: Path, open_page
     sign_in(page, "ann", then=desk.address())
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     first = answer_next(page)
     moved_on(page, first)
@@ -267,7 +267,7 @@ def test_an_answer_that_is_slow_to_arrive_leaves_the_next_one_to_be_taken_back(w
     take_time(page)
     page.add_init_script(SLOW_TO_ARRIVE)
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     for item in (2, 4):
         moved_on(page, answer_next(page))
@@ -298,7 +298,7 @@ def test_after_fifty_minutes_a_break_is_suggested_once(work: World, open_page: O
     at(page, q.COREF_LINK)
 
     def minutes(number: int) -> None:
-        shown(page)
+        wait_for_task(page)
         for _ in range(number // 2):
             page.clock.fast_forward("02:00")
             page.mouse.move(*_elsewhere())

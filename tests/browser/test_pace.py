@@ -23,9 +23,9 @@ from tests.browser.at_work import (
     in_hand,
     let_go,
     moved_on,
-    shown,
     stored,
     take_time,
+    wait_for_task,
 )
 from tests.browser.conftest import Open, sign_in
 from tests.queue.world import TRUSTING, World
@@ -69,7 +69,7 @@ def test_an_answer_that_is_not_taken_is_not_counted(work: World, open_page: Open
     page = open_page(faults=True)
     take_time(page)
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     held = answer_next(page)
     submission.submit(worker=work.workers[0], assignment=held, answer=Answer("yes"), token="elsewhere")
@@ -84,7 +84,7 @@ def test_an_answer_that_is_not_taken_is_not_counted(work: World, open_page: Open
 def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: World, open_page: Open):
     page = open_page(faults=True)
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     lost = []
 
@@ -100,7 +100,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     eventually(page, lambda: len(stored(q.COREF_LINK)) == 1)
     expect(page.locator("[data-notices]")).to_contain_text("Answers kept in this browser: 1")
     page.reload()
-    shown(page)
+    wait_for_task(page)
     tried = len(lost)
     page.evaluate("dispatchEvent(new Event('focus'))")
     eventually(page, lambda: len(lost) > tried)

@@ -40,7 +40,7 @@ def written(page: Page) -> list[str]:
     return page.locator("[name=phrases]").input_value().split()
 
 
-def kept(key: str) -> list[str]:
+def stored_phrases(key: str) -> list[str]:
     return [
         mention.id for mention in phrases_of(Image.objects.select_related("corpus").get(key=key)).mentions
     ]
@@ -74,4 +74,4 @@ def test_phrases_are_marked_by_mouse_and_by_keyboard(park: Corpus, open_page: Op
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Phrases of scene-0 saved.")).to_be_visible()
     expect(page).to_have_url(re.compile("/scene-1/phrases/$"))
-    assert kept("scene-0")[:3] == ["0:1-2", "0:2-5", "0:6-8"]
+    assert stored_phrases("scene-0")[:3] == ["0:1-2", "0:2-5", "0:6-8"]

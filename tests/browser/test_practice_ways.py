@@ -18,7 +18,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.practice.scenes import Corners
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from tests.browser.box_editor import EDGES, Fingers, Place
+from tests.browser.box_editor import EDGES, Fingers, Point
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_practice import drag, gold, ready
 from tests.factories import a_corpus, an_image
@@ -46,7 +46,7 @@ class Hands(ABC):
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def at(self, item: PracticeItem, index: Place) -> Place:
+    def at(self, item: PracticeItem, index: Point) -> Point:
         """Where a place of the picture lies in the window."""
         frame, image = self.page.locator("[data-frame]").bounding_box(), practice_scene(item.scene).image
         assert frame and image.width and image.height

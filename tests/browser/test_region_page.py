@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign, Judgment
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from tests.browser.at_work import answered, at, in_hand, moved_on, read, shown, stored, take_time
+from tests.browser.at_work import answered, at, in_hand, moved_on, read, stored, take_time, wait_for_task
 from tests.browser.box_editor import Fingers, by_points, click, drag
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
@@ -32,11 +32,11 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 def opened(page: Page) -> int:
     """Wait until one may draw and send; which assignment that is."""
     at(page, REGION_DESCRIPTION)
-    shown(page)
+    wait_for_task(page)
     return in_hand(page)
 
 
-def kept() -> list[dict[str, Any]]:
+def stored_regions() -> list[dict[str, Any]]:
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
     return list(content["regions"])
@@ -73,7 +73,9 @@ def test_regions_are_drawn_and_told_by_mouse_and_the_words_typed_at_once(work: C
     moved_on(page, held)
     expect(says(page, 1)).to_have_value("")
     answered(page, REGION_DESCRIPTION, 1)
-    assert kept() == [{"box": b, "text": t, "way": "drag"} for b, t in zip(BOXES, WORDS, strict=True)]
+    assert stored_regions() == [
+        {"box": b, "text": t, "way": "drag"} for b, t in zip(BOXES, WORDS, strict=True)
+    ]
 
 
 def test_regions_are_drawn_by_their_extreme_points(work: Campaign, open_page: Open):
@@ -103,8 +105,8 @@ def test_regions_are_drawn_and_told_by_keys_alone(work: Campaign, open_page: Ope
     page.keyboard.press("Enter")
     moved_on(page, held)
     answered(page, REGION_DESCRIPTION, 1)
-    assert [(item["text"], item["way"]) for item in kept()] == [(words, "keys") for words in WORDS]
-    assert len({tuple(item["box"]) for item in kept()}) == len(WORDS)
+    assert [(item["text"], item["way"]) for item in stored_regions()] == [(words, "keys") for words in WORDS]
+    assert len({tuple(item["box"]) for item in stored_regions()}) == len(WORDS)
 
 
 def test_regions_are_drawn_and_told_by_finger(work: Campaign, open_page: Open):
@@ -118,8 +120,8 @@ def test_regions_are_drawn_and_told_by_finger(work: Campaign, open_page: Open):
     page.get_by_role("button", name="Send these regions").tap()
     moved_on(page, held)
     answered(page, REGION_DESCRIPTION, 1)
-    assert [item["text"] for item in kept()] == WORDS
-    for item, box in zip(kept(), BOXES, strict=True):
+    assert [item["text"] for item in stored_regions()] == WORDS
+    for item, box in zip(stored_regions(), BOXES, strict=True):
         assert all(abs(a - b) <= 3 for a, b in zip(item["box"], box, strict=True)), (item, box)
 
 
@@ -138,7 +140,7 @@ def test_regions_are_typed_without_scripts(work: Campaign, open_page: Open):
         row.get_by_label(name, exact=True).fill(str(edge))
     send(page)
     answered(page, REGION_DESCRIPTION, 1)
-    assert kept() == [{"box": b, "text": t, "way": ""} for b, t in zip(BOXES, WORDS, strict=True)]
+    assert stored_regions() == [{"box": b, "text": t, "way": ""} for b, t in zip(BOXES, WORDS, strict=True)]
 
 
 def test_what_is_missing_is_said_and_nothing_is_sent(work: Campaign, open_page: Open):
@@ -233,7 +235,7 @@ def test_what_was_drawn_is_there_after_a_reload_and_after_an_undo(work: Campaign
     held = opened(page)
     all_drawn(page)
     page.reload()
-    shown(page)
+    wait_for_task(page)
     assert [corners(page, n) for n in range(1, 5)] == [[str(edge) for edge in box] for box in BOXES]
     assert [says(page, n).input_value() for n in range(1, 5)] == WORDS
     send(page)
@@ -244,7 +246,9 @@ def test_what_was_drawn_is_there_after_a_reload_and_after_an_undo(work: Campaign
     send(page)
     moved_on(page, held)
     answered(page, REGION_DESCRIPTION, 1)
-    assert kept() == [{"box": b, "text": t, "way": "drag"} for b, t in zip(BOXES, WORDS, strict=True)]
+    assert stored_regions() == [
+        {"box": b, "text": t, "way": "drag"} for b, t in zip(BOXES, WORDS, strict=True)
+    ]
 
 
 def test_the_page_is_for_everybody(work: Campaign, open_page: Open):
@@ -270,7 +274,7 @@ def test_half_set_points_of_a_second_region_are_there_after_a_reload(work: Campa
     for point in points[:2]:
         click(page, *point)
     page.reload()
-    shown(page)
+    wait_for_task(page)
     expect(page.locator(".points .light")).to_have_count(2)
     for point in points[2:]:
         click(page, *point)

@@ -18,7 +18,7 @@ from tests.web.counted_desk import PICTURES, SENTENCES
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 Ticks = set[tuple[int, int]]
-WANTED: Ticks = {(0, 1), (0, 9), (2, 0), (4, 3)}
+TICKED: Ticks = {(0, 1), (0, 9), (2, 0), (4, 3)}
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def sentence(page: Page, number: int, index: int) -> Locator:
     return block(page, number).locator(".tick").nth(index)
 
 
-def kept() -> Ticks:
+def stored_ticks() -> Ticks:
     """Which sentences ann's stored answer ticks, by picture and place as she saw them."""
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
@@ -65,14 +65,14 @@ def ticked(page: Page) -> Ticks:
 
 
 def by_mouse(page: Page) -> None:
-    for number, index in sorted(WANTED):
+    for number, index in sorted(TICKED):
         sentence(page, number, index).click()
     page.get_by_role("button", name="Send this page").click()
 
 
 def by_keys(page: Page) -> None:
     for number in range(PICTURES):
-        for item in (item for n, item in sorted(WANTED) if n == number):
+        for item in (item for n, item in sorted(TICKED) if n == number):
             page.keyboard.press("1234567890"[item])
         page.keyboard.press("Enter")
 
@@ -95,7 +95,7 @@ def by_finger(page: Page) -> None:
     for number in range(PICTURES):
         expect(page.locator(".block:visible")).to_have_count(1)
         expect(page.locator("[data-at]")).to_have_text(f"{number + 1} of {PICTURES}")
-        for item in (item for n, item in sorted(WANTED) if n == number):
+        for item in (item for n, item in sorted(TICKED) if n == number):
             sentence(page, number, item).tap()
         if number == 2:
             page.get_by_role("button", name="Back").tap()
@@ -121,17 +121,17 @@ def test_a_page_is_ticked_by_every_means(
     answer(page)
     moved_on(page, held)
     answered(page, RELEVANCE, 1)
-    assert kept() == WANTED
+    assert stored_ticks() == TICKED
 
 
 def test_a_page_is_ticked_without_scripts(work: Campaign, open_page: Open):
     page = open_page(java_script_enabled=False)
     at(page, RELEVANCE)
-    for number, index in sorted(WANTED):
+    for number, index in sorted(TICKED):
         sentence(page, number, index).click()
     page.get_by_role("button", name="Send this page").click()
     answered(page, RELEVANCE, 1)
-    assert kept() == WANTED
+    assert stored_ticks() == TICKED
 
 
 @pytest.mark.parametrize("by_key", [True, False])
@@ -164,7 +164,7 @@ def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, o
     send()
     moved_on(page, held)
     answered(page, RELEVANCE, 1)
-    assert kept() == set()
+    assert stored_ticks() == set()
 
 
 def test_a_held_enter_goes_one_picture_further_only(work: Campaign, open_page: Open):
@@ -181,18 +181,18 @@ def test_ticks_are_there_after_a_reload_and_after_an_undo(work: Campaign, open_p
     page = open_page()
     take_time(page)
     opened(page)
-    for number, index in sorted(WANTED):
+    for number, index in sorted(TICKED):
         sentence(page, number, index).click()
     page.reload()
     ready(page)
-    assert ticked(page) == WANTED
+    assert ticked(page) == TICKED
     held = in_hand(page)
     page.get_by_role("button", name="Send this page").click()
     moved_on(page, held)
     assert ticked(page) == set()
     page.get_by_role("button", name="Undo last answer").click()
     expect(page.locator("[data-answer] [name=assignment]")).to_have_value(str(held))
-    assert ticked(page) == WANTED
+    assert ticked(page) == TICKED
 
 
 def test_digits_rest_where_single_keys_are_switched_off(work: Campaign, open_page: Open):

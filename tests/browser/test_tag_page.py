@@ -21,7 +21,7 @@ from tests.web import world
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 TAGS = ("dog", "frisbee", "grass", "boy", "tree", "ball", "beach", "hat", "soccer field", "crowd")
-WANTED = {"dog", "frisbee", "soccer field"}
+TICKED = {"dog", "frisbee", "soccer field"}
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def opened(page: Page) -> None:
     page.evaluate("document.querySelector('.larger img').decode().then(() => null)")
 
 
-def kept() -> set[str]:
+def stored_tags() -> set[str]:
     """The tags that ann's stored answer ticks, as she saw them."""
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
@@ -68,7 +68,7 @@ def key_of(page: Page, tag: str) -> str:
 def by_keys(page: Page) -> None:
     keys = page.locator(".tick kbd").all_inner_texts()
     assert keys == list("1234567890")
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         page.keyboard.press(key_of(page, tag))
     error = key_of(page, "crowd")
     page.keyboard.press(error)
@@ -77,13 +77,13 @@ def by_keys(page: Page) -> None:
 
 
 def by_mouse(page: Page) -> None:
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         page.get_by_text(tag, exact=True).click()
     page.get_by_role("button", name="Send these tags").click()
 
 
 def by_finger(page: Page) -> None:
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         row = page.locator(".tick").filter(has_text=tag)
         box = row.bounding_box()
         assert box is not None and box["height"] >= 44, "a finger hits it"
@@ -98,7 +98,7 @@ def by_ear(page: Page) -> None:
     expect(group.get_by_role("link", name="The picture, larger")).to_be_attached()
     boxes = group.get_by_role("checkbox")
     expect(boxes).to_have_count(len(TAGS))
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         box = group.get_by_role("checkbox", name=tag, exact=True)
         expect(box).not_to_be_checked()
         box.focus()
@@ -125,17 +125,17 @@ def test_tags_are_ticked_by_every_means(
     answer(page)
     moved_on(page, held)
     answered(page, TAG_RELEVANCE, 1)
-    assert kept() == WANTED
+    assert stored_tags() == TICKED
 
 
 def test_tags_are_ticked_without_scripts(work: Campaign, open_page: Open) -> None:
     page = open_page(java_script_enabled=False)
     at(page, TAG_RELEVANCE)
-    for tag in sorted(WANTED):
+    for tag in sorted(TICKED):
         page.get_by_label(tag, exact=True).check()
     page.get_by_role("button", name="Send these tags").click()
     answered(page, TAG_RELEVANCE, 1)
-    assert kept() == WANTED
+    assert stored_tags() == TICKED
 
 
 def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Open) -> None:
@@ -149,7 +149,7 @@ def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Op
     page.keyboard.press("Enter")
     moved_on(page, held)
     answered(page, TAG_RELEVANCE, 1)
-    assert kept() == set()
+    assert stored_tags() == set()
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -26,8 +26,8 @@ from tests.browser.at_work import (
     let_go,
     moved_on,
     open_sheet,
-    shown,
     stored,
+    wait_for_task,
 )
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, fits, for_everybody
@@ -58,7 +58,7 @@ def test_a_question_is_for_everybody(work: World, open_page: Open, kind: str):
     desk.bring_up(work, kind)
     page = open_page(390, 844)
     at(page, kind)
-    shown(page)
+    wait_for_task(page)
     assert_accessible(page)
     for_everybody(page)
     open_sheet(page, "Instructions")
@@ -98,7 +98,7 @@ def test_why_there_is_nothing_is_for_everybody(work: World, open_page: Open):
     for_everybody(page)
     page.goto(LINK)
     page.get_by_role("button", name="I have read this: begin").click()
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     Campaign.objects.update(state=Campaign.PAUSED, reason="lunch")
     for _ in range(2):
@@ -179,7 +179,7 @@ def test_pages_that_say_no_are_for_everybody(work: World, open_page: Open):
 def test_a_double_click_is_one_answer(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     held = in_hand(page)
     # However slow the machine, both clicks come before anybody can have read the next question.
@@ -194,11 +194,11 @@ def test_a_double_click_is_one_answer(work: World, open_page: Open):
 def test_a_key_held_down_answers_one_task(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     held = in_hand(page)
     page.keyboard.down("2")
     moved_on(page, held)
-    shown(page)
+    wait_for_task(page)
     page.keyboard.down("2")
     page.keyboard.up("2")
     answered(page, q.COREF_LINK, 1)
@@ -223,10 +223,10 @@ def test_keys_count_once_the_picture_can_be_seen(work: World, open_page: Open):
 def test_single_keys_can_be_switched_off_for_good(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     page.get_by_label("Answer with single keys").uncheck()
     page.reload()
-    shown(page)
+    wait_for_task(page)
     ignores_keys(page)
     page.get_by_label("Answer with single keys").check()
     heeds_keys(page)
@@ -241,7 +241,7 @@ def ignores_keys(page: Page) -> None:
 
 
 def heeds_keys(page: Page) -> None:
-    shown(page)
+    wait_for_task(page)
     page.keyboard.press("2")
     answered(page, q.COREF_LINK, 1)
 
@@ -252,7 +252,7 @@ def heeds_keys(page: Page) -> None:
 def test_a_problem_is_reported_by_keys_alone(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     page.keyboard.press("p")
     expect(page.get_by_label("The phrase is cut off or makes no sense")).to_be_focused()
     page.keyboard.press("Space")
@@ -270,7 +270,7 @@ def test_a_problem_is_reported_by_keys_alone(work: World, open_page: Open):
 def test_a_task_is_returned_by_its_key(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     held = in_hand(page)
     page.keyboard.press("r")
     status_of(page, "Skipped: somebody else will answer it.")
@@ -282,7 +282,7 @@ def test_a_task_is_returned_by_its_key(work: World, open_page: Open):
 def test_the_instructions_open_and_close_by_key(work: World, open_page: Open):
     page = open_page()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     page.keyboard.press("?")
     expect(page.get_by_text("Look at the photograph first")).to_be_visible()
@@ -301,7 +301,7 @@ def test_the_heartbeat_keeps_what_is_in_hand_and_the_answer_to_what_is_gone_is_s
     page = open_page()
     page.clock.install()
     at(page, q.COREF_LINK)
-    shown(page)
+    wait_for_task(page)
     both_in_hand(page)
     before = max(mine.values_list("expires_at", flat=True))
 

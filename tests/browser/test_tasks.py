@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page
 
 from annotation.models import Assignment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, at_by_forms, shown, stored
+from tests.browser.at_work import answered, at, at_by_forms, stored, wait_for_task
 from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
@@ -95,7 +95,7 @@ def test_every_question_is_answered_by_every_means(
     desk.bring_up(work, kind)
     page = open_page(**device)
     at(page, kind)
-    shown(page)
+    wait_for_task(page)
     answer(page, kind)
     answered(page, kind, 1)
     assert stored(kind) == [SECOND[kind]]

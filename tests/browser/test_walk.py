@@ -28,7 +28,7 @@ from playwright.sync_api import Download, Locator, Page, expect
 from annotation.protocol import questions as q
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
-from tests.browser.at_work import WORKING, read, shown, unfold_edges
+from tests.browser.at_work import WORKING, read, unfold_edges, wait_for_task
 from tests.browser.conftest import Open, pages_of
 from tests.browser.effort import Effort
 from tests.browser.profiles import Profiles
@@ -372,7 +372,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
     of the test is counted."""
     page.wait_for_url(f"**/tasks/people/{kind}/")
     while page.locator("[data-answer]").count():
-        shown(page)
+        wait_for_task(page)
         read(page)
         desk = page.locator("[data-task]")
         held = desk.get_attribute("data-assignment")

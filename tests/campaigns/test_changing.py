@@ -42,7 +42,7 @@ from annotation.queue import leases, submission
 from annotation.queue.submission import Answer
 from annotation.selectors.answers import answers
 from annotation.selectors.campaign import in_hand
-from annotation.selectors.settings_versions import settings_by_version
+from annotation.selectors.campaigns import settings_by_version
 from annotation.workers import payments
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World

@@ -23,12 +23,12 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.workers.accounts import granting
 from tests.factories import a_corpus, an_image, some_images
 
-PACE = AnswerTime(6.0, 6.0, 6.0, "known", True)
+TIME = AnswerTime(6.0, 6.0, 6.0, "known", True)
 
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_intervals_hold_the_sum_over_the_images_as_often_as_they_say(apart: bool) -> None:
-    terms = EstimateTerms((q.BOX_DRAWING,), settings_of({}), {q.BOX_DRAWING: PACE})
+    terms = EstimateTerms((q.BOX_DRAWING,), settings_of({}), {q.BOX_DRAWING: TIME})
     extra, draw, held, times = terms.extra(q.BOX_DRAWING), np.random.default_rng(5), 0, 1500
     for _ in range(times):
         # Twenty images of a pilot or of a rehearsal, and all others.

@@ -35,7 +35,7 @@ def opened(corpus: Corpus, name: str = "quay", *, images: int | None = None) -> 
     campaigns.open_campaign(campaigns.CampaignPlan(name, corpus.name, "entities", settings, images=images))
 
 
-def asked(name: str = "quay") -> dict[str, list[list[int]]]:
+def questions_of(name: str = "quay") -> dict[str, list[list[int]]]:
     """Image -> the places that a campaign asks about."""
     rows = OpenImage.objects.filter(campaign__name=name).values_list("image__key", "mentions")
     return {key: [mention[:3] for mention in mentions] for key, mentions in rows}
@@ -49,7 +49,7 @@ def test_a_campaign_asks_about_the_phrases_that_were_marked(meadow: Corpus):
     assert [mention.text for mention in result.mentions] == ["Ein Hund", "die Wiese", "Zwei Kinder"]
     mark_phrases(image=image(meadow, "1"), spans=[])
     opened(meadow)
-    assert asked() == {"0": [[0, 0, 2], [0, 4, 6], [1, 0, 2]], "1": []}
+    assert questions_of() == {"0": [[0, 0, 2], [0, 4, 6], [1, 0, 2]], "1": []}
 
 
 def test_phrases_that_a_campaign_asks_about_are_marked_again_once_it_is_closed(meadow: Corpus):
@@ -62,9 +62,9 @@ def test_phrases_that_a_campaign_asks_about_are_marked_again_once_it_is_closed(m
     assert mark_phrases(image=image(meadow, "1"), spans=[(1, 3, 4)])
     campaigns.close_campaign(campaign=campaigns.campaign_named("quay"), reason="done")
     assert mark_phrases(image=image(meadow), spans=[(0, 4, 6)])
-    assert asked() == {"0": [[0, 0, 2]]}
+    assert questions_of() == {"0": [[0, 0, 2]]}
     opened(meadow, "later")
-    assert asked("later") == {"0": [[0, 4, 6]], "1": [[1, 3, 4]]}
+    assert questions_of("later") == {"0": [[0, 4, 6]], "1": [[1, 3, 4]]}
 
 
 def test_phrases_that_came_with_a_corpus_are_not_marked():
@@ -114,4 +114,4 @@ def test_phrases_marked_while_a_campaign_opens_are_asked_about_as_they_are_then(
 
     monkeypatch.setattr(opening, "mentions_of", marked_meanwhile)
     opened(meadow, images=1)
-    assert asked() == {"0": [[0, 4, 6]]}
+    assert questions_of() == {"0": [[0, 4, 6]]}

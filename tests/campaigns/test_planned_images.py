@@ -40,14 +40,14 @@ from tests.web.staff import press, words
 pytestmark = pytest.mark.django_db
 
 
-def asked(at_once: int = 4, images: int | None = None) -> Campaign:
+def opened_campaign(at_once: int = 4, images: int | None = None) -> Campaign:
     settings = {"machine": {"images_at_once": at_once}}
     return open_campaign(CampaignPlan("streets", "streets", "entities", settings, images=images))
 
 
 def opened(images: int = 10, *, at_once: int = 4, first: int | None = None) -> Campaign:
     a_corpus("streets", some_images(images))
-    return asked(at_once, first)
+    return opened_campaign(at_once, first)
 
 
 def tagged() -> Campaign:
@@ -114,10 +114,10 @@ def test_images_are_opened_as_others_are_finished_in_the_order_of_the_corpus():
 
 def test_opening_it_again_by_its_name_opens_no_more_than_are_asked_about_at_once():
     campaign = opened()
-    asked()
+    opened_campaign()
     assert len(keys(campaign)) == 4
     finish(campaign, 4)
-    asked()
+    opened_campaign()
     assert len(keys(campaign)) == 8
     assert count_to_open(campaign) == 2
 
@@ -129,7 +129,7 @@ def test_a_closed_campaign_plans_no_images(unfinished: int):
     finish(campaign, 4 - unfinished)
     close_campaign(campaign=campaign)
     with pytest.raises(CampaignError, match="campaign 'streets' is closed"):
-        asked()
+        opened_campaign()
     assert count_to_open(campaign) == 0 and len(keys(campaign)) == 4
 
 
@@ -217,7 +217,7 @@ def test_images_that_gold_does_not_cover_do_not_keep_it_waiting():
     covered = some_images(6)
     others = [an_image(f"later-{n}", "A man walks .", layered=False) for n in range(3)]
     a_corpus("streets", [*covered, *others])
-    campaign = asked()
+    campaign = opened_campaign()
     assert count_to_open(campaign) == 2
     assert turns(campaign, [4]) == [2]
     assert count_to_open(campaign) == 0
@@ -279,7 +279,7 @@ def test_images_that_are_to_come_can_be_left_out(capsys):
     assert AuditEntry.objects.get(act="drop_planned_images").about["images"] == 6
     finish(campaign, 4)
     assert open_next_portion(campaign) == 0
-    asked()
+    opened_campaign()
     close_campaign(campaign=campaign)
     call_command("drop_planned_images", "streets")
     assert "2" in capsys.readouterr().out

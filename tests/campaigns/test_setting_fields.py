@@ -38,7 +38,7 @@ SHARE = (-0.01, 1.01, True, "0.5", None, float("nan"))
 TIME = (0, -1, MOST * 2, float("inf"), True, "1")
 MONEY = (-0.01, 1e300, float("inf"), float("nan"), True, "1")
 #: What each setting refuses; and at the end of each line a value that it takes, other than the default.
-REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
+INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "order": (("by_luck", 1, None, ["likely_first"]), "as_printed"),
     "link_votes": ((*FROM_ONE, 2), 3),
     "verification_votes": ((*FROM_ONE, 4), 5),
@@ -115,7 +115,7 @@ PARTNERS = {
 }
 
 
-def given(name: str, value: Any) -> dict[str, Any]:
+def settings_with(name: str, value: Any) -> dict[str, Any]:
     """Plain settings with this one, called as in `CampaignSettings.flat`."""
     table, _, key = name.rpartition(".")
     return {table: {key: value}} if table else {key: value}
@@ -128,31 +128,31 @@ def test_every_setting_is_tried() -> None:
         for field in fields(kind)
         if not is_dataclass(getattr(kind(), field.name))
     }
-    assert names == set(REFUSED)
+    assert names == set(INVALID)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID)
 def test_what_a_setting_cannot_be_is_refused_in_one_line_that_names_it(name: str) -> None:
-    for value in REFUSED[name][0]:
+    for value in INVALID[name][0]:
         with pytest.raises(CampaignError, match="expected|no such day") as caught:
-            settings_of(given(name, value))
+            settings_of(settings_with(name, value))
         line = str(caught.value)
         assert line.startswith((f"setting {name}", f"setting {PARTNERS.get(name, name)}")), line
         assert "\n" not in line and "http" not in line
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID)
 def test_a_record_that_is_built_directly_refuses_the_same(name: str) -> None:
     table, _, key = name.rpartition(".")
-    for value in REFUSED[name][0]:
+    for value in INVALID[name][0]:
         with pytest.raises(ValueError, match="expected|no such day"):
             RECORDS[table](**{key: value})
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID)
 def test_what_a_setting_can_be_comes_back_from_toml_and_from_a_row_as_it_was_given(name: str) -> None:
-    value = REFUSED[name][1]
-    settings = settings_of(given(name, value))
+    value = INVALID[name][1]
+    settings = settings_of(settings_with(name, value))
     assert repr(settings.flat()[name]) == repr(value)
     assert settings != CampaignSettings()
     assert settings_of(tomllib.loads(as_toml(settings))) == settings

@@ -195,7 +195,7 @@ def work_as(work: World, submission: str = FIRST, answers: int = 1) -> None:
         work.submit(-1, work.held(-1, q.COREF_LINK), then=False)
 
 
-def tell(
+def report_state(
     status: str,
     submission: str = FIRST,
     who: str = ANN,

@@ -21,11 +21,11 @@ from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.shown import name_of
-from annotation.web.common import known_browsers, limits
+from annotation.web.common import limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 NEW = "quite-another-Word-7"
@@ -233,9 +233,9 @@ def test_a_browser_is_known_for_those_alone_who_signed_in_there(ada: Account, rf
     cookie = other_client.cookies["known"].value
     assert other_client.cookies["known"]["httponly"] and "ada" not in cookie
     response = rf.get("/", HTTP_COOKIE=f"known={cookie}")
-    assert known_browsers.knows(response, "ada") and not known_browsers.knows(response, "bob")
+    assert limits.knows(response, "ada") and not limits.knows(response, "bob")
     forged = rf.get("/", HTTP_COOKIE=f"known={cookie[:-1]}{'a' if cookie[-1] != 'a' else 'b'}")
-    assert not known_browsers.knows(forged, "ada")
+    assert not limits.knows(forged, "ada")
 
 
 def test_guessing_from_one_address_is_stopped_whatever_is_guessed_at(ada: Account):
@@ -381,7 +381,7 @@ def test_erasing_waits_for_the_pay(work: World):
     assert "still to be paid" in words(page) and "0.05 USD" in words(page)
     assert ">Delete my account</button>" not in page.content.decode()
     response = client.post(reverse("erase_me"), {"sure": "yes"}, follow=True)
-    assert said(response) == [
+    assert messages_on(response) == [
         "You have not been paid for everything yet: you can delete your account once you have."
     ]
     assert Account.objects.filter(username="ann").exists()
@@ -389,7 +389,7 @@ def test_erasing_waits_for_the_pay(work: World):
 
 def test_erasing_wants_to_be_meant(work: World):
     response = ann().post(reverse("erase_me"), follow=True)
-    assert "confirm it first" in said(response)[0]
+    assert "confirm it first" in messages_on(response)[0]
     assert Account.objects.filter(username="ann").exists()
 
 
@@ -405,12 +405,12 @@ def test_staff_are_not_erased_by_themselves(work: World):
     account = Account.objects.get(username="ann")
     account.roles.create(role="researcher")
     assert "staff role" in words(ann().get(reverse("account")))
-    assert "staff role" in said(ann().post(reverse("erase_me"), {"sure": "yes"}, follow=True))[0]
+    assert "staff role" in messages_on(ann().post(reverse("erase_me"), {"sure": "yes"}, follow=True))[0]
 
 
 def test_one_keeps_an_address_and_takes_it_away(work: World):
     page = press(ann(), reverse("account"), "Save", email="ann@example.org")
-    assert said(page) == ["Email address saved."]
+    assert messages_on(page) == ["Email address saved."]
     assert Account.objects.get(username="ann").email == "ann@example.org"
     press(ann(), reverse("account"), "Save", email="")
     assert Account.objects.get(username="ann").email == ""
@@ -433,7 +433,7 @@ def test_one_changes_ones_password(ada: Account):
         new_password1=NEW,
         new_password2=NEW,
     )
-    assert "Password changed" in said(page)[0]
+    assert "Password changed" in messages_on(page)[0]
     assert sign_in("ada", NEW).status_code == 302
 
 

@@ -36,7 +36,7 @@ from annotation.protocol import questions as q
 from annotation.workers import confirmation, payments, platform_visits, prolific_api
 from annotation.workers.payments import PaymentError
 from tests.crowd import platform
-from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, tell, visit
+from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, report_state, visit
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
@@ -195,7 +195,7 @@ def test_an_invented_submission_stands_in_the_way_of_nobody(ann: tuple[World, Cl
         attack(way, submission=f"{INVENTED[:-1]}{number}")
         attack(way, who=BOB, submission=f"{INVENTED[:-2]}a{number}")
     assert "C0MPLETE" in words(client.get(reverse("visit")))
-    tell("ACTIVE", SECOND, BOB)
+    report_state("ACTIVE", SECOND, BOB)
     bob = come(BOB, SECOND)
     answers(world, SECOND)
     assert "C0MPLETE" in words(bob.get(reverse("visit")))
@@ -237,24 +237,24 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
     thief = arrive(ANN, SECOND)
     answers(ann[0], SECOND)
     bob = arrive(BOB, SECOND)
-    assert tell("ACTIVE", SECOND, BOB).json() == {"changed": True}
+    assert report_state("ACTIVE", SECOND, BOB).json() == {"changed": True}
     assert visit(SECOND, ANN).verification == "refused" and visit(SECOND, BOB).verification == "confirmed"
     assert thief.get(reverse("visit"))["Location"].startswith(reverse("sign_in"))
     assert bob.get(reverse("visit")).status_code == 200
     # For good: whatever is told later.
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     assert visit(SECOND, ANN).verification == "refused"
     assert Client().get(platform.address(ANN, SECOND)).status_code == 403
 
 
 @WEBHOOKS
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
-    campaign = World(name="other")
+    world = World(name="other")
     platform_visits.save_study(
-        campaign=campaign.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+        campaign=world.campaign, provider="prolific", external_id=BOB, answers_wanted=1
     )
     arrive(BOB, SECOND)
-    tell("ACTIVE", SECOND, BOB)
+    report_state("ACTIVE", SECOND, BOB)
     answer = Client().get(platform.address(BOB, SECOND, study=BOB, name="other"))
     assert answer.status_code == 403 and "somebody else" in words(answer)
 
@@ -275,7 +275,7 @@ def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
 @WEBHOOKS
 def test_a_forged_webhook_confirms_nobody(ann: tuple[World, Client], way: str, forged: dict[str, Any]):
     arrive(ANN, INVENTED)
-    tell("ACTIVE", **{"submission": INVENTED, "who": ANN, **forged})
+    report_state("ACTIVE", **{"submission": INVENTED, "who": ANN, **forged})
     assert visit(INVENTED).verification in ("waiting", "refused")
     assert Identity.objects.filter(external_id=ANN).count() == 1
 
@@ -443,7 +443,7 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     held = world.held(-1)
     Study.objects.update(wanted=2)
     assert visit(SECOND).identity.worker != theirs
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     result = visit(SECOND)
     assert (result.identity.worker, result.verification, result.verified_by) == (
         theirs,
@@ -465,8 +465,8 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
 
 
 def test_news_that_comes_before_the_participant_confirms_them(work: World):
-    tell("RESERVED")
-    tell("ACTIVE")
+    report_state("RESERVED")
+    report_state("ACTIVE")
     arrive()
     assert (visit().verification, visit().verified_by) == ("confirmed", "webhook")
     assert Identity.objects.get().external_id == ANN
@@ -474,7 +474,7 @@ def test_news_that_comes_before_the_participant_confirms_them(work: World):
 
 
 def test_what_is_told_of_submissions_is_forgotten(work: World, later: Any):
-    tell("ACTIVE")
+    report_state("ACTIVE")
     confirmation.prune_platform_reports()
     assert PlatformReport.objects.count() == 1
     later(4 * 86_400)
@@ -486,9 +486,9 @@ def test_a_participant_with_two_new_submissions_in_one_browser_is_one_worker(wor
     client = arrive(ANN, FIRST)
     arrive(ANN, SECOND, client)
     assert Identity.objects.count() == 1 and Visit.objects.count() == 2
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     assert visit(FIRST).verification == "waiting" and visit(SECOND).verification == "confirmed"
-    tell("ACTIVE", FIRST, BOB)
+    report_state("ACTIVE", FIRST, BOB)
     assert visit(FIRST).verification == "refused"
     assert client.get(reverse("visit")).status_code == 200, "they came by another submission too"
 
@@ -497,7 +497,7 @@ def test_a_participant_with_two_new_submissions_in_one_browser_is_one_worker(wor
 def test_a_suspended_participant_does_not_escape_by_coming_unconfirmed(ann: tuple[World, Client], way: str):
     Account.objects.filter(pk=account_in(ann[1]).pk).update(is_active=False)
     client = arrive(ANN, SECOND)
-    tell("ACTIVE", SECOND, ANN)
+    report_state("ACTIVE", SECOND, ANN)
     assert visit(SECOND).verification == "refused"
     assert client.get(reverse("tasks"))["Location"].startswith(reverse("sign_in"))
 
@@ -515,15 +515,15 @@ def test_a_researcher_confirms_by_hand(work: World):
 
 def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
-    campaign = World(some_images(1), name="other")
+    world = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=campaign.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
+        campaign=world.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302
     arrive(client=client)
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())
-    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, campaign))
+    here, there = (Visit.objects.get(study__campaign=item.campaign) for item in (work, world))
     assert (here.verification, there.verification) == ("confirmed", "refused")
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": here.pk}
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=StringIO())

@@ -21,11 +21,11 @@ from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError
 from tests.queue.world import World
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-Rather-good-one-5"
-AT_ONCE, OWN = "I agree: begin at once", "I agree: create my account"
+AT_ONCE, OWN_ACCOUNT = "I agree: begin at once", "I agree: create my account"
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_who_began_at_once_is_signed_out_with_the_browser(work: World):
 
 def test_one_makes_an_account_of_ones_own(work: World):
     client = Client()
-    page = press(client, link(work), OWN, username="olga", password1=PASSWORD, password2=PASSWORD)
+    page = press(client, link(work), OWN_ACCOUNT, username="olga", password1=PASSWORD, password2=PASSWORD)
     assert page.request["PATH_INFO"] == reverse("tasks")
     worker = Worker.objects.get(identity__account__username="olga")
     assert worker.pseudonym != "olga" and Consent.objects.get().worker == worker
@@ -243,7 +243,7 @@ def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
 def test_a_researcher_takes_a_link_back(work: World, ada: Client):
     address = link(work)
     page = press(ada, reverse("entry", args=["quay"]), "Revoke")
-    assert said(page) == ["Link revoked."]
+    assert messages_on(page) == ["Link revoked."]
     assert Client().get(address).status_code == 410
     assert set(AuditEntry.objects.values_list("act", flat=True)) >= {"invite", "revoke_invitation"}
 
@@ -288,8 +288,8 @@ def test_a_refused_study_keeps_what_was_typed(work: World, ada: Client):
 
 
 def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):
-    campaign = World(name="other")
-    row = invitations.make_invitation(campaign=campaign.campaign)
+    world = World(name="other")
+    row = invitations.make_invitation(campaign=world.campaign)
     form_data = {"campaign": "quay", "invitation": row.pk}
     assert ada.post(reverse("operation", args=["revoke_invitation"]), form_data).status_code == 400
 

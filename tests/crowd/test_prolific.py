@@ -32,7 +32,7 @@ from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, come, visi
 from tests.queue.world import World
 from tests.trust.test_qualification import examining, take_test
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 BACK = "Back to Prolific, with the code"
@@ -160,7 +160,7 @@ def test_there_is_no_code_while_there_is_work(work: World):
     client = come()
     page = words(client.get(reverse("visit")))
     assert "0 of 2" in page and "C0MPLETE" not in page
-    assert "There is work left" in said(client.post(reverse("finish_visit"), follow=True))[0]
+    assert "There is work left" in messages_on(client.post(reverse("finish_visit"), follow=True))[0]
     assert visit().outcome == ""
 
 

@@ -18,7 +18,7 @@ from annotation.recruitment.prolific import signature
 from annotation.workers import platform_visits
 from annotation.workers.platform_visits import VisitError
 from tests.crowd import platform
-from tests.crowd.platform import BOB, FIRST, SECOND, come, tell, visit, work_as
+from tests.crowd.platform import BOB, FIRST, SECOND, come, report_state, visit, work_as
 from tests.queue.world import World
 from tests.web import world as people
 from tests.web.staff import press, words
@@ -34,7 +34,7 @@ def test_a_submission_that_has_ended_gives_back_what_was_in_hand(work: World, st
     come()
     work_as(work, answers=1)
     held = work.held(-1)
-    assert tell(status).json() == {"changed": True}
+    assert report_state(status).json() == {"changed": True}
     assert Assignment.objects.get(pk=held.id).state == Assignment.RETURNED
     assert visit().reported == status
 
@@ -43,14 +43,14 @@ def test_other_news_takes_nothing_away(work: World):
     come()
     work_as(work, answers=1)
     held = work.held(-1)
-    tell("AWAITING REVIEW")
+    report_state("AWAITING REVIEW")
     assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
     assert visit().reported == "AWAITING REVIEW"
 
 
 def test_a_submission_that_has_ended_is_not_worked_on(work: World):
     client = come()
-    tell("RETURNED")
+    report_state("RETURNED")
     task = reverse("task", args=["quay", q.COREF_LINK])
     assert client.get(task)["Location"] == reverse("visit")
     assert "This submission has ended" in words(client.get(reverse("visit")))
@@ -59,11 +59,11 @@ def test_a_submission_that_has_ended_is_not_worked_on(work: World):
 
 def test_told_twice_is_told_once(work: World):
     come()
-    tell("RETURNED")
+    report_state("RETURNED")
     come(submission=SECOND)
     work_as(work, SECOND, answers=1)
     held = work.held(-1)
-    assert tell("RETURNED").json() == {"changed": False}
+    assert report_state("RETURNED").json() == {"changed": False}
     assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
 
 
@@ -72,22 +72,22 @@ def test_what_is_held_for_another_submission_stays(work: World):
     come(submission=SECOND)
     work_as(work, SECOND, answers=1)
     held = work.held(-1)
-    assert tell("TIMED-OUT").json() == {"changed": True}
+    assert report_state("TIMED-OUT").json() == {"changed": True}
     assert Assignment.objects.get(pk=held.id).state == Assignment.LEASED
 
 
 def test_old_news_that_comes_late_changes_nothing(work: World):
     come()
     now = time.time()
-    tell("APPROVED", happened=now - 10)
-    assert tell("AWAITING REVIEW", happened=now - 60).json() == {"changed": False}
+    report_state("APPROVED", happened=now - 10)
+    assert report_state("AWAITING REVIEW", happened=now - 60).json() == {"changed": False}
     assert visit().reported == "APPROVED"
 
 
 @pytest.mark.parametrize("about", [{"submission": SECOND}, {"who": BOB}, {"event": "study.status.change"}])
 def test_news_of_what_we_do_not_know_is_taken_and_changes_nothing(work: World, about: dict[str, str]):
     come()
-    answer = tell("RETURNED", **about)  # type: ignore[arg-type]
+    answer = report_state("RETURNED", **about)  # type: ignore[arg-type]
     assert (answer.status_code, answer.json()) == (200, {"changed": False})
     assert visit().reported == ""
 
@@ -98,7 +98,7 @@ def test_news_of_what_we_do_not_know_is_taken_and_changes_nothing(work: World, a
 )
 def test_what_prolific_did_not_sign_just_now_is_refused(work: World, forged: dict[str, Any]):
     come()
-    assert tell("RETURNED", **forged).status_code == 401
+    assert report_state("RETURNED", **forged).status_code == 401
     assert visit().reported == ""
 
 
@@ -119,12 +119,12 @@ def test_a_body_changed_on_the_way_is_refused(work: World):
 def test_without_a_secret_nothing_is_taken(work: World, settings: Any):
     come()
     settings.PROLIFIC_WEBHOOK_SECRET = ""
-    assert tell("RETURNED", secret="").status_code == 401
+    assert report_state("RETURNED", secret="").status_code == 401
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"\xff", b'{"event_type": "submission.status.change"}'])
 def test_a_signed_body_that_is_no_event_is_said_to_be_none(work: World, body: bytes):
-    assert tell("", body=body).status_code == 400
+    assert report_state("", body=body).status_code == 400
 
 
 def test_the_signature_is_as_prolific_computes_it():
@@ -159,9 +159,9 @@ def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], m
 
 
 def test_a_study_belongs_to_one_campaign(work: World):
-    campaign = World(name="other")
+    world = World(name="other")
     with pytest.raises(VisitError, match="already belongs to another campaign"):
-        platform.prolific_study(campaign)
+        platform.prolific_study(world)
 
 
 def command(*arguments: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from annotation.workers.accounts import first, granting, inviting
 from annotation.workers.accounts.granting import GrantError
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "the harbour at six"
@@ -166,7 +166,7 @@ def test_only_admins_of_everything_grant_and_nobody_to_themselves(quay: Corpus):
 def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
     people.account("bob")
     page = press(admin, reverse("roles"), "Grant", account="bob", role=REVIEWER, corpus="quay")
-    assert said(page) == ["They have this role now."] and granted("bob") == {(REVIEWER, "quay", None)}
+    assert messages_on(page) == ["They have this role now."] and granted("bob") == {(REVIEWER, "quay", None)}
     assert "reviewer for the corpus quay" in words(page)
     assert Account.objects.get(username="bob").roles.get().granted_by == Account.objects.get(username="ada")
     page = press(admin, reverse("roles"), "Grant", account="eve")
@@ -178,7 +178,7 @@ def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
     assert page.status_code == 409 and "the last admin" in words(page)
     page = press(admin, f"{reverse('roles')}?find=bob", "Revoke")
     assert (
-        said(page) == ["Role revoked."]
+        messages_on(page) == ["Role revoked."]
         and granted("bob") == set()
         and granted("ada") == {(ADMIN, None, None)}
     )
@@ -231,7 +231,7 @@ def test_the_page_of_roles_shows_all_of_them_page_by_page_and_finds_one(
 def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, settings: Any):
     settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
     page = press(admin, reverse("roles"), "Invite", email="bob@example.org", role=RESEARCHER, corpus="quay")
-    assert "Invitation created" in said(page)[0] and mail.outbox == []
+    assert "Invitation created" in messages_on(page)[0] and mail.outbox == []
     job = Job.objects.get()
     assert "bob" not in str(job.arguments) and jobs.run_queued_job(job.pk) == Job.DONE
     (email,) = mail.outbox

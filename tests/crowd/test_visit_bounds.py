@@ -13,7 +13,7 @@ from annotation.models import Assignment, Campaign, Judgment, Visit
 from annotation.protocol import questions as q
 from annotation.queue import leases
 from annotation.queue.leases import Lease
-from tests.crowd.platform import FIRST, SECOND, come, tell, visit, work_as
+from tests.crowd.platform import FIRST, SECOND, come, report_state, visit, work_as
 from tests.queue.world import World
 
 pytestmark = pytest.mark.django_db
@@ -53,12 +53,12 @@ def end(client: Client, work: World) -> None:
 
 def is_returned(client: Client, work: World) -> None:
     work_as(work, answers=1)
-    assert tell("RETURNED").status_code == 200
+    assert report_state("RETURNED").status_code == 200
 
 
 def is_rejected(client: Client, work: World) -> None:
     work_as(work, answers=1)
-    assert tell("REJECTED").status_code == 200
+    assert report_state("REJECTED").status_code == 200
 
 
 OVER = pytest.mark.parametrize("over", [fill, end, is_returned, is_rejected])
@@ -104,7 +104,7 @@ def test_an_answer_that_was_under_way_when_the_visit_ended_is_stored_and_brings_
         Visit.objects.update(outcome=Visit.COMPLETE, ended_at=visit().begun_at)
         leases.return_lease(worker=visit().identity.worker_id, assignment=mine.id)
     else:
-        tell("RETURNED" if over is is_returned else "REJECTED")
+        report_state("RETURNED" if over is is_returned else "REJECTED")
     assert Assignment.objects.get(pk=mine.id).state == Assignment.RETURNED
     status, text = answered(client, mine.id)
     assert status == 200 and text["next"]["nothing"] == "done"
@@ -129,7 +129,7 @@ def test_who_comes_by_a_second_submission_may_have_what_that_one_asks_for(work: 
     assert take(client)["nothing"] == "done"
     come(submission=SECOND, client=client)
     # The first one's end says nothing of the second.
-    tell("REJECTED", FIRST)
+    report_state("REJECTED", FIRST)
     mine = take(client)["id"]
     assert "id" in answered(client, mine)[1]["next"]
 

@@ -30,7 +30,7 @@ from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import forecast, kept, money, overview
+from annotation.selectors.campaign import glance, kept, money, overview
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Report, Run
@@ -433,7 +433,7 @@ class Managed:
         campaign = now.own.campaign
         pay = settings_of(campaign.settings).pay
         told = overview(campaign, pay, fresh=True)
-        coming = forecast(campaign, pay)
+        coming = glance(campaign, pay)
         assert (told.pace.to_come, told.pay_to_come) == (now.own.wanting(), now.own.to_come())
         assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
         assert (told.cost.answers, told.cost.earned) == (now.own.handed_in(), now.own.earned())

@@ -26,7 +26,7 @@ from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, held, the_world
 from tests.trust.scenes import crowd_works, scenes
 from tests.web import world as people
-from tests.web.staff import said
+from tests.web.staff import messages_on
 
 pytestmark = pytest.mark.django_db
 
@@ -114,7 +114,7 @@ def test_a_ruling_names_the_items_that_it_retires_on_its_page():
     reviewer = people.signed_in("rita", "reviewer")
     address = reverse("rule", args=[world.campaign.name, "man"])
     page = reviewer.post(address, {"act": "close", "chain": f"{MAN} {THE_MAN}", "as": "none"}, follow=True)
-    assert any("1 control item contradicts the ruling and was retired" in text for text in said(page))
+    assert any("1 control item contradicts the ruling and was retired" in text for text in messages_on(page))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from annotation import campaigns
 from annotation.datasets import layers
+from annotation.datasets.contents.figures import layer_statistics
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import (
     Assignment,
@@ -42,7 +43,6 @@ from annotation.selectors import browse
 from annotation.selectors import campaign as figures
 from annotation.selectors.campaign import kept, progress
 from annotation.selectors.layer_cost import cost_of
-from annotation.selectors.statistics import layer_statistics
 from annotation.simulation.driver import rulings_of
 from annotation.workers import payments
 from tests.derived.recount import Recount, pay_of

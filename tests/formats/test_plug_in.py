@@ -25,7 +25,7 @@ from annotation.models import Corpus, Job
 from tests.formats.reading import refused
 from tests.plug_ins import FOLDER, FORMAT_FOLDERS, forget_choices, plugged
 from tests.web import world as people
-from tests.web.staff import answered, press, said
+from tests.web.staff import answered, messages_on, press
 
 KEY = "caption_blocks"
 SAMPLE = FOLDER / KEY / "sample"
@@ -61,7 +61,7 @@ def test_it_is_offered_and_made_by_page(db: None, tmp_path: Path) -> None:
     layer_rows.refresh_layer_rows(answered().campaign)
     ada = people.signed_in("ada", "researcher")
     page = press(ada, "/campaigns/quay/jobs/", "Export", format=KEY)
-    assert said(page) == ["Building the export. It will appear here."]
+    assert messages_on(page) == ["Building the export. It will appear here."]
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE
     answer = ada.get(reverse("operation_file", args=["download_export"]), {"job": job.pk})

@@ -45,7 +45,7 @@ EPISODE, SPOILT, OTHERS = 80, 0.5, 0.05
 CSRF = "c" * 32
 
 #: An operation, and what is done to its call before that is sent; None leaves it as it is.
-Turn = tuple[Operation, Callable[[Call, Random], Call] | None]
+Step = tuple[Operation, Callable[[Call, Random], Call] | None]
 
 
 class Door(ClientHandler):
@@ -87,12 +87,12 @@ class Outcome:
 
     def never(self) -> set[str]:
         """Operations of the role that did not succeed once."""
-        return {item.name for item in own(self.role)} - self.done.keys()
+        return {item.name for item in operations_of(self.role)} - self.done.keys()
 
     def __str__(self) -> str:
         by_hundred = Counter(status // 100 for status in self.statuses.elements())
         text = ", ".join(f"{number} {hundred}xx" for hundred, number in sorted(by_hundred.items()))
-        mine = {item.name for item in own(self.role)}
+        mine = {item.name for item in operations_of(self.role)}
         done = sorted((number, name) for name, number in self.done.items() if name in mine)
         rarest = ", ".join(f"{name} {number}" for number, name in done[:3])
         return (
@@ -101,7 +101,7 @@ class Outcome:
         )
 
 
-def own(role: str) -> list[Operation]:
+def operations_of(role: str) -> list[Operation]:
     """What a role may do."""
     return [operations for operations in OPERATIONS if role in operations.roles]
 
@@ -124,7 +124,7 @@ def sweep(role: str, *, data: Path) -> Outcome:
     return outcome
 
 
-def _attack(outcome: Outcome, turns: Iterator[Turn], rng: Random, data: Path) -> None:
+def _attack(outcome: Outcome, turns: Iterator[Step], rng: Random, data: Path) -> None:
     stored = data.with_name(f"{data.name}-kept")
     shutil.copytree(data, stored, dirs_exist_ok=True)
     more = True
@@ -136,9 +136,9 @@ def _attack(outcome: Outcome, turns: Iterator[Turn], rng: Random, data: Path) ->
         shutil.copytree(stored, data)
 
 
-def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Turn]:
+def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Step]:
     """Operations without end, and what is done to their calls."""
-    mine, others = own(role), [item for item in OPERATIONS if role not in item.roles]
+    mine, others = operations_of(role), [item for item in OPERATIONS if role not in item.roles]
     for item in rng.sample(mine, len(mine)) if in_order else ():
         yield item, None
     while True:
@@ -146,7 +146,7 @@ def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Turn]:
         yield rng.choice(theirs), spoilt if rng.random() < SPOILT else None
 
 
-def _sweeping(role: str, rng: Random) -> Iterator[Turn]:
+def _sweeping(role: str, rng: Random) -> Iterator[Step]:
     for operations in OPERATIONS:
         if tuple(operations.roles[:1]) != (role,):
             continue
@@ -162,7 +162,7 @@ def _with(index: calls.Slot, another: Any, call: Call, rng: Random) -> Call:
     return call
 
 
-def _episode(outcome: Outcome, turns: Iterator[Turn], rng: Random) -> bool:
+def _episode(outcome: Outcome, turns: Iterator[Step], rng: Random) -> bool:
     """So many calls by one session, or as many as it lives; whether there are more."""
     client = Visitor()
     if outcome.role != STRANGER:
@@ -174,14 +174,14 @@ def _episode(outcome: Outcome, turns: Iterator[Turn], rng: Random) -> bool:
     for operation, change in islice(turns, EPISODE):
         created += 1
         call = operation.make(at)
-        _sent(outcome, client, operation, change(call, rng) if change else call, bad=change is not None)
+        _send(outcome, client, operation, change(call, rng) if change else call, bad=change is not None)
         held = client.cookies["session"].value if "session" in client.cookies else ""
         if held != session or (session and not Session.objects.filter(pk=session).exists()):
             return True
     return created == EPISODE
 
 
-def _sent(outcome: Outcome, client: Client, operation: Operation, call: Call, *, bad: bool = False) -> None:
+def _send(outcome: Outcome, client: Client, operation: Operation, call: Call, *, bad: bool = False) -> None:
     raised: list[str] = []
 
     def note(**_about: Any) -> None:
@@ -204,11 +204,11 @@ def _sent(outcome: Outcome, client: Client, operation: Operation, call: Call, *,
     if status >= 500:
         text = f"{call.method} {call.address()[:300]!a} {kind[:80]!a} {body[:400]!r} {call.headers!r:.300}"
         outcome.broken.append(f"{operation.name}: {text}\n{raised[-1] if raised else status}")
-    elif 200 <= status < 400 and not bad and not _refused(answer):
+    elif 200 <= status < 400 and not bad and not _is_refusal(answer):
         outcome.done[operation.name] += 1
 
 
-def _refused(answer: Any) -> bool:
+def _is_refusal(answer: Any) -> bool:
     """Whether an answer leads to the sign-in page, or to one that says why nothing was done."""
     if answer.status_code == 302 and answer["Location"].startswith("/sign-in/?"):
         return True

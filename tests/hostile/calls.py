@@ -299,7 +299,7 @@ def spoilt(call: Call, rng: Random) -> Call:
 def _field(call: Call, rng: Random) -> None:
     """A field, a value of the JSON, or what the address asks for is another, is missing, or comes twice."""
     if call.json is not None:
-        call.json = _other(call.json, rng)
+        call.json = _another_value(call.json, rng)
         return
     held = call.query if call.query and (not call.fields or rng.random() < 0.3) else call.fields
     if not held:
@@ -322,16 +322,16 @@ def _field(call: Call, rng: Random) -> None:
             held[index] = (name, rng.choice(TEXTS))
 
 
-def _other(value: Any, rng: Random) -> Any:
+def _another_value(value: Any, rng: Random) -> Any:
     """`value` with something in it replaced."""
     if isinstance(value, dict) and value and rng.random() < 0.85:
         name = rng.choice(sorted(value))
         if rng.random() < 0.15:
             return {key: held for key, held in value.items() if key != name}
-        return {**value, name: _other(value[name], rng)}
+        return {**value, name: _another_value(value[name], rng)}
     if isinstance(value, list) and value and rng.random() < 0.7:
         index = rng.randrange(len(value))
-        return [_other(held, rng) if number == index else held for number, held in enumerate(value)]
+        return [_another_value(held, rng) if number == index else held for number, held in enumerate(value)]
     return rng.choice(VALUES) if rng.random() < 0.6 else rng.choice(TEXTS)
 
 
@@ -401,7 +401,7 @@ def _method(call: Call, rng: Random) -> None:
     call.method = rng.choice(METHODS)
 
 
-def _place(call: Call, rng: Random) -> None:
+def _spoil_address(call: Call, rng: Random) -> None:
     """One part of the address is another."""
     parts = call.path.split("/")
     parts[rng.randrange(1, len(parts))] = rng.choice((*PLACES, quote(_bytes(rng.choice(TEXTS))[:400])))
@@ -422,7 +422,7 @@ def _multipart(call: Call, rng: Random) -> None:
 
 _WAYS: tuple[Callable[[Call, Random], None], ...] = (
     *(_field,) * 12,
-    *(_place,) * 3,
+    *(_spoil_address,) * 3,
     *(_header,) * 2,
     *(_body, _kind, _method, _file, _multipart),
 )

@@ -96,7 +96,7 @@ def _roles(declared: Declared) -> tuple[str, ...]:
     return RUNNERS if RESEARCHER in declared.permission.roles else (ADMIN,)
 
 
-def _sent(declared: Declared, name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _send(declared: Declared, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """A field as its form sends it."""
     if isinstance(value, bool):
         yield name, "true" if value else "false"
@@ -118,7 +118,7 @@ def _call(declared: Declared) -> Callable[[At], Call]:
         except Exception:
             return call
         for name, value in {**valid.place, **valid.query, **(valid.body or {})}.items():
-            call.fields.extend(_sent(declared, name, value))
+            call.fields.extend(_send(declared, name, value))
         for name, (called, content) in valid.files.items():
             call.files.append((name, f'filename="{called}"', content))
         return call

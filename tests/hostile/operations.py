@@ -81,7 +81,7 @@ STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN = "stranger", "annotator", "rev
 ALL = (STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
 SIGNED_IN, READERS, RUNNERS = ALL[1:], ALL[2:], ALL[3:]
 #: A campaign of every kind of question, and the question.
-ASKED = {
+REQUESTS = {
     "quay": q.COREF_LINK,
     "relevance": RELEVANCE,
     "graded": GRADED_RELEVANCE,
@@ -151,13 +151,13 @@ class Operation:
 OPERATIONS: list[Operation] = []
 
 
-def _keep(route: str, called: str, roles: Iterable[str], make: Make) -> None:
+def _register(route: str, called: str, roles: Iterable[str], make: Make) -> None:
     name = f"{route} {called}"
     assert name not in {operations.name for operations in OPERATIONS}, f"there are two operations {name!r}"
     OPERATIONS.append(Operation(name, route, tuple(roles), make))
 
 
-def _plain(args: Iterable[Any]) -> str:
+def _text_of(args: Iterable[Any]) -> str:
     """The last of the arguments that is said outright."""
     return next((arg for arg in reversed(list(args)) if isinstance(arg, str)), "")
 
@@ -169,7 +169,7 @@ def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query:
         questions = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
         return Call("GET", reverse(route, args=[_of(arg, at) for arg in args]), questions)
 
-    _keep(route, called or _plain(args) or "seen", roles, make)
+    _register(route, called or _text_of(args) or "seen", roles, make)
 
 
 def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **fields: Any) -> None:
@@ -187,7 +187,7 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
         return call
 
     usual = str(args[0]) if route == "operation" else "sent"
-    _keep(route, called or fields.get("act") or usual, roles, make)
+    _register(route, called or fields.get("act") or usual, roles, make)
 
 
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
@@ -201,14 +201,14 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
             call.headers["Authorization"] = f"Token {token.key}"
         return call
 
-    _keep(route, called, SIGNED_IN, created)
+    _register(route, called, SIGNED_IN, created)
 
 
 def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
     """An operation whose call a function makes."""
 
     def store(make: Make) -> Make:
-        _keep(route, called, roles, make)
+        _register(route, called, roles, make)
         return make
 
     return store
@@ -339,7 +339,7 @@ def come_by_link(at: At) -> Call:
 
 
 @by("prolific_webhook", "told", ALL)
-def told(at: At) -> Call:
+def described(at: At) -> Call:
     about = {"event_type": "submission.status.change", "resource_id": platform.FIRST}
     about |= {"participant_id": platform.ANN, "status": at.one("RETURNED", "APPROVED", "x")}
     # Signed as it is sent: what is spoilt then is no secret of theirs, what comes spoilt signed is below.
@@ -404,7 +404,7 @@ def _form(lease: Lease) -> dict[str, str]:
 def _held(at: At, name: str) -> Lease | None:
     """A task in the caller's hands, None where nothing is left."""
     campaign = Campaign.objects.get(name=name)
-    lease = leases.take_lease(worker=at.worker, campaign=campaign, kind=ASKED[name])
+    lease = leases.take_lease(worker=at.worker, campaign=campaign, kind=REQUESTS[name])
     return lease if isinstance(lease, Lease) else None
 
 
@@ -413,18 +413,18 @@ def _number(lease: Lease | None) -> int:
 
 
 def _kind(at: At) -> tuple[str, str]:
-    return at.dice.choice(list(ASKED.items()))
+    return at.dice.choice(list(REQUESTS.items()))
 
 
 api("api_tasks", "listed", lambda at: ([], None), "GET")
 
 
-def _wanted(name: str) -> Callable[[At], tuple[list[Any], Any]]:
-    return lambda at: ([], {"campaign": name, "kind": ASKED[name], "holding": at.one([], [1, 2])})
+def _of_request(name: str) -> Callable[[At], tuple[list[Any], Any]]:
+    return lambda at: ([], {"campaign": name, "kind": REQUESTS[name], "holding": at.one([], [1, 2])})
 
 
-for _name, _asked in ASKED.items():
-    api("api_next", _asked, _wanted(_name))
+for _name, _request in REQUESTS.items():
+    api("api_next", _request, _of_request(_name))
 
 
 def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]]:
@@ -444,12 +444,12 @@ def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]
     return make
 
 
-for _name, _asked in ASKED.items():
-    api("api_answer", _asked, _handed_in(_name, False))
-    api("api_answer", f"{_asked} by form", _handed_in(_name, True))
+for _name, _request in REQUESTS.items():
+    api("api_answer", _request, _handed_in(_name, False))
+    api("api_answer", f"{_request} by form", _handed_in(_name, True))
 
 
-def _given(at: At) -> int:
+def _value_of(at: At) -> int:
     """An answer to change, made now."""
     lease = _held(at, "quay")
     if lease is not None:
@@ -462,22 +462,22 @@ def _given(at: At) -> int:
 
 
 def _recent(at: At) -> tuple[list[Any], Any]:
-    name = at.one(*ASKED)
-    return [], {"campaign": name, "kind": ASKED[name]}
+    name = at.one(*REQUESTS)
+    return [], {"campaign": name, "kind": REQUESTS[name]}
 
 
 def _reported(at: At) -> tuple[list[Any], Any]:
-    lease = _held(at, at.one(*ASKED))
+    lease = _held(at, at.one(*REQUESTS))
     return [_number(lease)], {"flag": "offensive", "comment": "=cmd", "token": at.new("t"), "next": False}
 
 
 api("api_answer", "reported", _reported)
-api("api_change", "changed", lambda at: ([_given(at)], {"answer": at.one("yes", "no")}))
+api("api_change", "changed", lambda at: ([_value_of(at)], {"answer": at.one("yes", "no")}))
 api("api_recent_answers", "listed", _recent)
-api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
-api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
+api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*REQUESTS)))], {}))
+api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*REQUESTS)))], {}))
 api("api_test", "begun", lambda at: ([], {"campaign": "tested", "kind": q.COREF_LINK}))
-api("api_consent", "read", lambda at: ([at.one(*ASKED)], None), "GET")
+api("api_consent", "read", lambda at: ([at.one(*REQUESTS)], None), "GET")
 api("api_consent", "agreed", lambda at: (["tested"], {"version": 1}))
 api(
     "api_spelling",
@@ -486,28 +486,28 @@ api(
 )
 
 get("tasks", SIGNED_IN)
-for _name, _asked in ASKED.items():
+for _name, _request in REQUESTS.items():
     get(
         "task",
         SIGNED_IN,
         _name,
-        _asked,
+        _request,
         part=lambda at: at.one("desk", ""),
         holding=lambda at: at.one("", "1,2"),
     )
-    get("task_instructions", SIGNED_IN, _name, _asked)
-    post("task_instructions", SIGNED_IN, _name, _asked, called=f"{_asked} read")
+    get("task_instructions", SIGNED_IN, _name, _request)
+    post("task_instructions", SIGNED_IN, _name, _request, called=f"{_request} read")
     get(
         "task_practice",
         SIGNED_IN,
         _name,
-        _asked,
+        _request,
         n=lambda at: at.one(1, 2, 3, 99),
         right=lambda at: at.one(0, 1),
     )
 get("task_answers", SIGNED_IN, "quay", q.COREF_LINK)
-get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _given)
-post("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _given, answer="no")
+get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of)
+post("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of, answer="no")
 get("task_consent", SIGNED_IN, "tested", kind=q.COREF_LINK)
 post("task_consent", SIGNED_IN, "tested", version="1")
 post("task_test", SIGNED_IN, "tested", q.COREF_LINK)
@@ -531,13 +531,15 @@ def _page_sent(name: str) -> Make:
         lease = _held(at, name)
         held = {"assignment": str(_number(lease)), "token": at.new("t"), "seconds": "2.5"}
         form = _form(lease) if lease else {"answer": "no"}
-        return Call("POST", reverse("task", args=[name, ASKED[name]]), fields=list({**held, **form}.items()))
+        return Call(
+            "POST", reverse("task", args=[name, REQUESTS[name]]), fields=list({**held, **form}.items())
+        )
 
     return make
 
 
-for _name, _asked in ASKED.items():
-    by("task", f"{_asked} sent", SIGNED_IN)(_page_sent(_name))
+for _name, _request in REQUESTS.items():
+    by("task", f"{_request} sent", SIGNED_IN)(_page_sent(_name))
 
 
 @by("task", "returned", SIGNED_IN)
@@ -550,6 +552,7 @@ def returned(at: At) -> Call:
 # Looking at corpora ----------------------------------------------------------------------------
 
 get("home", SIGNED_IN)
+get("documentation", SIGNED_IN, lambda at: at.one("", "index.html", "../config/settings.py"))
 get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
@@ -569,7 +572,7 @@ def picture(at: At) -> Call:
 
 # Campaigns -------------------------------------------------------------------------------------
 
-NAMES = (*ASKED, "review", "batch")
+NAMES = (*REQUESTS, "review", "batch")
 
 
 def _campaign(at: At) -> str:
@@ -893,7 +896,7 @@ get("operation_file", RUNNERS, "download_export", job=_job(Job.DONE))
 
 # Evaluation ------------------------------------------------------------------------------------
 
-SYSTEM, RUN, OTHER = "good", "good-annotation", "bad-annotation"
+SYSTEM, RUN, OTHER_RUN = "good", "good-annotation", "bad-annotation"
 FORM_OF_BATCH: dict[str, Any] = {"chosen": "1", "corpus": "quay", "tasks": "relevance", "depth": "2"} | {
     "threshold": "",
     "judges": "3",
@@ -931,8 +934,8 @@ WRITTEN = "written"
 get("evaluation:captions", RUNNERS, WRITTEN)
 
 
-FOUND = "found"
-get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
+EXISTS = "found"
+get("evaluation:localizations", RUNNERS, EXISTS, show="far", layer="gold")
 
 
 TAGGED = "tagged"
@@ -1001,7 +1004,7 @@ get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda a
 get("evaluation:run", RUNNERS, RUN, called="each query", qrels="own", as_="queries-csv")
 get("operation_file", RUNNERS, "export_run", run=RUN, ties=lambda at: at.one("keep", "break"))
 post("operation", RUNNERS, "remove_run", run="spare-annotation")
-get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER)
+get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER_RUN)
 
 
 get("evaluation:qrels_list", RUNNERS, before=10**6)
@@ -1060,15 +1063,15 @@ def judgments_imported(at: At) -> Call:
 def query(at: At) -> Call:
     image = Image.objects.filter(corpus__name="quay").order_by("pk")[0].pk
     address = reverse("evaluation:query", args=[RUN, image])
-    return Call("GET", address, [("qrels", "own"), ("with", OTHER), ("order", "worst")])
+    return Call("GET", address, [("qrels", "own"), ("with", OTHER_RUN), ("order", "worst")])
 
 
 @by("evaluation:compare", "seen", RUNNERS)
 def compared(at: At) -> Call:
     questions = [
         ("run", RUN),
-        ("run", OTHER),
-        ("baseline", OTHER),
+        ("run", OTHER_RUN),
+        ("baseline", OTHER_RUN),
         ("qrels", "own"),
         ("measures", "R@1, MRR"),
     ]
@@ -1079,7 +1082,7 @@ def compared(at: At) -> Call:
 
 get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
 get("evaluation:new_batch", RUNNERS, runs=RUN, **FORM_OF_BATCH)
-post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER], **FORM_OF_BATCH)
+post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER_RUN], **FORM_OF_BATCH)
 get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
 get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
@@ -1087,8 +1090,8 @@ post(
     "evaluation:new_report",
     RUNNERS,
     name=lambda at: at.new("r"),
-    runs=[RUN, OTHER],
-    baseline=OTHER,
+    runs=[RUN, OTHER_RUN],
+    baseline=OTHER_RUN,
     **FORM_OF_REPORT,
 )
 get("evaluation:report", RUNNERS, "spring")

@@ -28,7 +28,7 @@ from tests.web import world as people
 pytestmark = pytest.mark.django_db
 
 NEXT = "/api/tasks/next"
-ASKED = {"campaign": "quay", "kind": "coref_link"}
+QUESTION = {"campaign": "quay", "kind": "coref_link"}
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def work(tmp_path: Any) -> World:
     return desk.campaign(tmp_path)
 
 
-def told(client: Client, address: str, body: bytes | str, kind: str = "application/json") -> tuple[int, Any]:
+def post(client: Client, address: str, body: bytes | str, kind: str = "application/json") -> tuple[int, Any]:
     answer = client.post(address, body, content_type=kind, headers={"X-CSRFToken": "c" * 32})
     held = json.loads(answer.content) if "json" in answer["Content-Type"] else answer.content.decode()
     return answer.status_code, held
@@ -61,32 +61,32 @@ def told(client: Client, address: str, body: bytes | str, kind: str = "applicati
         (b'{"seconds": ' + b"9" * 9000 + b"}", "too large"),
         (b"[" * 100_000, "not JSON"),
         (b'{"form": ' + b"[" * 200 + b"]" * 200 + b"}", "too deeply"),
-        (json.dumps(ASKED).encode("utf-16"), "not JSON"),
+        (json.dumps(QUESTION).encode("utf-16"), "not JSON"),
         (b'{"seconds": NaN}', "not JSON"),
         (b"x" * 3_000_000, "too large"),
     ],
 )
 def test_json_that_nothing_can_store_is_refused(ann: Client, body: bytes, says: str) -> None:
-    status, text = told(ann, NEXT, body)
+    status, text = post(ann, NEXT, body)
     assert (status, text["code"]) == (400, "bad_request")
     assert says in text["detail"]
 
 
 def test_an_emoji_written_as_two_halves_is_one_character(ann: Client) -> None:
-    status, text = told(ann, "/api/spelling", b'{"text": "A \\ud83d\\udc36 runs \\\\ud800 ."}')
+    status, text = post(ann, "/api/spelling", b'{"text": "A \\ud83d\\udc36 runs \\\\ud800 ."}')
     assert status == 200, text
 
 
 def test_brackets_within_a_text_do_not_make_it_deep(ann: Client) -> None:
-    status, text = told(ann, "/api/spelling", json.dumps({"text": "[" * 390 + '"]'}).encode())
+    status, text = post(ann, "/api/spelling", json.dumps({"text": "[" * 390 + '"]'}).encode())
     assert status == 200, text
 
 
 def test_parts_of_a_form_are_no_call_of_the_api(ann: Client) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="campaign"\r\n\r\nquay\r\n--x--\r\n'
-    status, text = told(ann, NEXT, body, "multipart/form-data; boundary=x")
+    status, text = post(ann, NEXT, body, "multipart/form-data; boundary=x")
     assert (status, text["code"]) == (400, "bad_request")
-    assert told(ann, reverse("prolific_webhook"), body, "multipart/form-data; boundary=x")[0] == 400
+    assert post(ann, reverse("prolific_webhook"), body, "multipart/form-data; boundary=x")[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_parts_of_a_form_are_no_call_of_the_api(ann: Client) -> None:
 def test_a_form_that_cannot_be_read_is_refused_with_a_page(
     ann: Client, body: bytes, kind: str, address: str
 ) -> None:
-    status, text = told(ann, address, body, kind)
+    status, text = post(ann, address, body, kind)
     assert status == (404 if address == "/nothing/here/" and "charset" not in kind else 400)
     assert "went wrong on our side" not in text
 
@@ -155,7 +155,7 @@ def test_what_prolific_would_never_write_is_no_event(work: World, settings: Any)
     for resource in ("\ud800", "\0"):
         about = {"event_type": "submission.status.change", "resource_id": resource, "participant_id": "x"}
         body = json.dumps({**about, "status": "RETURNED"}).encode()
-        assert platform.tell("", body=body).status_code == 400
+        assert platform.report_state("", body=body).status_code == 400
 
 
 @pytest.mark.parametrize("payload", ["https://evil.example/", "//evil.example", "x", ""])
@@ -210,7 +210,7 @@ class Endless(io.RawIOBase):
         return b"x" * size
 
 
-def sent(path: str, length: int | None, **headers: str) -> tuple[str, dict[str, str], bytes, int]:
+def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dict[str, str], bytes, int]:
     """What becomes of a form with a file that says that it is `length` bytes long: status, headers, body, and
     how many bytes of it were read."""
     lines: list[tuple[str, dict[str, str]]] = []
@@ -239,28 +239,28 @@ TOKEN = {"HTTP_AUTHORIZATION": "Bearer any"}
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/", "/prolific/webhook/", "/"])
 def test_nothing_is_read_of_a_form_that_is_larger_than_anybody_may_send(path: str) -> None:
-    status, headers, text, taken = sent(path, LARGEST_FROM_ANYBODY + 1)
+    status, headers, text, taken = raw_request(path, LARGEST_FROM_ANYBODY + 1)
     assert (status, taken) == ("413", 0)
     assert "Sign in, then send it again" in text.decode() and headers["Content-Type"].startswith("text/html")
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/"])
 def test_nothing_is_read_of_a_form_that_is_larger_than_any_page_takes(path: str) -> None:
-    status, _headers, text, taken = sent(path, LARGEST_BODY + 1, **SESSION)
+    status, _headers, text, taken = raw_request(path, LARGEST_BODY + 1, **SESSION)
     assert (status, taken) == ("413", 0) and "imported by command" in text.decode()
-    assert sent(path, 2**20, **SESSION)[0] != "413"
+    assert raw_request(path, 2**20, **SESSION)[0] != "413"
 
 
 @pytest.mark.parametrize("path", [NEXT, "/api/v1/corpora", "/api/v1/systems"])
 def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
     for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, TOKEN)]:
-        status, about, text, taken = sent(path, length, **headers)
+        status, about, text, taken = raw_request(path, length, **headers)
         assert (status, taken) == ("413", 0) and about["Content-Type"] == "application/problem+json"
         assert json.loads(text)["code"] == "too_large"
 
 
 def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
-    status, _headers, _said, taken = sent("/sign-in/", None)
+    status, _headers, _said, taken = raw_request("/sign-in/", None)
     assert status != "413" and taken == 0
 
 

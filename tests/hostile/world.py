@@ -60,12 +60,12 @@ MEASURES = ["R@1", "MRR"]
 
 def again(folder: Path) -> None:
     """What `build` makes, built once: the rows are put back, and the files copied into DATA_DIR."""
-    stored = worlds.again("every operation can succeed", lambda: _kept(folder))
+    stored = worlds.again("every operation can succeed", lambda: _stored(folder))
     # Putting rows back may have made the folder, and files in it.
     shutil.copytree(stored, settings.DATA_DIR, dirs_exist_ok=True)
 
 
-def _kept(folder: Path) -> Path:
+def _stored(folder: Path) -> Path:
     """Build, and keep a copy of the files that the rows name."""
     build(folder)
     path = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"

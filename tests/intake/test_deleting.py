@@ -19,7 +19,7 @@ from annotation.datasets.deleting import (
 from annotation.images.pictures import picture_path
 from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import AuditEntry, Campaign, Caption, Corpus, Image, Job, Layer, Mention
-from annotation.web.common.thumbnails import thumbnail
+from annotation.web.common.addresses import thumbnail
 from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
 from evaluation.services.common import work_lock
 from evaluation.services.features.store import NewSet, write_set

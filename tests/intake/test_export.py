@@ -10,11 +10,12 @@ import pytest
 from PIL import Image as Picture
 
 from annotation.campaigns.phrases import mark_phrases
+from annotation.datasets.contents.figures import layer_statistics
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import import_corpus
 from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.datasets.source_problems import IntakeError
-from annotation.formats import contents
+from annotation.formats import base
 from annotation.formats.base import FORMATS, Format, Written
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
@@ -22,7 +23,6 @@ from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.left_out import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
-from annotation.selectors.statistics import layer_statistics
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
@@ -151,9 +151,9 @@ def test_phrases_marked_by_hand_are_counted_where_no_layer_holds_them(tmp_path: 
 
 
 def test_everything_that_can_be_left_out_has_its_sentence():
-    of_layers = [value for name, value in vars(contents).items() if name.startswith("LEFT_OUT_")]
+    of_layers = [value for name, value in vars(base).items() if name.startswith("LEFT_OUT_")]
     assert len(of_layers) == 4
-    words = (*contents.RECORD_CONTENTS, *of_layers, EXCLUDED_CHAINS, OPEN_CHAINS, MARKED)
+    words = (*base.RECORD_CONTENTS, *of_layers, EXCLUDED_CHAINS, OPEN_CHAINS, MARKED)
     assert (
         len(missing_from_export(dict.fromkeys(words, 1)))
         == len(missing_from_export(dict.fromkeys(words, 2)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.common import batching
+from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import layer_rows
 from annotation.datasets.layer_rows import LayerError, LayerShare, remove_layer, write_layer
@@ -244,7 +244,7 @@ def test_a_layer_name_that_is_none_is_refused(corpus: Corpus, name: str):
 
 
 def test_removing_a_layer_takes_its_rows_and_no_others(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(batching, "ROWS_PER_TRANSACTION", 2)
+    monkeypatch.setattr(database, "ROWS_PER_TRANSACTION", 2)
     other = a_corpus("other", some_images(5))
     before = rows()
     layer = write(corpus, [(r.id, r.layer) for r in some_images(3) if r.layer])

@@ -27,7 +27,7 @@ def held(data_dir: Path) -> Path:
     return data_dir / "held"
 
 
-def _wanted(folder: Path) -> str | None:
+def _requested(folder: Path) -> str | None:
     """The phase that is to be held, as long as one is: the file may go at any moment."""
     try:
         return hold(folder).read_text()
@@ -38,7 +38,7 @@ def _wanted(folder: Path) -> str | None:
 def advance(self: JobProgress, *arguments: Any, **named: Any) -> None:
     _advance(self, *arguments, **named)
     folder = Path(settings.DATA_DIR)
-    while _wanted(folder) == self.phase:
+    while _requested(folder) == self.phase:
         held(folder).touch()
         time.sleep(0.02)
         _advance(self)

@@ -18,7 +18,7 @@ from annotation.models import AuditEntry, Job
 STEP = "counted"
 
 
-class Refused(ValueError):
+class Rejected(ValueError):
     """What the kind `refused` refuses with."""
 
 
@@ -80,9 +80,9 @@ def fails(progress: JobProgress) -> None:
     raise RuntimeError("the roof fell in\nand the second line says more")
 
 
-@job_kind("refused", title="Refusing", expected_errors=(Refused,))
-def refused(progress: JobProgress) -> None:
-    raise Refused("there is no such thing; name another")
+@job_kind("refused", title="Refusing", expected_errors=(Rejected,))
+def rejected(progress: JobProgress) -> None:
+    raise Rejected("there is no such thing; name another")
 
 
 @job_kind("busy", title="Meeting somebody who writes", expected_errors=(ValueError,))

@@ -18,21 +18,21 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "_entries", dict(kinds._entries))
 
 
-def found() -> list[tuple[str, str]]:
+def errors() -> list[tuple[str, str]]:
     """(id, message) of each error."""
     return [(str(error.id), error.msg) for error in job_kinds(None)]
 
 
 def test_every_kind_of_both_apps_lacks_nothing() -> None:
     assert {"export_dataset", "build_report"} <= {*every_job_kind().keys()}
-    assert found() == []
+    assert errors() == []
 
 
 def test_a_kind_without_a_title_is_named() -> None:
     @job_kind("bare", title=" ")
     def bare(progress: JobProgress) -> None: ...
 
-    assert found() == [("annotation.E019", "the job kind 'bare' has no title")]
+    assert errors() == [("annotation.E019", "the job kind 'bare' has no title")]
     (error,) = job_kinds(None)
     assert __file__ in str(error.hint)
 
@@ -42,7 +42,7 @@ def test_what_is_no_exception_is_no_refusal(error: object) -> None:
     @job_kind("refusing", title="Refusing", expected_errors=(ValueError, error))  # type: ignore[arg-type]
     def refusing(progress: JobProgress) -> None: ...
 
-    ((id, text),) = found()
+    ((id, text),) = errors()
     assert id == "annotation.E020" and repr(error) in text and "ValueError" not in text
 
 
@@ -67,7 +67,7 @@ def test_work_that_cannot_be_called_is_named() -> None:
     @job_kind("wordy", title="Wordy", request=str)
     def wordy(progress: JobProgress, request: str) -> None: ...
 
-    assert [(id, text.removeprefix("the job kind ")) for id, text in found()] == [
+    assert [(id, text.removeprefix("the job kind ")) for id, text in errors()] == [
         ("annotation.E021", "'idle' takes no progress"),
         ("annotation.E021", "'in_order' takes first by position"),
         ("annotation.E021", "'unasked' does not take its request"),

@@ -14,9 +14,8 @@ from django.db import connection
 
 from annotation import jobs
 from annotation.common import database
-from annotation.jobs.delivery import deliver
 from annotation.jobs.embedded_worker import GRACE
-from annotation.jobs.rows import FORGOTTEN, LOST
+from annotation.jobs.rows import FORGOTTEN, LOST, deliver
 from annotation.models import AuditEntry, Job
 from tests.jobs import kinds, workers
 from tests.jobs.conftest import Delivery, sending_to

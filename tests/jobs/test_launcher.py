@@ -15,7 +15,7 @@ import pytest
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, environment
 
-TELL = """
+PRINT = """
 import json, os, signal, sys, threading
 print(json.dumps({
     "environment": dict(os.environ),
@@ -34,7 +34,7 @@ print(json.dumps({
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins from nothing")
 
 
-def told(folder: Path, *command: str, fresh: object = False, **value: str) -> dict:
+def output(folder: Path, *command: str, fresh: object = False, **value: str) -> dict:
     done = launcher.run(
         [sys.executable, *command], env=environment(folder, value), timeout=PATIENCE, fresh=bool(fresh)
     )
@@ -46,10 +46,10 @@ def test_a_process_has_what_it_is_given_and_nothing_of_ours(tmp_path: Path, monk
     monkeypatch.setenv("SECRET_KEY", "of the tests")
     form_data = {"DATA_DIR": str(tmp_path / "other"), "REDIS_URL": "redis://nowhere"}
     file = tmp_path / "tell.py"
-    file.write_text(TELL)
-    for command in (["-c", TELL, "one", "two"], [str(file), "--three"]):
-        forked = told(tmp_path, *command, **form_data)
-        assert forked == told(tmp_path, *command, fresh=True, **form_data)
+    file.write_text(PRINT)
+    for command in (["-c", PRINT, "one", "two"], [str(file), "--three"]):
+        forked = output(tmp_path, *command, **form_data)
+        assert forked == output(tmp_path, *command, fresh=True, **form_data)
         assert forked["environment"]["DATA_DIR"] == form_data["DATA_DIR"]
         assert forked["leader"] and "SECRET_KEY" not in forked["environment"]
 

@@ -23,7 +23,7 @@ from tests.house.product import environment
 PATIENCE = 180.0
 
 #: Where libraries keep what they make once: fonts are listed for half a minute, kernels compiled for seconds.
-KEPT = {name: os.environ[name] for name in ("MPLCONFIGDIR", "NUMBA_CACHE_DIR")}
+CACHES = {name: os.environ[name] for name in ("MPLCONFIGDIR", "NUMBA_CACHE_DIR")}
 
 EMBEDDED = [sys.executable, "-m", "tests.jobs.embedded_worker"]
 CELERY = [
@@ -67,7 +67,7 @@ def started(command: list[str], folder: Path, **value: str) -> Iterator[Worker]:
     with log.open("ab") as out:
         process = launcher.start(
             command,
-            env=environment(folder, {"DATABASE_URL": database_url(), **KEPT, **value}),
+            env=environment(folder, {"DATABASE_URL": database_url(), **CACHES, **value}),
             stdout=out,
             stderr=out,
         )

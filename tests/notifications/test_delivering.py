@@ -36,7 +36,7 @@ def check_signature(got: Got, secret: str) -> None:
     check.verify(base64.b64decode(payload))
 
 
-def tell(about: str = "e") -> None:
+def announce_event(about: str = "e") -> None:
     assert announce(hooks.JOB_ENDED, data={"job": 1, "kind": about, "state": "done"})
 
 
@@ -46,7 +46,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     secret = hook(researcher, f"https://localhost:{port}/hook").secret
-    tell("ü")
+    announce_event("ü")
     row = WebhookDelivery.objects.get()
     begun = database.now()
     for _minute in range(60):
@@ -76,7 +76,7 @@ def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
     with listening(certificate) as receiver:
         receiver.status = 500
         created = hook(researcher, receiver.address).webhook
-        tell()
+        announce_event()
         row = WebhookDelivery.objects.get()
         for _hour in range(71):
             deliver_webhooks()
@@ -107,7 +107,7 @@ def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
 
     with listening(certificate) as receiver:
         hook(researcher, receiver.address)
-        tell()
+        announce_event()
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(delivering, "_keep", die)
             deliver_webhooks()
@@ -128,7 +128,7 @@ def test_a_name_that_leads_to_this_machine_is_refused_at_the_attempt(
     with listening(certificate) as receiver:
         hook(researcher, f"https://hooks.example.org:{receiver.port}/")
         monkeypatch.setattr(socket, "getaddrinfo", rebound)
-        tell()
+        announce_event()
         deliver_webhooks()
         assert not receiver.got
     row = WebhookDelivery.objects.get()
@@ -141,7 +141,7 @@ def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
 ) -> None:
     with listening(certificate) as receiver:
         created = hook(researcher, receiver.address).webhook
-        tell()
+        announce_event()
         if end == "role":
             RoleGrant.objects.all().delete()
         elif end == "account":

@@ -37,7 +37,7 @@ def nothing_kept(tmp_path, settings, monkeypatch) -> None:
     monkeypatch.setattr(upkeep, "_noted", {})
 
 
-def told(event: str) -> list[dict]:
+def messages_of(event: str) -> list[dict]:
     rows = WebhookDelivery.objects.filter(event=event).order_by("pk")
     return [json.loads(row.body)["data"] for row in rows]
 
@@ -55,14 +55,14 @@ def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Accoun
     names = {created.webhook.pk: name for name, created in by_name.items()}
     rows = WebhookDelivery.objects.filter(event=CAMPAIGN_FINISHED)
     assert {names[row.webhook_id] for row in rows} == {"server", "corpus", "campaign"}
-    assert told(CAMPAIGN_FINISHED)[0] == {
+    assert messages_of(CAMPAIGN_FINISHED)[0] == {
         "corpus": "first",
         "campaign": "first",
         "why": "closed",
         "reason": "enough",
     }
     campaigns.close_campaign(campaign=first.campaign)
-    assert len(told(CAMPAIGN_FINISHED)) == 3  # closed already
+    assert len(messages_of(CAMPAIGN_FINISHED)) == 3  # closed already
 
 
 def test_a_webhook_takes_the_role_for_what_it_tells_of(researcher: Account) -> None:
@@ -80,8 +80,8 @@ def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Accoun
     for _turn in range(2):
         cache.clear()
         assert schedule.do("look_after_campaigns")
-    assert [item["why"] for item in told(CAMPAIGN_FINISHED)] == ["complete"]
-    assert "complete" not in {item["code"] for item in told(ALARM_RAISED)}
+    assert [item["why"] for item in messages_of(CAMPAIGN_FINISHED)] == ["complete"]
+    assert "complete" not in {item["code"] for item in messages_of(ALARM_RAISED)}
 
 
 def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
@@ -94,13 +94,13 @@ def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
         # It comes and goes, as alarms near their limit do.
         note_alarms([low] if minute % 2 else [], campaign=campaign)
         turn(minutes=1)
-    assert [item["code"] for item in told(ALARM_RAISED)] == ["controls_low"]
-    assert told(ALARM_RAISED)[0]["text"] == "few are left"
+    assert [item["code"] for item in messages_of(ALARM_RAISED)] == ["controls_low"]
+    assert messages_of(ALARM_RAISED)[0]["text"] == "few are left"
     for _minute in range(70):
         note_alarms([], campaign=campaign)
         turn(minutes=1)
     note_alarms([low], campaign=campaign)
-    assert len(told(ALARM_RAISED)) == 2
+    assert len(messages_of(ALARM_RAISED)) == 2
 
 
 def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> None:
@@ -108,7 +108,7 @@ def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> 
     hook(researcher, ADDRESS, corpus=world.corpus.name)
     world.work()
     assert schedule.do("look_after_campaigns")
-    assert "stopped" in {item["code"] for item in told(ALARM_RAISED)}
+    assert "stopped" in {item["code"] for item in messages_of(ALARM_RAISED)}
 
 
 def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:

@@ -29,7 +29,7 @@ def every_request() -> Iterator[Any]:
             yield pytest.param(call.asks(), id=call.name)
 
 
-def refused(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
+def errors_of(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
     """The fields that are refused, each with the code of its error."""
     try:
         requests._model(kind).model_validate_json(json.dumps(data))
@@ -43,12 +43,14 @@ def test_a_request_takes_what_its_schema_allows(kind: Any, db: None) -> None:
     schema = json_schema(kind)
     assert schema["additionalProperties"] is False
     parts = {"components": {"schemas": schema.get("$defs", {})}}
-    assert {name for name, code in refused(kind, {}) if code == "missing"} == set(schema.get("required", ()))
-    assert ("nothing", "extra_forbidden") in refused(kind, {"nothing": 1})
+    assert {name for name, code in errors_of(kind, {}) if code == "missing"} == set(
+        schema.get("required", ())
+    )
+    assert ("nothing", "extra_forbidden") in errors_of(kind, {"nothing": 1})
     for name, of in schema["properties"].items():
         if requests.request_fields(kind)[name].upload is not None:
             continue
         allowed = jsonschema.Draft202012Validator({**of, **parts}, format_checker=FORMATS)
         for value in VALUES:
-            taken = name not in {field for field, _code in refused(kind, {name: value})}
+            taken = name not in {field for field, _code in errors_of(kind, {name: value})}
             assert taken == allowed.is_valid(value), f"{name}: {value!r}"

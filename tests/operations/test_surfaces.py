@@ -72,7 +72,7 @@ def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
     return result
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
+def simplified(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema without the null that it allows, and what a list holds in its place."""
     kinds = [item for item in schema.get("anyOf", [schema]) if item.get("type") != "null"]
     return kinds[0]["items"] | {"list": True} if kinds[0].get("type") == "array" else kinds[0]
@@ -93,7 +93,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, request_field: Req
             assert schema["description"] == ". ".join(words) + "."
             if not request_field.required:
                 assert schema["default"] == to_jsonable_python(request_field.default)
-            held = plain(schema)
+            held = simplified(schema)
             assert tuple(held.get("enum", ())) == rule.choices
             if not request_field.many:
                 assert (held.get("minimum"), held.get("maximum")) == (rule.least, rule.most)

@@ -17,7 +17,7 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import Lease, NoTask
-from annotation.selectors.campaign.double_checks import agreement
+from annotation.selectors.campaign.glance import agreement
 from annotation.selectors.machines.reports import machine_reports
 from annotation.simulation_driver.soundness import violations
 from tests.queue.machines_at_work import WITH_MACHINE, a_machine, to_draw, turns, work

@@ -28,7 +28,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.state import ImageState
 from annotation.queue import image_state, leases
 from annotation.queue.leases import Lease
-from annotation.web.common.thumbnails import thumbnail
+from annotation.web.common.addresses import thumbnail
 from tests.factories import some_images
 from tests.intake.conftest import a_picture
 from tests.queue.world import TRUSTING, World

@@ -22,14 +22,14 @@ pytestmark = pytest.mark.django_db
 PAID = {**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.5, q.BOX_DRAWING: 0.25}}}
 
 
-def said(*command: Any, **options: Any) -> str:
+def text_of(*command: Any, **options: Any) -> str:
     out = StringIO()
     call_command(*command, stdout=out, **options)
     return out.getvalue()
 
 
-def told(*command: Any, **options: Any) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(said(*command, "--json", **options).splitlines()[-1])
+def report_of(*command: Any, **options: Any) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(text_of(*command, "--json", **options).splitlines()[-1])
     return report
 
 
@@ -43,7 +43,7 @@ def at_work() -> World:
 def test_the_status_tells_images_chains_pace_cost_and_alarms():
     world = at_work()
     begun = sum(image.version > 0 for image in world.images())
-    text = said("campaign_status", "quay")
+    text = text_of("campaign_status", "quay")
     assert "campaign 'quay' over corpus 'quay': open" in text
     assert f"images 3: begun {begun}, complete 0, waiting for a reviewer 0" in text
     assert "earned 0.75 USD, paid 0.00 USD, due 0.75 USD, in progress 0.00 USD" in text
@@ -53,37 +53,37 @@ def test_the_status_tells_images_chains_pace_cost_and_alarms():
 
 def test_a_campaign_is_paused_resumed_and_closed_by_command():
     at_work()
-    paused = told("pause_campaign", "quay", "--reason", "lunch")
+    paused = report_of("pause_campaign", "quay", "--reason", "lunch")
     assert (paused["state"], paused["reason"]) == (Campaign.PAUSED, "lunch")
-    assert told("resume_campaign", "quay")["state"] == Campaign.OPEN
-    closed = told("close_campaign", "quay", "--reason", "done")
+    assert report_of("resume_campaign", "quay")["state"] == Campaign.OPEN
+    closed = report_of("close_campaign", "quay", "--reason", "done")
     assert (closed["state"], closed["reason"]) == (Campaign.CLOSED, "done")
 
 
 def test_what_is_due_is_told_and_only_recorded_on_request():
     at_work()
-    assert "due in all: 0.75 USD" in said("list_dues", "quay")
+    assert "due in all: 0.75 USD" in text_of("list_dues", "quay")
     assert not Payout.objects.exists()
-    assert "paid 0.50 USD to quay-w0" in said("pay_workers", "quay", "--everyone", "--reference=march")
-    assert told("pay_workers", "quay", "--everyone", "--reference=march")["payments"] == []
-    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in said("list_dues", "quay")
+    assert "paid 0.50 USD to quay-w0" in text_of("pay_workers", "quay", "--everyone", "--reference=march")
+    assert report_of("pay_workers", "quay", "--everyone", "--reference=march")["payments"] == []
+    assert Payout.objects.count() == 2 and "due in all: 0.00 USD" in text_of("list_dues", "quay")
 
 
 def test_one_worker_is_paid_in_part_and_the_same_again_changes_nothing():
     at_work()
     for _ in range(2):
-        (paid,) = told("pay_worker", "quay", "quay-w0", "--amount=0.30", "--reference=a")["payments"]
+        (paid,) = report_of("pay_worker", "quay", "quay-w0", "--amount=0.30", "--reference=a")["payments"]
         assert (paid["worker"], paid["amount"], paid["reference"]) == ("quay-w0", "0.30", "a")
     for left in ["0.20"], []:
-        report = told("pay_workers", "quay", "--workers", "quay-w0", "--reference=b")
+        report = report_of("pay_workers", "quay", "--workers", "quay-w0", "--reference=b")
         assert [payment["amount"] for payment in report["payments"]] == left
-    assert Payout.objects.count() == 2 and told("list_dues", "quay")["results"][0]["due"] == "0.00"
+    assert Payout.objects.count() == 2 and report_of("list_dues", "quay")["results"][0]["due"] == "0.00"
 
 
 def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
     at_work()
     path = tmp_path / "ledger.csv"
-    said("export_ledger", "quay", "--out", str(path))
+    text_of("export_ledger", "quay", "--out", str(path))
     assert [line["amount"] for line in csv.DictReader(path.open())] == ["0.5", "0.25"]
     path.write_text("an earlier one\n")
 
@@ -93,7 +93,7 @@ def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
 
     monkeypatch.setattr("annotation.workers.payments.write_ledger", breaking)
     with pytest.raises(CommandError, match="No space left"):
-        said("export_ledger", "quay", "--out", str(path))
+        text_of("export_ledger", "quay", "--out", str(path))
     assert path.read_text() == "an earlier one\n" and [p.name for p in tmp_path.glob("*.csv*")] == [
         "ledger.csv"
     ]
@@ -103,20 +103,20 @@ def test_the_ledger_is_written_whole(tmp_path, monkeypatch):
 def test_a_worker_is_erased_by_command_and_again_after_a_restore():
     account = Account.objects.create_user("anna")
     worker = pseudonyms.worker_of(account)
-    text = said("erase_worker", "anna")
+    text = text_of("erase_worker", "anna")
     assert f"worker {worker.pseudonym} is erased: account deleted, sessions 0, comments 0" in text
-    assert "was erased before" in said("erase_worker", worker.pseudonym)
-    assert "nobody on the list" in said("erase_again")
+    assert "was erased before" in text_of("erase_worker", worker.pseudonym)
+    assert "nobody on the list" in text_of("erase_again")
     Identity.objects.create(worker=worker, account=Account.objects.create_user("anna"))
-    assert told("erase_again")["erased"][0]["account"] is True
+    assert report_of("erase_again")["erased"][0]["account"] is True
     assert not Account.objects.exists() and Worker.objects.get().erased_at is not None
 
 
 def test_texts_are_printed_and_published_by_command():
     world = at_work()
-    assert "-- box_quality, version 0" in said("list_texts", "quay")
+    assert "-- box_quality, version 0" in text_of("list_texts", "quay")
     for changed in (True, False):
-        report = told("publish_text", "quay", "--kind", q.BOX_QUALITY, "--text", "Is it tight?")
+        report = report_of("publish_text", "quay", "--kind", q.BOX_QUALITY, "--text", "Is it tight?")
         assert (report["version"], report["changed"]) == (1, changed)
     assert instructions.current_text(campaign=world.campaign, kind=q.BOX_QUALITY).text == "Is it tight?"
 
@@ -148,5 +148,5 @@ def test_texts_are_printed_and_published_by_command():
 def test_commands_refuse_in_one_line(command, message):
     at_work()
     with pytest.raises(CommandError, match=message) as caught:
-        said(*command)
+        text_of(*command)
     assert "\n" not in str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 from annotation.protocol import questions as q
 from annotation.selectors import campaign as figures
 from annotation.selectors.campaign.cost import CampaignCost, KindCost
-from annotation.selectors.campaign.forecast import forecast_from
+from annotation.selectors.campaign.glance import forecast_from
 from tests.factories import some_images
 from tests.queue.world import World
 

@@ -172,9 +172,9 @@ def test_two_who_pay_at_once_pay_once():
 
 def test_a_campaign_that_owes_nothing_is_not_among_those_that_owe():
     world = answered()
-    campaign = World(name="other", settings=BY_ITEM)
+    work = World(name="other", settings=BY_ITEM)
     assert [(c.name, a) for c, a in payments.unpaid(worker=world.workers[0])] == [("quay", 70_000)]
-    assert payments.unpaid(worker=campaign.workers[0]) == []
+    assert payments.unpaid(worker=work.workers[0]) == []
 
 
 def test_the_ledger_adds_up_to_what_is_due(monkeypatch):

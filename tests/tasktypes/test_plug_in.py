@@ -23,7 +23,7 @@ from annotation.checks import task_types
 from annotation.models import Account, Assignment, Campaign, Control, Corpus, Judgment, TrustState
 from annotation.protocol import kinds
 from annotation.quality import controls
-from annotation.selectors.campaign.double_checks import agreement
+from annotation.selectors.campaign.glance import agreement
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types import discovery
@@ -38,7 +38,7 @@ from tests.factories import a_corpus, some_images
 from tests.web import counted_desk
 from tests.web import world as people
 from tests.web.desk import address
-from tests.web.test_counted_tasks import at_work, sent
+from tests.web.test_counted_tasks import at_work, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -122,10 +122,10 @@ def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
         if held.role != "qualification":
             break
         assert held.control_id is not None
-        assert sent(client, KIND, answer=known[held.control_id])[0] == 303
+        assert send(client, KIND, answer=known[held.control_id])[0] == 303
     assert TrustState.objects.get(kind=KIND).state == "warm_up"
-    assert sent(client, KIND, answer="3")[0] == 303
-    assert sent(client, KIND, answer="5")[0] == 422
+    assert send(client, KIND, answer="3")[0] == 303
+    assert send(client, KIND, answer="5")[0] == 422
     program = Program(Account.objects.get(username="ann"))
     task = program.take(KIND)
     assert task["caption"].startswith("Two people walk")

@@ -133,7 +133,7 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
     return send(form.actions.get(button) or form.action or address, fields, follow=True)
 
 
-def said(page: Any) -> list[str]:
+def messages_on(page: Any) -> list[str]:
     """What the page says about the last act."""
     return [str(message) for message in page.context["messages"]]
 

@@ -37,7 +37,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image, some_images
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 START = "/campaign-drafts/"
@@ -96,7 +96,7 @@ def test_who_presses_next_throughout_gets_a_campaign_with_pay_and_a_test(ada):
         assert page.status_code == 200 and "not complete" not in words(page), step
     assert page.request["PATH_INFO"] == at(draft, "preview")
     page = press(ada, at(draft, "open"), "Open the campaign")
-    assert said(page) == ["Opening the images. The campaign opens after that."]
+    assert messages_on(page) == ["Opening the images. The campaign opens after that."]
     run_jobs()
     campaign = Campaign.objects.get()
     assert (campaign.name, campaign.state, str(campaign.created_by)) == ("streets-1", "open", "ada")
@@ -120,7 +120,7 @@ def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
     page = ada.get("/campaigns/streets-1/")
     assert "This is a pilot 4 other images are not asked about yet." in words(page)
     page = press(ada, "/campaigns/streets-1/", "Continue with all images")
-    assert said(page) == ["Opening the other images."]
+    assert messages_on(page) == ["Opening the other images."]
     run_jobs()
     assert OpenImage.objects.count() == 24
     page = ada.get("/campaigns/streets-1/")
@@ -208,7 +208,7 @@ def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, values
     check = words(again.get(at(draft, "open")))
     assert "Not ready yet" in check and message.casefold() in check.casefold()
     response = again.post(at(draft, "open"), {"go": "open-now"}, follow=True)
-    assert "It cannot be opened yet" in said(response)[0] and not Campaign.objects.exists()
+    assert "It cannot be opened yet" in messages_on(response)[0] and not Campaign.objects.exists()
 
 
 def test_a_step_that_is_wrong_does_not_keep_anybody_from_another(ada):
@@ -228,7 +228,7 @@ def test_a_test_that_is_marked_on_the_grid_is_stored_as_control_items(ada):
     assert len(posed) == 12 and len({item.image for item in posed}) == 12
     answers = {f"mark-{n}": ("yes", "no")[n % 2] for n in range(11)}
     page = press(ada, grid, "Save", **answers)
-    assert said(page) == ["11 items of links are marked."]
+    assert messages_on(page) == ["11 items of links are marked."]
     page = press(ada, f"{grid}?purpose=control", "Save", **{"mark-0": "yes"})
     check = words(ada.get(at(draft, "open")))
     assert "Test of links 11 of 12 items." in check
@@ -337,7 +337,7 @@ def test_relevance_is_marked_by_ticks(ada):
     press(ada, at(draft, "questions"), "Next", tasks="relevance")
     grid = reverse("mark_items", args=[draft.pk, RELEVANCE])
     page = press(ada, grid, "Save", **{"mark-0-0": "on", "mark-1-0": "on", "mark-1-1": "on"})
-    assert "2 items of relevance are marked." in said(page)[0]
+    assert "2 items of relevance are marked." in messages_on(page)[0]
     every = {f"mark-2-{n}": "on" for n in range(8)}
     page = press(ada, grid, "Save", **every)
     assert page.status_code == 409 and "with 8 true captions: expected 1 to 3" in words(page)
@@ -397,7 +397,7 @@ def test_a_draft_belongs_to_who_began_it(ada):
         assert bob.post(reverse(route, args=[draft.pk])).status_code == 404
     assert bob.get(at(draft, "open")).status_code == 404
     page = press(ada, START, "Delete")
-    assert said(page) == ["Draft “photos-1” deleted."] and not CampaignDraft.objects.exists()
+    assert messages_on(page) == ["Draft “photos-1” deleted."] and not CampaignDraft.objects.exists()
 
 
 def test_settings_come_and_go_as_toml(ada):
@@ -428,7 +428,7 @@ def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
     campaign = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings=settings)
     instructions.publish_text(campaign=campaign, kind=q.COREF_LINK, text="Look twice.")
     page = press(ada, "/campaigns/first/", "Duplicate this campaign")
-    assert said(page) == ["A draft with the settings of “first”: change what differs."]
+    assert messages_on(page) == ["A draft with the settings of “first”: change what differs."]
     draft = CampaignDraft.objects.get()
     plan = read_draft(draft)
     assert plan.name == "first-1" and plan.settings == settings_of(settings)

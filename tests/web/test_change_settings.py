@@ -22,7 +22,7 @@ from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.review.world import the_world
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     assert Campaign.objects.get().settings_version == 1
     (form,) = [form for form in forms(page) if "Change the settings" in form.buttons]
     page = ada.post(CHANGE, {**form.fields, "act": "change"}, follow=True)
-    assert said(page) == ["Version 2 of the settings is in force."]
+    assert messages_on(page) == ["Version 2 of the settings is in force."]
     text = words(page)
     assert "Version 2 is in force." in text and "pay.hourly : 0 → 12.5" in text
     assert Campaign.objects.get().settings["pay"]["hourly"] == 12.5
@@ -79,7 +79,7 @@ def test_each_setting_is_a_field_and_only_what_differs_is_sent_on(world, ada):
     typed |= {"saving.coverage_by_count": "true"}
     filled = {f"campaign_settings.{name}": text for name, text in typed.items()}
     page = ada.post(CHANGE, {**form.fields, **filled, "act": "change"}, follow=True)
-    assert said(page)[0].startswith("Version 2 of the settings is in force.")
+    assert messages_on(page)[0].startswith("Version 2 of the settings is in force.")
     before, after = settings_of(world.campaign.settings), settings_of(Campaign.objects.get().settings)
     differ = {name for name, value in after.flat().items() if before.flat()[name] != value}
     assert differ == set(typed) and after.pay.hourly == 12.5
@@ -101,7 +101,7 @@ def test_images_are_reopened_before_anybody_works_and_not_after(ada):
         {"campaign_settings": f"link_votes = 3\n{in_force()}", "base_version": "1", "act": "change"},
         follow=True,
     )
-    assert said(page) == ["Version 2 of the settings is in force. 2 images were reopened."]
+    assert messages_on(page) == ["Version 2 of the settings is in force. 2 images were reopened."]
     world.held(0)
     page = press(
         ada,
@@ -134,7 +134,7 @@ def test_a_stale_text_gets_412(world, ada):
     page = ada.post("/operations/publish_text/", form_data)
     assert page.status_code == 412 and "Mine." in page.content.decode()
     assert instructions.current_text(campaign=world.campaign, kind="consent").text == "Theirs."
-    assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [
+    assert messages_on(press(ada, address, "Publish as a new version", text="Mine.")) == [
         "Published: workers now read version 2."
     ]
 
@@ -166,7 +166,7 @@ def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
     monkeypatch.setattr(campaign_settings, "MOST_REOPENED", 1)
     text = f"link_votes = 3\n{in_force()}"
     page = ada.post(CHANGE, {"campaign_settings": text, "base_version": "1", "act": "change"}, follow=True)
-    assert "The new settings take effect once the images are reopened." in said(page)
+    assert "The new settings take effect once the images are reopened." in messages_on(page)
     job = Job.objects.get(kind="change_settings")
     jobs.run_queued_job(job.pk)
     job.refresh_from_db()

@@ -17,7 +17,7 @@ from annotation.web.common.confirm import PASSWORD_FIELD
 from annotation.workers import sessions
 from annotation.workers.sessions import CONFIRM_SECONDS
 from tests.web import world as people
-from tests.web.staff import forms, said, words
+from tests.web.staff import forms, messages_on, words
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ def test_an_act_asks_for_the_password_and_does_what_was_sent_once_it_is_right(ad
     response = admin.post(form.action, {**payload, PASSWORD_FIELD: "wrong"})
     assert response.status_code == 422 and "This is not your password" in words(response) and not granted()
     done = admin.post(form.action, {**payload, PASSWORD_FIELD: people.PASSWORD}, follow=True)
-    assert said(done) == ["They have this role now."] and granted()
+    assert messages_on(done) == ["They have this role now."] and granted()
 
 
 def test_it_is_asked_once_in_five_minutes(admin: Client, monkeypatch: pytest.MonkeyPatch):

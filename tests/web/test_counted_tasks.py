@@ -33,7 +33,7 @@ def at_work(campaign: Campaign) -> Client:
     return client
 
 
-def sent(client: Client, kind: str, **fields: str) -> tuple[int, str]:
+def send(client: Client, kind: str, **fields: str) -> tuple[int, str]:
     """Status and page after `fields` were sent as the answer to what is asked now."""
     page = client.get(address(kind))
     answer: Any = client.post(address(kind), {**hidden(page), **fields})
@@ -52,7 +52,7 @@ def test_a_page_shows_each_picture_with_its_sentences_and_no_picture_beside(tmp_
 
 def test_ticks_are_there_again_where_a_page_was_not_whole(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "relevance"))
-    status, text = sent(client, RELEVANCE, answer="judged", sizes="10,10", **{"tick-0-3": "on"})
+    status, text = send(client, RELEVANCE, answer="judged", sizes="10,10", **{"tick-0-3": "on"})
     assert status == 422 and not Judgment.objects.exists()
     assert re.findall(r'name="(tick-\d-\d)" checked', text) == ["tick-0-3"]
 
@@ -65,7 +65,7 @@ def test_a_grade_is_the_key_of_its_button(tmp_path: Path):
 
 def test_a_caption_that_is_none_is_there_again_with_what_is_wrong(tmp_path: Path):
     client = at_work(counted_desk.campaign(tmp_path, "captions", images=1))
-    status, text = sent(client, CAPTION_WRITING, answer="written", text="Two <people>")
+    status, text = send(client, CAPTION_WRITING, answer="written", text="Two <people>")
     assert status == 422 and not Judgment.objects.exists()
     assert "at least 3 words" in text and ">Two &lt;people&gt;</textarea>" in text
     assert 'aria-describedby="limits wrong"' in text
@@ -76,7 +76,7 @@ def test_regions_that_are_too_few_are_there_again(tmp_path: Path):
     text = client.get(address(REGION_DESCRIPTION)).content.decode()
     assert text.count('class="region"') == 5 and text.count('max="480"') == 10
     fields = {"xmin": "3", "ymin": "4", "xmax": "90", "ymax": "80", "text": "a “dog”", "way": "drag"}
-    status, text = sent(
+    status, text = send(
         client, REGION_DESCRIPTION, answer="described", **{f"region-1-{k}": v for k, v in fields.items()}
     )
     assert status == 422 and not Judgment.objects.exists()

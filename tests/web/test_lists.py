@@ -30,7 +30,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def shown(client: Client, route: str, query: str) -> tuple[list[str], str]:
+def rows_on(client: Client, route: str, query: str) -> tuple[list[str], str]:
     """The names on a page, and the address of the next, "" at the end."""
     page = client.get(reverse(route) + query)
     text = page.content.decode()
@@ -41,16 +41,16 @@ def shown(client: Client, route: str, query: str) -> tuple[list[str], str]:
 
 def every(client: Client, route: str, query: str) -> list[str]:
     """The names on all pages from this address on."""
-    names, later = shown(client, route, query)
+    names, later = rows_on(client, route, query)
     while later:
-        more, later = shown(client, route, later)
+        more, later = rows_on(client, route, later)
         names += more
     return names
 
 
 @pytest.mark.parametrize("route", ["home", "campaigns"])
 def test_every_row_stands_on_one_page_in_the_order_asked_for(reader: Client, many: list[str], route: str):
-    assert len(shown(reader, route, "")[0]) == 3
+    assert len(rows_on(reader, route, "")[0]) == 3
     assert every(reader, route, "?sort=name") == sorted(many)
     assert every(reader, route, "?sort=name&down=1") == sorted(many, reverse=True)
     assert every(reader, route, "?sort=new&down=1") == many[::-1]
@@ -100,4 +100,4 @@ def test_campaigns_are_filtered_by_state_and_the_filter_stays_across_pages(reade
 def test_an_address_that_makes_no_sense_shows_the_list(
     reader: Client, many: list[str], route: str, query: str
 ):
-    assert shown(reader, route, query)[0]
+    assert rows_on(reader, route, query)[0]

@@ -13,7 +13,7 @@ from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.images.pictures import picture_path
 from annotation.models import Account, AuditEntry, Campaign, Corpus, Image, Job, RoleGrant
 from tests.web import world
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ def test_a_corpus_is_deleted(drawn: Corpus, reader: Client):
     assert address in reader.get(reverse("corpus", args=["drawn"])).content.decode()
     assert "Nothing uses this corpus. Its 3 images go" in words(reader.get(address))
     page = press(reader, address, "Delete this corpus", sure="on")
-    assert said(page) == ["Corpus deleted."] or "There is no corpus here yet." in words(page)
+    assert messages_on(page) == ["Corpus deleted."] or "There is no corpus here yet." in words(page)
     assert reader.get(address).status_code == 404
     assert [jobs.run_queued_job(job.pk) for job in Job.objects.all()] == [Job.DONE]
     assert not Corpus.objects.exists() and not Image.objects.exists()
@@ -55,7 +55,7 @@ def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
     page = press(reader, address, "Withdraw this picture permanently")
     assert page.status_code == 400 and picture_path(image.picture).exists()
     page = press(reader, address, "Withdraw this picture permanently", sure="on")
-    assert said(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
+    assert messages_on(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
     assert not picture_path(image.picture).exists()
     assert Image.objects.get(pk=image.pk).picture == ""
     assert "This image has no picture." in words(reader.get(address))
@@ -103,7 +103,7 @@ def test_a_picture_that_corpora_of_others_have_is_an_admins_to_withdraw(
 @pytest.mark.parametrize("key", ["nobody", "", "\0", "<b>"])
 def test_an_image_that_is_not_there_is_told(drawn: Corpus, reader: Client, key: str):
     page = reader.get(reverse("withdraw_picture", args=["drawn"]), {"image": key}, follow=True)
-    assert "has no image" in said(page)[0] and "<b>”" not in page.content.decode()
+    assert "has no image" in messages_on(page)[0] and "<b>”" not in page.content.decode()
 
 
 def test_reviewers_and_other_corpora_have_no_such_page(drawn: Corpus):

@@ -19,13 +19,13 @@ def mention(start: int, end: int, chain: int | None = 7) -> Mention:
     return Mention(start=start, end=end, categories="people/other", chain_id=chain)
 
 
-def told(marked: MarkedCaption) -> list[str]:
+def in_brackets(marked: MarkedCaption) -> list[str]:
     return [f"[{p.number} {p.text}]{p.tail}" if p.mention else p.text for p in marked.pieces]
 
 
 def test_words_between_mentions_keep_their_spaces():
     marked = mark_words(caption("A man sees a dog ."), [mention(3, 5, 8), mention(0, 2)], {7: 1, 8: 2})
-    assert told(marked) == ["[1 A man]", " sees ", "[2 a dog] ."]
+    assert in_brackets(marked) == ["[1 A man]", " sees ", "[2 a dog] ."]
     assert marked.pieces[0].categories == "people, other"
 
 
@@ -44,29 +44,29 @@ def test_punctuation_stays_with_the_mention_before_it():
 
 
 def test_a_mention_without_chain_has_no_number():
-    assert told(mark_words(caption("it rains"), [mention(0, 1, None)], {})) == ["[0 it]", " rains"]
+    assert in_brackets(mark_words(caption("it rains"), [mention(0, 1, None)], {})) == ["[0 it]", " rains"]
 
 
 def test_words_cut_otherwise_than_at_spaces_are_found_in_the_text_as_written():
     marked = mark_words(
         caption("A man, smiling.", "A man , smiling ."), [mention(0, 2), mention(3, 4)], {7: 1}
     )
-    assert told(marked) == ["[1 A man],", " ", "[1 smiling]."]
+    assert in_brackets(marked) == ["[1 A man],", " ", "[1 smiling]."]
 
 
 def test_words_that_are_not_in_the_text_are_shown_themselves():
     marked = mark_words(caption("“Hi” he said", '`` Hi " he said'), [mention(0, 3)], {7: 1})
-    assert told(marked) == ['[1 `` Hi "]', " he said"]
+    assert in_brackets(marked) == ['[1 `` Hi "]', " he said"]
 
 
 def test_mentions_that_overlap_a_marked_one_stand_beside_the_caption():
     marked = mark_words(caption("a man in a hat"), [mention(0, 2), mention(0, 5), mention(4, 5)], {7: 1})
-    assert told(marked) == ["[1 a man in a hat]"]
+    assert in_brackets(marked) == ["[1 a man in a hat]"]
     assert [piece.text for piece in marked.beside] == ["a man", "hat"]
 
 
 def test_a_mention_past_the_end_of_its_caption_is_left_out():
-    assert told(mark_words(caption("a man"), [mention(1, 3)], {7: 1})) == ["a man"]
+    assert in_brackets(mark_words(caption("a man"), [mention(1, 3)], {7: 1})) == ["a man"]
 
 
 @given(

@@ -24,9 +24,9 @@ from django.urls import reverse
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, AuditEntry, RoleGrant
 from annotation.web.common import limits
-from annotation.workers.accounts import sealed, second_factor
+from annotation.workers.accounts import second_factor
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -186,7 +186,7 @@ def test_a_connection_grants_no_role_and_is_one_accounts(there: Elsewhere, ada: 
     there.claims = {"sub": "1001", "roles": ["admin"]}
     before = set(RoleGrant.objects.values_list("account", "role"))
     bob = connect(people.account("bob"), there)
-    assert "another account here" in said(bob.get(reverse("account")))[0]
+    assert "another account here" in messages_on(bob.get(reverse("account")))[0]
     assert SocialAccount.objects.get().user == ada
     assert set(RoleGrant.objects.values_list("account", "role")) == before
 
@@ -200,7 +200,7 @@ def test_the_second_factor_is_asked_for_and_the_rule_holds(there: Elsewhere, ada
     for n in range(5):
         assert client.post(reverse("second_factor"), {"code": f"{n:06}"}).status_code == 422
     assert client.post(reverse("second_factor"), {"code": "000009"}).status_code == 429
-    assert sealed.unseal(second_factor.SecondFactor.objects.get().secret) == secret
+    assert second_factor.unseal(second_factor.SecondFactor.objects.get().secret) == secret
     people.perform("reset_second_factor", account=ada.username)
     people.perform("set_second_factor_rule", who="staff")
     again = Client()

@@ -37,7 +37,7 @@ from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 from tests.web import world as people
-from tests.web.staff import Form, forms, press, said, words
+from tests.web.staff import Form, forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -85,10 +85,10 @@ def dues(world: World) -> dict[str, int]:
 
 def test_those_who_are_ticked_are_paid_under_a_reference_and_the_audit_says_so(world, ada):
     page = press(ada, PAGE, "Record those chosen as paid", workers=["quay-w0"], reference="march")
-    assert said(page) == ["Recorded: 0.07 EUR paid to 1 worker."]
+    assert messages_on(page) == ["Recorded: 0.07 EUR paid to 1 worker."]
     assert dues(world) == {"quay-w0": 0, "quay-w1": 50_000}
     page = press(ada, PAGE, "Record all as paid", reference="march")
-    assert said(page) == ["Recorded: 0.05 EUR paid to 1 worker."]
+    assert messages_on(page) == ["Recorded: 0.05 EUR paid to 1 worker."]
     assert "Nobody is due anything." in words(page) and Payout.objects.count() == 2
     assert [str(audit_entry.actor) for audit_entry in AuditEntry.objects.filter(act="pay_worker")] == [
         "ada",
@@ -114,7 +114,7 @@ def test_a_voided_payment_is_due_again_and_its_reference_is_free(world, ada):
     press(ada, PAGE, "Record all as paid", reference="march")
     page = press(ada, PAGE, "Void this payment", reason="the bank sent it back")
     voided = Payout.objects.get(voided_at__isnull=False)
-    assert "voided: it is due again" in said(page)[0] and voided.void_reason == "the bank sent it back"
+    assert "voided: it is due again" in messages_on(page)[0] and voided.void_reason == "the bank sent it back"
     assert dues(world)[voided.worker.pseudonym] == voided.amount
     assert str(voided.voided_by) == "ada" and AuditEntry.objects.filter(act="void_payment").count() == 1
     press(ada, PAGE, "Record all as paid", reference="march")
@@ -129,9 +129,9 @@ def test_a_bonus_is_due_until_it_is_paid_and_may_be_withdrawn_before(world, ada)
     page = press(
         ada, PAGE, "Give the bonus", workers=["quay-w0", "quay-w1"], amount="1.50", reason="well done"
     )
-    assert said(page) == ["Bonus of 1.50 EUR given to each of 2 workers: it is due from now on."]
+    assert messages_on(page) == ["Bonus of 1.50 EUR given to each of 2 workers: it is due from now on."]
     assert dues(world) == {"quay-w0": 1_570_000, "quay-w1": 1_550_000}
-    assert said(press(ada, PAGE, "Withdraw this bonus", reason="wrong person")) == ["Bonus withdrawn."]
+    assert messages_on(press(ada, PAGE, "Withdraw this bonus", reason="wrong person")) == ["Bonus withdrawn."]
     assert sorted(dues(world).values()) == [50_000, 1_570_000]
     payments.pay_all_due(campaign=world.campaign, reference="all")
     paid = Bonus.objects.get(withdrawn_at__isnull=True)
@@ -236,13 +236,13 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
 
 def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, ada):
     page = press(ada, WORKERS, "Suspend", workers=["quay-w0", "quay-w1"], reason="at random")
-    assert said(page) == ["Suspended: 2 workers."]
+    assert messages_on(page) == ["Suspended: 2 workers."]
     blocked = TrustState.objects.filter(blocked=True, reason="at random").values_list("worker", flat=True)
     assert set(blocked) == set(world.workers[:2])
     page = press(ada, WORKERS + "?find=quay-w0", "Suspend", workers=["quay-w0"])
-    assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
+    assert messages_on(page) == ["Suspended: 0 workers. (already suspended: 1)"]
     assert page.request["QUERY_STRING"] == "find=quay-w0"
-    assert said(press(ada, WORKERS, "Reinstate", workers=["quay-w0"])) == ["Reinstated: 1 worker."]
+    assert messages_on(press(ada, WORKERS, "Reinstate", workers=["quay-w0"])) == ["Reinstated: 1 worker."]
     press(ada, WORKERS, "Withdraw their answers", workers=["quay-w0", "quay-w1"])
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert not Judgment.objects.filter(void=False).exists()
@@ -251,7 +251,7 @@ def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, a
 def test_all_of_a_filtered_list_are_meant_whatever_page_shows_them(world, ada):
     form_data = {**acting(ada.get(WORKERS, {"find": "w1"})).fields, "everyone": "true"}
     address = reverse("operation", args=["suspend_workers"])
-    assert said(ada.post(address, form_data, follow=True)) == ["Suspended: 1 worker."]
+    assert messages_on(ada.post(address, form_data, follow=True)) == ["Suspended: 1 worker."]
     assert set(TrustState.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
 
 
@@ -266,7 +266,7 @@ def test_the_chosen_workers_are_a_table_for_a_spreadsheet(world, ada):
 def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, ada):
     wanda = annotator(world)
     page = press(ada, WORKERS, "Send", workers=["quay-w0"], text="Draw tighter boxes, please.\n\n<b>Ada</b>")
-    assert said(page) == ["Message sent to 1 worker: it is on their next page."]
+    assert messages_on(page) == ["Message sent to 1 worker: it is on their next page."]
     task = reverse("task", args=["quay", q.COREF_LINK])
     for address in (reverse("tasks"), task, reverse("earnings"), reverse("account")):
         response = wanda.get(address, follow=True).content.decode()
@@ -295,7 +295,7 @@ def test_a_message_to_nobody_is_still_there_to_be_sent(world, ada):
     assert form.fields["text"] == ["Draw <tighter> boxes."]
     form_data = {**form.fields, "workers": ["quay-w0"]}
     page = ada.post(reverse("operation", args=["message_workers"]), form_data, follow=True)
-    assert said(page) == ["Message sent to 1 worker: it is on their next page."]
+    assert messages_on(page) == ["Message sent to 1 worker: it is on their next page."]
     assert page.request["QUERY_STRING"] == "find=quay"
 
 
@@ -342,7 +342,7 @@ def test_a_message_goes_by_mail_only_to_those_who_asked_for_that(world, ada, set
     assert not Job.objects.filter(kind="mail_messages").exists()
     wanda.post(reverse("account_mail"), {"email": "wanda@example.org", "messages": "yes"})
     page = press(ada, WORKERS, "Send", workers=["quay-w0", "quay-w1"], text="Hello again")
-    assert "1 gets it by e-mail too." in said(page)[0]
+    assert "1 gets it by e-mail too." in messages_on(page)[0]
     job = Job.objects.get(kind="mail_messages")
     assert jobs.run_queued_job(job.pk) == Job.DONE and job.campaign is None
     (letter,) = mail.outbox

@@ -22,7 +22,7 @@ from annotation.workers.accounts import granting, second_factor
 from annotation.workers.accounts.activation import AccountRefused
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -108,12 +108,12 @@ def test_a_deactivated_account_is_out_at_once_and_comes_back_with_its_roles(admi
     secret = api_tokens.make_api_token(account=account, name="x", days=7, writes=True).secret
     bearer = {"Authorization": f"Bearer {secret}"}
     assert Client().get("/api/v1/me", headers=bearer).status_code == 200
-    assert said(press(admin, page_of(account), "Deactivate the account")) == ["Account deactivated."]
+    assert messages_on(press(admin, page_of(account), "Deactivate the account")) == ["Account deactivated."]
     assert bob.get(reverse("campaigns")).status_code == 302
     assert Client().get("/api/v1/me", headers=bearer).status_code == 401 and not ApiToken.objects.exists()
     entered = {"username": "bob", "password": people.PASSWORD}
     assert "is wrong" in words(Client().post(reverse("sign_in"), entered))
-    assert said(press(admin, page_of(account), "Reactivate the account")) == ["Account reactivated."]
+    assert messages_on(press(admin, page_of(account), "Reactivate the account")) == ["Account reactivated."]
     back = Client()
     back.post(reverse("sign_in"), entered)
     assert back.get(reverse("campaigns")).status_code == 200
@@ -153,7 +153,7 @@ def test_with_a_mail_server_the_link_is_sent(admin: Client, settings: Any):
     bob = people.account("bob", RESEARCHER)
     Account.objects.filter(pk=bob.pk).update(email="bob@harbour.example")
     page = press(admin, page_of(bob), "Send a link to a new password")
-    assert "on its way" in said(page)[0]
+    assert "on its way" in messages_on(page)[0]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert [email.to for email in mail.outbox] == [["bob@harbour.example"]]
 
@@ -172,16 +172,18 @@ def test_an_admin_resets_a_second_factor_by_page(admin: Client):
     bob = people.account("bob", RESEARCHER)
     second_factor.begin_second_factor(bob)
     second_factor.SecondFactor.objects.update(confirmed_at="2026-01-01T00:00Z")
-    assert "Second factor reset" in said(press(admin, page_of(bob), "Reset the second factor"))[0]
+    assert "Second factor reset" in messages_on(press(admin, page_of(bob), "Reset the second factor"))[0]
     assert not second_factor.has_second_factor(bob)
 
 
 def test_roles_are_granted_and_revoked_on_the_page_of_an_account(admin: Client):
     bob = people.account("bob")
     page = press(admin, page_of(bob), "Grant", role=REVIEWER)
-    assert said(page) == ["They have this role now."] and "reviewer for the whole server" in words(page)
+    assert messages_on(page) == ["They have this role now."] and "reviewer for the whole server" in words(
+        page
+    )
     page = press(admin, page_of(bob), "Revoke")
-    assert said(page) == ["Role revoked."] and not bob.roles.exists()
+    assert messages_on(page) == ["Role revoked."] and not bob.roles.exists()
 
 
 def test_an_admin_without_a_second_factor_cannot_ask_others_for_one(admin: Client):

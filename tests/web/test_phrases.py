@@ -12,7 +12,7 @@ from annotation import campaigns
 from annotation.campaigns.phrases import BY_CHUNKER, BY_HAND, phrases_of
 from annotation.models import Corpus, Image
 from tests.factories import a_corpus, an_image
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ def test_phrases_are_marked_one_image_after_the_other(reader: Client, photos: Co
     assert "nobody has marked any yet" in words(page)
     assert in_colour(page) == ["A", "man", "a", "hat", "Two", "dogs"]
     page = press(reader, at("0"), "Save and next image", phrases="0:4-5 0:0-2")
-    assert page.request["PATH_INFO"] == at("1") and said(page) == ["Phrases of 0 saved."]
+    assert page.request["PATH_INFO"] == at("1") and messages_on(page) == ["Phrases of 0 saved."]
     assert [mention.id for mention in of("0").mentions] == ["0:0-2", "0:4-5"]
     page = reader.get(at("0"))
     assert "Marked by hand." in words(page) and in_colour(page) == ["A", "man", "hat"]

@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 
 from annotation.images.pictures import picture_path
 from annotation.models import Corpus, Image
-from annotation.web.common.thumbnails import LONG_SIDE, thumbnail
+from annotation.web.common.addresses import LONG_SIDE, thumbnail
 from annotation.workers import picture_addresses as addresses
 from tests.web import world
 

@@ -245,7 +245,7 @@ def things(first: int, last: int) -> None:
                 webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
             )
         AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en")
-        for job_kind, about in MADE.items():
+        for job_kind, about in FINISHED_JOBS.items():
             Job.objects.create(
                 kind=job_kind, corpus=corpus, state="done", arguments={about: name}, result={about: name}
             )
@@ -283,7 +283,7 @@ BUILT_WITH = {
     "images": "",
 }
 #: Kinds of jobs that lists show -> the argument that names what they made.
-MADE = {
+FINISHED_JOBS = {
     "rank": "system",
     "train_system": "name",
     "freeze_qrels": "qrels",
@@ -360,7 +360,7 @@ def more_images(count: int) -> None:
     )
 
 
-def asked(clients: dict[str, Client]) -> dict[str, int]:
+def count_queries(clients: dict[str, Client]) -> dict[str, int]:
     """How much each page asks of the database when nothing is remembered."""
     by_name = {}
     pages: dict[str, tuple[list[Any], str]] = {route: ([], role) for route, role in LISTS.items()}
@@ -386,7 +386,7 @@ def grown(*sizes: int) -> dict[str, list[int]]:
         beside_the_first(there, size)
         more_images(size - there)
         there = size
-        counts.append(asked(clients))
+        counts.append(count_queries(clients))
     result = {route: [count[route] for count in counts] for route in counts[0]}
     return {route: of for route, of in result.items() if max(of) > of[0]}
 

@@ -48,7 +48,7 @@ from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "roles.md"
-OPEN, REFUSED, MISSING, SIGN_IN = "open", "refused", "not there", "sign in"
+OPEN, FORBIDDEN, MISSING, SIGN_IN = "open", "refused", "not there", "sign in"
 #: Scopes of grants: of the whole server, of the things tried, of others.
 SERVER, CORPUS, CAMPAIGN, SECOND, OTHER_CORPUS, OTHER_CAMPAIGN = (
     *("the server", "the corpus", "the campaign", "another campaign of the corpus"),
@@ -200,6 +200,7 @@ def built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
+                "documentation": ["index.html"],
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
@@ -369,7 +370,7 @@ def outcome(answer: Any, route: str) -> str:
     ):
         return SIGN_IN
     if answer.status_code == 403:
-        return REFUSED
+        return FORBIDDEN
     # What is looked for within a thing that is open may be missing too.
     if answer.status_code == 404 and NOT_THERE.search(text_of(answer)):
         return MISSING
@@ -395,7 +396,7 @@ def covers(scope: str, on: str) -> bool:
 def expected(row: Row, role: str, scope: str) -> set[str]:
     """What a route answers to somebody who holds `role` for `scope` and nothing else."""
     held = role in (*row.roles, ADMIN) and covers(scope, row.on)
-    return {OPEN} if held else {REFUSED, MISSING}
+    return {OPEN} if held else {FORBIDDEN, MISSING}
 
 
 WORK = [route for route, row in ROWS.items() if row == Row((ANNOTATOR,), "the campaign")]
@@ -459,12 +460,12 @@ def test_staff_get_in_where_the_table_says(world: dict[str, Any], role: str, sco
 def test_annotators_work_where_a_grant_names_the_campaign(world: dict[str, Any], scope: str):
     client = visitor(ANNOTATOR, scope, world)
     may = scope in (CORPUS, CAMPAIGN)
-    assert set(outcomes(client, WORK, world).values()) <= ({OPEN} if may else {MISSING, REFUSED})
+    assert set(outcomes(client, WORK, world).values()) <= ({OPEN} if may else {MISSING, FORBIDDEN})
     listed = {task["campaign"] for task in client.get("/api/tasks").json()["tasks"]}
     assert (world["campaign"].name in listed) == may
     if scope == CAMPAIGN or THOROUGH:  # whatever the grant is for, it is none for staff
         staff = [route for route in STAFF if ANNOTATOR not in ROWS[route].roles]
-        assert set(outcomes(client, staff, world).values()) == {REFUSED}
+        assert set(outcomes(client, staff, world).values()) == {FORBIDDEN}
 
 
 def test_the_role_for_the_whole_server_opens_campaigns_that_are_open_to_all(world: dict[str, Any]):
@@ -477,7 +478,7 @@ def test_the_role_for_the_whole_server_opens_campaigns_that_are_open_to_all(worl
 
 @pytest.mark.parametrize("role", [REVIEWER, RESEARCHER])
 def test_staff_who_are_no_annotators_do_not_work(world: dict[str, Any], role: str):
-    assert set(outcomes(visitor(role, SERVER, world), WORK, world).values()) == {REFUSED}
+    assert set(outcomes(visitor(role, SERVER, world), WORK, world).values()) == {FORBIDDEN}
 
 
 def test_who_has_no_role_gets_in_nowhere_and_who_is_signed_out_is_asked_to_sign_in(world: dict[str, Any]):
@@ -485,7 +486,7 @@ def test_who_has_no_role_gets_in_nowhere_and_who_is_signed_out_is_asked_to_sign_
     nobody = Client(raise_request_exception=False)
     assert set(outcomes(nobody, guarded, world).values()) == {SIGN_IN}
     nobody.force_login(people.account("nobody"))
-    assert set(outcomes(nobody, guarded, world).values()) == {REFUSED}
+    assert set(outcomes(nobody, guarded, world).values()) == {FORBIDDEN}
 
 
 def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_do(world: dict[str, Any]):
@@ -499,7 +500,7 @@ def test_who_came_by_a_platforms_address_may_only_work_whatever_the_account_may_
     asking = {route for route, row in ROWS.items() if row.roles or row.on.startswith("signed in")}
     response = outcomes(client, asking, world)
     assert {route for route, seen in response.items() if seen == OPEN} == work | {"home"}
-    assert {response[route] for route in asking - work - {"home"}} == {REFUSED}
+    assert {response[route] for route in asking - work - {"home"}} == {FORBIDDEN}
     assert tried(client, "home", world)["Location"] == reverse("tasks")
     assert "This sign-in opens only the tasks" in tried(client, "POST erase_me", world).content.decode()
 
@@ -539,4 +540,4 @@ def test_a_page_of_an_operation_is_refused_to_who_lacks_its_roles(db: None):
         assert outcome(Client().post(address), "operation") == SIGN_IN, page.name
         for role, client in clients.items():
             if page.permission.roles and role not in page.permission.roles:
-                assert outcome(client.post(address), "operation") == REFUSED, (page.name, role)
+                assert outcome(client.post(address), "operation") == FORBIDDEN, (page.name, role)

@@ -20,10 +20,10 @@ from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER
 from annotation.models import Account, ApiToken, AuditEntry, RecoveryCode, SecondFactor
 from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
-from annotation.workers.accounts import granting, inviting, sealed, second_factor
+from annotation.workers.accounts import granting, inviting, second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -104,7 +104,7 @@ def test_an_app_is_set_up_by_a_picture_and_its_first_code(ada: Account, clock: C
     )
     assert len(set(codes)) == second_factor.RECOVERY_CODES and second_factor.has_second_factor(ada)
     again = client.get(reverse("set_up_second_factor"), follow=True)
-    assert "already on" in said(again)[0] and secret not in again.content.decode()
+    assert "already on" in messages_on(again)[0] and secret not in again.content.decode()
     stored = str(
         [*SecondFactor.objects.values(), *RecoveryCode.objects.values(), *AuditEntry.objects.values()]
     )
@@ -136,7 +136,7 @@ def test_setting_one_up_asks_for_the_password(ada: Account, clock: Clock):
     client = Client()
     client.force_login(ada)
     client.get(reverse("set_up_second_factor"))
-    secret = sealed.unseal(SecondFactor.objects.get().secret)
+    secret = second_factor.unseal(SecondFactor.objects.get().secret)
     response = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
     assert "Confirm your password" in words(response) and not second_factor.has_second_factor(ada)
 
@@ -199,7 +199,7 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
 def test_a_recovery_code_signs_in_once(phone: Phone):
     client, _answer = by_password()
     page = client.post(reverse("second_factor"), {"code": phone.recovery[0].upper()}, follow=True)
-    assert "9 are left" in said(page)[0] and is_in(client)
+    assert "9 are left" in messages_on(page)[0] and is_in(client)
     again, _answer = by_password()
     assert send(again, phone.recovery[0]).status_code == 422 and not is_in(again)
     assert send(again, phone.recovery[1]).status_code == 302
@@ -327,11 +327,11 @@ def test_where_staff_must_have_one_who_has_none_sets_it_up_before_anything_else(
     assert client.get("/api/v1/me").json()["code"] == "second_factor"
     assert client.get("/api/tasks").json()["code"] == "second_factor"
     client.get(reverse("set_up_second_factor"))
-    secret = sealed.unseal(SecondFactor.objects.get(account=ada).secret)
+    secret = second_factor.unseal(SecondFactor.objects.get(account=ada).secret)
     codes = client.post(reverse("set_up_second_factor"), {"code": pyotp.TOTP(secret).at(clock.at)})
     assert "Recovery codes" in words(codes) and client.get(reverse("campaigns")).status_code == 200
     response = client.post(reverse("remove_second_factor"), follow=True)
-    assert "asks your account for a second factor" in said(response)[0]
+    assert "asks your account for a second factor" in messages_on(response)[0]
     ann = Client()
     ann.post(reverse("sign_in"), {"username": "ann", "password": people.PASSWORD})
     assert ann.get(reverse("tasks")).status_code == 200, "annotators are never asked"

@@ -15,7 +15,7 @@ from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -77,20 +77,20 @@ def test_alarms_of_one_sort_stand_together_with_the_page_that_helps(ada):
 def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_counts(world, ada):
     lease = world.held(0)
     page = press(ada, PAGE, "Pause", reason="lunch")
-    assert "workers get no new tasks" in said(page)[0]
+    assert "workers get no new tasks" in messages_on(page)[0]
     assert "paused" in words(page) and "lunch" in words(page)
     nothing = world.take(1)
     assert isinstance(nothing, NoTask) and nothing.code == "paused" and "lunch" in nothing.text
     receipt = world.submit(0, lease)
     assert receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "paused"
     assert Judgment.objects.count() == 1
-    assert said(press(ada, PAGE, "Resume")) == ["Campaign resumed."]
+    assert messages_on(press(ada, PAGE, "Resume")) == ["Campaign resumed."]
     assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), NoTask)
 
 
 def test_a_campaign_is_closed_by_page(world, ada):
     page = press(ada, PAGE, "Close", sure="on")
-    assert said(page) == ["Campaign closed."]
+    assert messages_on(page) == ["Campaign closed."]
     assert Campaign.objects.get().state == Campaign.CLOSED
     assert "Closed: workers get no more questions" in words(page)
     assert not any({"Pause", "Resume", "Close"} & form.buttons.keys() for form in forms(page))
@@ -118,7 +118,7 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
     address = reverse("campaign_settings", args=["review"])
     before = Campaign.objects.get().settings
     page = press(ada, address, "Set", budget="12.5", until="2030-01-31", images="10")
-    assert said(page) == ["Stop rules saved."]
+    assert messages_on(page) == ["Stop rules saved."]
     after = Campaign.objects.get().settings
     assert after["stop"] == {"budget": 12.5, "until": "2030-01-31", "images": 10}
     assert {**after, "stop": None} == {**before, "stop": None}
@@ -154,7 +154,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
         images="2",
         campaign_settings="link_votes = 3\n[pay]\nbasis = 'hour'\nhourly = 12.5",
     )
-    assert said(page) == ["Opening the images. The campaign opens after that."]
+    assert messages_on(page) == ["Opening the images. The campaign opens after that."]
     campaign = Campaign.objects.get()
     assert (campaign.state, str(campaign.created_by)) == (Campaign.DRAFT, "ada")
     assert campaign.settings["link_votes"] == 3 and campaign.settings["pay"]["hourly"] == 12.5
@@ -192,7 +192,7 @@ def test_a_campaign_is_deleted_by_page_while_nobody_has_come(world, ada):
     unsure = press(ada, PAGE, "Delete")
     assert unsure.status_code == 400 and "This field is required." in words(unsure)
     page = press(ada, PAGE, "Delete", sure="on")
-    assert said(page) == ["Campaign deleted. Its history stays in the audit log."]
+    assert messages_on(page) == ["Campaign deleted. Its history stays in the audit log."]
     assert not Campaign.objects.exists()
     line = AuditEntry.objects.get(act="delete_campaign")
     assert (line.campaign, line.campaign_name, line.actor_name) == (None, "review", "ada")

@@ -13,7 +13,7 @@ from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from tests.factories import a_corpus, an_image, some_images
 from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,7 +72,7 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     assert "From captions" in words(page) and "From a correct layer" not in words(page)
     done = press(ada, ITEMS, "Add from captions", split="train")
     count = Control.objects.count()
-    assert count and said(done) == [f"{count} control items added."]
+    assert count and messages_on(done) == [f"{count} control items added."]
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
     form_data = {"campaign": "judging", "split": "moon", "next": ITEMS}
     response = ada.post("/operations/add_controls_from_captions/", form_data)

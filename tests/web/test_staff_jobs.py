@@ -18,7 +18,7 @@ from annotation.protocol.campaign_settings import as_toml, settings_of
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
-from tests.web.staff import answered, forms, press, said, words
+from tests.web.staff import answered, forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def ada():
 
 def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     page = press(ada, JOBS, "Export", format="entities")
-    assert said(page) == ["Building the export. It will appear here."]
+    assert messages_on(page) == ["Building the export. It will appear here."]
     assert "Export the dataset of a campaign entities queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
@@ -109,7 +109,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.FAILED
     page = ada.get(address)
     assert "failed" in words(page) and "unknown layer" in words(page)
-    assert said(press(ada, address, "Resume")) == ["Job resumed from where it stopped."]
+    assert messages_on(press(ada, address, "Resume")) == ["Job resumed from where it stopped."]
     assert Job.objects.get().state == Job.QUEUED
 
 
@@ -238,12 +238,12 @@ def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world, tmp_path):
 def test_a_text_is_published_as_a_new_version_by_page(world, ada):
     address = reverse("text", args=["quay", q.COREF_LINK])
     page = press(ada, address, "Publish as a new version", text="Say yes.\n\nGood: a man, the man: yes.")
-    assert said(page) == ["Published: workers now read version 1."]
+    assert messages_on(page) == ["Published: workers now read version 1."]
     assert instructions.current_text(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
     assert "Version 1" in words(page) and str(Instructions.objects.get().created_by) == "ada"
     again = press(ada, address, "Publish as a new version")
     assert (
-        said(again) == ["The text is the same as before; nothing was published."]
+        messages_on(again) == ["The text is the same as before; nothing was published."]
         and Instructions.objects.count() == 1
     )
 
@@ -252,7 +252,7 @@ def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
     response = press(ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text=" ")
     assert response.status_code == 409 and "are empty" in words(response)
     page = press(ada, reverse("texts", args=["quay"]), "Publish as a new version", text="")
-    assert said(page) == ["Published: workers now read version 1."]
+    assert messages_on(page) == ["Published: workers now read version 1."]
     assert "0 workers agreed to the newest one" in words(page)
 
 

@@ -11,7 +11,7 @@ from annotation.protocol import questions as q
 from tests.queue.world import TRUSTING
 from tests.review.world import HAT, MAN, THE_MAN, a_man, the_world
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +48,7 @@ def test_a_link_is_made_by_hand(world, ada):
         purpose="control",
         explanation="one man",
     )
-    assert "Control item added" in said(page)[0]
+    assert "Control item added" in messages_on(page)[0]
     item = Control.objects.get()
     assert (item.kind, item.known, item.source, str(item.created_by)) == (q.COREF_LINK, "yes", "page", "ada")
     listed = words(ada.get(LIST))
@@ -113,8 +113,8 @@ def test_an_image_that_is_none_is_said_to_be_missing(world, ada):
 
 def test_a_file_is_uploaded_and_taken_whole(world, ada):
     rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,control,other,0:3-5,,,box,\n"
-    assert said(upload(ada, HEAD + rows)) == ["2 control items added."]
-    assert said(upload(ada, HEAD + rows)) == ["0 control items added; 2 already existed."]
+    assert messages_on(upload(ada, HEAD + rows)) == ["2 control items added."]
+    assert messages_on(upload(ada, HEAD + rows)) == ["0 control items added; 2 already existed."]
     assert {item.source for item in Control.objects.all()} == {"csv"}
 
 
@@ -140,7 +140,7 @@ def test_a_missing_file_is_refused(world, ada):
 def test_items_are_made_from_a_layer_by_page(world, ada):
     page = press(ada, LIST, "Add from the layer", layer="import")
     count = Control.objects.count()
-    assert count and said(page) == [f"{count} control items added."]
+    assert count and messages_on(page) == [f"{count} control items added."]
     assert "links" in words(page) and "a layer" in words(page)
 
 
@@ -149,7 +149,7 @@ def test_what_workers_agree_on_is_promoted_by_page(ada):
     for worker in range(2):
         world.submit(worker, world.held(worker), then=False)
     page = press(ada, LIST, "Promote", kind=q.COREF_LINK, at_least="2", purpose="control")
-    assert said(page) == ["1 control item added."]
+    assert messages_on(page) == ["1 control item added."]
     assert Control.objects.get().known == "yes"
     assert "agreement" in words(page)
 
@@ -162,7 +162,7 @@ def test_too_small_an_agreement_is_refused(world, ada):
 def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):
     upload(ada, HEAD + "coref_link,control,man,0:0-2 1:0-2,,,yes,\n")
     page = press(ada, LIST, "Retire")
-    assert "Answers already given to it still count" in said(page)[-1]
+    assert "Answers already given to it still count" in messages_on(page)[-1]
     assert not Control.objects.get().active
     again = {"campaign": "review", "item": str(Control.objects.get().pk)}
     assert ada.post(reverse("operation", args=["retire_control_item"]), again).status_code == 400
@@ -178,7 +178,7 @@ def test_an_item_that_was_wrong_is_taken_out_of_what_it_measured(ada):
     world.submit(0, lease, world.right(lease), then=False)
     page = ada.get(LIST)
     assert "0 of 1" in words(page)
-    assert "1 worker no longer counts it" in said(press(ada, LIST, "Retire as wrong"))[0]
+    assert "1 worker no longer counts it" in messages_on(press(ada, LIST, "Retire as wrong"))[0]
 
 
 def test_the_list_filters_and_pages_by_key(world, ada, monkeypatch):

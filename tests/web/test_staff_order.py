@@ -18,7 +18,7 @@ from annotation.queue import dispatch
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ def ada() -> Client:
     return people.signed_in("ada", "researcher")
 
 
-def told(*command: str) -> dict[str, Any]:
+def run(*command: str) -> dict[str, Any]:
     out = StringIO()
     call_command("prioritise_images", *command, "--json", stdout=out)
     report: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
@@ -70,7 +70,7 @@ def test_images_named_by_page_come_first_until_they_are_put_back(world: World, a
     assert "none has a priority" in words(ada.get(PAGE))
     assert PAGE in ada.get("/campaigns/quay/").content.decode()
     page = press(ada, PAGE, "Set their priority", images="1003\n\n 1002.jpg \n1003\n", priority="7")
-    assert said(page) == ["2 images have priority 7 now."]
+    assert messages_on(page) == ["2 images have priority 7 now."]
     assert "7 2 2 1002.jpg, 1003.jpg" in words(page)
     assert asked_first() == ["1002", "1003", "1000", "1001"]
     assert Image.objects.get(pk=world.held(0).image).key == "1002"
@@ -78,7 +78,9 @@ def test_images_named_by_page_come_first_until_they_are_put_back(world: World, a
     assert (entry.actor_name, entry.about) == ("ada", {"images": 2, "priority": 7})
     assert "changed which images come first images 2, priority 7" in words(ada.get("/campaigns/quay/"))
     page = press(ada, PAGE, "Set their priority", images="1002\n1003", priority="0")
-    assert said(page) == ["2 images come in their usual turn."] and "none has a priority" in words(page)
+    assert messages_on(page) == ["2 images come in their usual turn."] and "none has a priority" in words(
+        page
+    )
     assert asked_first() == ["1000", "1001", "1002", "1003"]
 
 
@@ -141,7 +143,7 @@ def test_a_key_goes_before_another_images_file_name(world: World):
 
 
 def test_by_command_images_are_named(world: World):
-    assert told("quay", "--images", "1000", "1003.jpg") == {"images": 2, "priority": 1}
+    assert run("quay", "--images", "1000", "1003.jpg") == {"images": 2, "priority": 1}
     assert priorities() == {"1000": 1, "1001": 0, "1002": 0, "1003": 1}
 
 

@@ -21,7 +21,7 @@ from tests.review.world import (
     the_world,
 )
 from tests.web import world as people
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +68,7 @@ def test_a_flagged_mention_is_read_and_seen_to_by_page(world, rev):
     page = rev.get(queue)
     assert "words marked wrongly two words too many A man, The man" in words(page).replace("“", "")
     after = press(rev, queue, "Mark as handled")
-    assert said(after) == ["Report marked as handled."]
+    assert messages_on(after) == ["Report marked as handled."]
     assert "No open reports" in words(after)
     assert str(Flag.objects.get().resolved_by) == "rev"
     assert "handled: rev" in words(rev.get(queue, {"reports": "all"}))
@@ -104,7 +104,7 @@ def test_answers_that_do_not_count_say_why(world, rev):
 def test_a_refused_chain_is_kept_by_page(world, rev):
     refuse(world)
     page = press(rev, IMAGE, "Keep as one chain", comment="one man, plainly")
-    assert said(page) == ["Ruling saved. Nothing in this image needs review now."]
+    assert messages_on(page) == ["Ruling saved. Nothing in this image needs review now."]
     assert chain(image(world), MAN, THE_MAN)["s"] == "DRAWING"
     ruling = Ruling.objects.get()
     assert (str(ruling.made_by), ruling.comment) == ("rev", "one man, plainly")
@@ -176,7 +176,7 @@ def test_a_merge_is_undone_and_done_again_by_page(world, rev):
     assert image(world).state["merged"] == []
     assert "were merged" not in words(apart)
     again = press(rev, IMAGE, "Withdraw")
-    assert said(again) == ["Ruling withdrawn. The workers' answers decide again."]
+    assert messages_on(again) == ["Ruling withdrawn. The workers' answers decide again."]
     assert len(image(world).state["merged"]) == 2
     assert "withdrawn: rev" in words(again)
 

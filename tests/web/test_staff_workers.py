@@ -17,12 +17,12 @@ from annotation.selectors.workers.worker_table import WorkerTableRequest, worker
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
-from tests.web.staff import answered, forms, press, said, words
+from tests.web.staff import answered, forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
 TABLE = "/campaigns/quay/workers/"
-ONE = f"{TABLE}quay-w0/"
+WORKER = f"{TABLE}quay-w0/"
 
 
 @pytest.fixture
@@ -104,31 +104,31 @@ def test_what_nobody_earns_is_no_column(world, ada):
 
 
 def test_a_worker_is_taken_off_one_kind_and_let_back_by_page(world, ada):
-    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
-    assert said(page) == ["Suspended: 1 worker."]
+    page = press(ada, WORKER, "Suspend", kind=q.BOX_DRAWING, reason="boxes far too large")
+    assert messages_on(page) == ["Suspended: 1 worker."]
     assert "drawing suspended by a researcher boxes far too large" in words(page)
     blocked = TrustState.objects.filter(blocked=True).values_list("worker__pseudonym", "kind")
     assert list(blocked) == [("quay-w0", q.BOX_DRAWING)]
-    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING)
-    assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
-    assert said(press(ada, ONE, "Reinstate")) == ["Reinstated: 1 worker."]
+    page = press(ada, WORKER, "Suspend", kind=q.BOX_DRAWING)
+    assert messages_on(page) == ["Suspended: 0 workers. (already suspended: 1)"]
+    assert messages_on(press(ada, WORKER, "Reinstate")) == ["Reinstated: 1 worker."]
     assert not TrustState.objects.filter(blocked=True).exists()
     assert [str(e.actor) for e in AuditEntry.objects.filter(act__endswith="_worker")] == ["ada", "ada"]
 
 
 def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     before = [image_state.state_of(row).layer for row in world.images()]
-    page = press(ada, ONE, "Withdraw their answers", reason="clicks at random")
-    assert "Their answers are being withdrawn." in said(page)[0]
+    page = press(ada, WORKER, "Withdraw their answers", reason="clicks at random")
+    assert "Their answers are being withdrawn." in messages_on(page)[0]
     job = Job.objects.get()
     assert (job.kind, job.campaign, str(job.created_by)) == ("withdraw_answers", world.campaign, "ada")
     assert jobs.run_queued_job(job.pk) == Job.DONE
     mine = Judgment.objects.filter(worker__pseudonym="quay-w0")
     assert mine.exists() and not mine.filter(void=False).exists()
     assert any(not row.complete for row in world.images())
-    assert "answers withdrawn" in words(ada.get(ONE))
-    assert "restore them first" in words(press(ada, ONE, "Reinstate"))
-    press(ada, ONE, "Restore their answers")
+    assert "answers withdrawn" in words(ada.get(WORKER))
+    assert "restore them first" in words(press(ada, WORKER, "Reinstate"))
+    press(ada, WORKER, "Restore their answers")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     assert not mine.filter(void=True).exists()
     assert [image_state.state_of(row).layer for row in world.images()] == before
@@ -144,11 +144,11 @@ def test_a_kind_that_is_none_is_refused(world, ada):
 
 
 def test_a_refused_act_keeps_what_was_chosen_and_typed(world, ada):
-    page = press(ada, ONE, "Suspend", kind=q.BOX_DRAWING, reason="x" * 201)
+    page = press(ada, WORKER, "Suspend", kind=q.BOX_DRAWING, reason="x" * 201)
     assert page.status_code == 400
     (form,) = (form for form in forms(page) if "Suspend workers" in form.buttons)
     assert (form.fields["kind"], form.fields["reason"]) == ([q.BOX_DRAWING], ["x" * 201])
-    assert (form.fields["workers"], form.fields["next"]) == (["quay-w0"], [ONE])
+    assert (form.fields["workers"], form.fields["next"]) == (["quay-w0"], [WORKER])
 
 
 def identified(world, index=0):
@@ -159,10 +159,10 @@ def identified(world, index=0):
 def test_a_worker_is_erased_by_page_only_by_an_admin_who_means_it(world, ada, boss, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     identified(world)
-    assert not any("Erase" in form.buttons for form in forms(ada.get(ONE)))
+    assert not any("Erase" in form.buttons for form in forms(ada.get(WORKER)))
     count = Judgment.objects.filter(worker__pseudonym="quay-w0").count()
-    page = press(boss, ONE, "Erase", sure="on")
-    assert "nothing links the pseudonym" in said(page)[0]
+    page = press(boss, WORKER, "Erase", sure="on")
+    assert "nothing links the pseudonym" in messages_on(page)[0]
     assert "erased" in words(page) and not any("Erase" in form.buttons for form in forms(page))
     assert not Account.objects.filter(username="wanda").exists() and not Identity.objects.exists()
     assert Judgment.objects.filter(worker__pseudonym="quay-w0").count() == count
@@ -177,5 +177,5 @@ def test_a_worker_who_is_due_payment_is_not_erased(boss, settings, tmp_path):
     assert isinstance(lease, Lease)
     world.submit(0, lease)
     identified(world)
-    assert "still due 1.00 USD" in words(press(boss, ONE, "Erase", sure="on"))
+    assert "still due 1.00 USD" in words(press(boss, WORKER, "Erase", sure="on"))
     assert Account.objects.filter(username="wanda").exists()

@@ -29,13 +29,13 @@ TAGS: dict[str, list[tuple[str, float]]] = {
 }
 
 
-def keep(corpus: Corpus, tags: dict[str, list[tuple[str, float]]], **also: Any) -> KeptTags:
+def store_tags(corpus: Corpus, tags: dict[str, list[tuple[str, float]]], **also: Any) -> KeptTags:
     return keep_tags(corpus=corpus, images=tags.items(), unit="compounds", alpha=0.5, **also)
 
 
 @pytest.fixture
 def tagged(scenes: Corpus) -> Corpus:
-    keep(scenes, TAGS)
+    store_tags(scenes, TAGS)
     return scenes
 
 
@@ -104,7 +104,7 @@ def test_the_filter_takes_as_many_queries_whatever_the_corpus_holds(
     reader: Client, tmp_path: Path, images: int, django_assert_num_queries: Any
 ) -> None:
     corpus = world.corpus(tmp_path, images=images)
-    keep(corpus, {f"scene-{n}": [("dog", 0.5), (f"t{n}", 0.25)] for n in range(images)})
+    store_tags(corpus, {f"scene-{n}": [("dog", 0.5), (f"t{n}", 0.25)] for n in range(images)})
     show(reader)  # figures are kept
     # As without a filter 13, and the number; the list and its tags for page, number, and what is unknown.
     with django_assert_num_queries(14 + 6):
@@ -123,7 +123,7 @@ def test_an_image_shows_its_tags_with_their_scores(tagged: Corpus, reader: Clien
         ("frisbee", "0.125"),
     ]
     assert "?tags=%22soccer+field%22" in section
-    keep(tagged, {"scene-0": [("dog", 1.0)]})
+    store_tags(tagged, {"scene-0": [("dog", 1.0)]})
     assert 'class="scored"' not in reader.get(reverse("image", args=["scenes", "scene-2"])).content.decode()
 
 
@@ -190,7 +190,7 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
     assert {row.text for row in CorpusTag.objects.all()} == {tag for tags in TAGS.values() for tag, _ in tags}
     TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
     long = "x" * 201
-    stored = keep(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
+    stored = store_tags(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
     assert stored == KeptTags(images=2, tags=1, distinct=1, left_out=1)
     (image_tag,) = ImageTag.objects.all()
     assert (image_tag.tag.text, image_tag.score, image_tag.place, image_tag.tag.images) == (
@@ -201,6 +201,6 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
     )
     assert TagList.objects.get().published
     with pytest.raises(KeyError):
-        keep(tagged, {"nobody": []})
+        store_tags(tagged, {"nobody": []})
     image = Image.objects.get(corpus=tagged, key="scene-1")
     assert [tag.text for tag in selectors.tags_of_image(image)] == ["zebra"]

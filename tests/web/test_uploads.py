@@ -24,7 +24,7 @@ from annotation.models import Account, AuditEntry, Corpus, Job
 from phrasebox.text_files import FormatError
 from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -148,7 +148,7 @@ def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada
     text = words(ada.get(page))
     assert "expected one file *.csv" in text
     assert "corpus_uploads" not in text and str(settings.DATA_DIR) not in Job.objects.latest("pk").error
-    assert "Upload removed." in said(press(ada, page, "Remove this upload"))
+    assert "Upload removed." in messages_on(press(ada, page, "Remove this upload"))
     assert ada.get(page).status_code == 404
 
 

@@ -23,7 +23,7 @@ from annotation.campaigns.drafts.answer_times import AnswerTime, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.models import CampaignDraft, Caption, Image, PhraseMarks
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.controls import draw_number

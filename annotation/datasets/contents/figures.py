@@ -1,5 +1,6 @@
-"""The figures of a layer beside those in print, and what it cost, as an operation."""
+"""The figures of a layer, read from its rows, beside those in print, and what it cost."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,12 +11,31 @@ from annotation.common.operations import Help, OperationContext, invalid
 from annotation.datasets.contents.images import LayerName
 from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import campaign_of_layer, layer_to_read
-from annotation.models import Campaign
-from annotation.protocol.statistics import PRINTED_STATISTICS, cost_figures
+from annotation.models import Campaign, Corpus, Layer
+from annotation.protocol.statistics import PRINTED_STATISTICS, Statistics, cost_figures
+from annotation.protocol.terms import ImageRecord
 from annotation.selectors.campaign import funnel
 from annotation.selectors.corpora import check_split
 from annotation.selectors.layer_cost import cost_of
-from annotation.selectors.statistics import layer_statistics
+from annotation.selectors.records import stream_records
+
+
+def layer_statistics(
+    *,
+    corpus: Corpus,
+    layer: Layer,
+    split: str | None = None,
+    progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
+) -> Statistics:
+    """Count every image of `corpus` that `layer` covers, of one `split` or of all.
+
+    Chains that a reviewer excluded are not counted: they are not exported either.
+    """
+    statistics = Statistics()
+    for record in progress(stream_records(corpus=corpus, layer=layer, split=split)):
+        if record.layer is not None:
+            statistics.add(record.layer, captions=len(record.captions))
+    return statistics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

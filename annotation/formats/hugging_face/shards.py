@@ -13,9 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annotation.formats.base import FORMATS, DatasetAbout, Format, Written
+from annotation.formats.base import ALL_CONTENTS, FORMATS, DatasetAbout, Format, Written
 from annotation.formats.checks import writable
-from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.hugging_face.card import SplitSize, card_text
 from annotation.formats.hugging_face.features import FEATURES, shard_schema
 from annotation.protocol.terms import ImageRecord, LayerRecord

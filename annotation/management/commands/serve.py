@@ -18,7 +18,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
-from annotation.common import schema
+from annotation.common import database
 from annotation.common.locks import Busy, at_work
 from annotation.selectors import spelling
 from annotation.workers.accounts import first
@@ -127,8 +127,8 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             f"can sign in as anybody; set SECRET_KEY to a long random string"
         )
     try:
-        schema.refuse_newer()
-    except schema.NewerSchema as error:
+        database.refuse_newer()
+    except database.NewerSchema as error:
         raise CommandError(str(error)) from error
     except (DatabaseError, InterfaceError) as error:
         log.warning("served without it for now, as the database cannot be used: %s", str(error).strip())

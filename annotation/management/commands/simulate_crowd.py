@@ -13,8 +13,7 @@ from annotation.campaigns import campaign_crowd_size, campaign_named
 from annotation.common.locks import Busy
 from annotation.common.plain_text import text_table
 from annotation.datasets.layer_rows import LayerError
-from annotation.management.base import ReportCommand, with_progress
-from annotation.management.resources import peak_mib
+from annotation.management.base import ReportCommand, peak_mib, with_progress
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS

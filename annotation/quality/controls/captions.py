@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.models import Account, Campaign, Caption, Control, Image, Item, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import draw_number, draw_sample

@@ -7,9 +7,7 @@ are slow (`kept`); sums over answers are kept and added to (`sums`); all else is
 from annotation.protocol.agreement import DoubleCheckAgreement
 from annotation.selectors.campaign.cost import CampaignCost, costs, in_hand, money, paid, spent
 from annotation.selectors.campaign.crowd import KindRow, WorkerRow, workers
-from annotation.selectors.campaign.double_checks import agreement
-from annotation.selectors.campaign.forecast import Forecast, forecast
-from annotation.selectors.campaign.glance import Overview, overview
+from annotation.selectors.campaign.glance import Forecast, Overview, agreement, forecast, overview
 from annotation.selectors.campaign.progress import (
     Funnel,
     Pace,

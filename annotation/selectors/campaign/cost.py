@@ -17,7 +17,7 @@ from annotation.protocol.money import amount_text, rounded_amount
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
 from annotation.selectors.campaign.sums import Earned, earned, leases_in_hand
-from annotation.selectors.settings_versions import settings_by_version
+from annotation.selectors.campaigns import settings_by_version
 
 #: The role of a test's items, which are not paid.
 TEST_ROLE = "qualification"

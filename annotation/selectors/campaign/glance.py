@@ -1,15 +1,21 @@
-"""A campaign at a glance."""
+"""A campaign at a glance: how far it is, what it will still take, and how far two people agree."""
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
-from annotation.models import Campaign
-from annotation.protocol.agreement import DoubleCheckAgreement
+from django.db import connection
+
+from annotation.models import Campaign, Task
+from annotation.protocol.agreement import AnswerPair, DoubleCheckAgreement, measure_agreement
+from annotation.protocol.double_checks import REPORTED
+from annotation.protocol.kinds import kind_order
+from annotation.protocol.terms import Box
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import CampaignCost, costs
-from annotation.selectors.campaign.double_checks import agreement
-from annotation.selectors.campaign.forecast import forecast_from
-from annotation.selectors.campaign.kept import counted_at
+from annotation.selectors.campaign.kept import counted_at, kept_figure
 from annotation.selectors.campaign.progress import (
     Funnel,
     Pace,
@@ -18,7 +24,87 @@ from annotation.selectors.campaign.progress import (
     open_tasks_by_kind,
     pace,
     submitted,
+    to_come,
 )
+
+#: Every drawn question with its answers in the order in which they came, as
+#: `protocol.double_checks.answers_of_people` reads them; a question without any has one row. A machine
+#: answers instead of people: what it alone answered is asked of nobody, and is not counted.
+_DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'machine', j.worker_id, j.answer,
+       j.x_min, j.y_min, j.x_max, j.y_max
+   FROM annotation_task t
+   LEFT JOIN annotation_assignment a ON a.task_id = t.id
+   LEFT JOIN annotation_judgment j ON j.assignment_id = a.id AND NOT j.void
+       AND j.role IN ('vote', 'double_check')
+   LEFT JOIN annotation_worker w ON w.id = j.worker_id
+   WHERE t.campaign_id = %s AND t.drawn_share IS NOT NULL
+   ORDER BY t.id, j.id"""
+
+
+def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, DoubleCheckAgreement]:
+    """Kind -> agreement; kinds of which no question was drawn are not there. Kept as `funnel` is."""
+    return kept_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
+
+
+def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
+    pairs: dict[str, list[AnswerPair]] = defaultdict(list)
+    drawn, waiting = Counter[str](), Counter[str]()
+    with connection.cursor() as cursor:
+        cursor.execute(_DRAWN, [campaign.pk])
+        for (_, kind, state, share), rows in groupby(cursor.fetchall(), key=lambda row: row[:4]):
+            people: dict[int, tuple[str, Box | None]] = {}
+            by_machine = False
+            for *_of, is_model, worker, answer, x_min, y_min, x_max, y_max in rows:
+                by_machine |= bool(is_model)
+                if worker is not None and not is_model:
+                    box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
+                    people.setdefault(worker, (answer or REPORTED, box))
+            if by_machine and not people:
+                continue
+            drawn[kind] += 1
+            if len(people) > 1:
+                (first_worker, (first, box)), (two, (second, second_answer)), *_ = people.items()
+                iou = box.iou(second_answer) if box and second_answer else None
+                pairs[kind].append(AnswerPair(first, second, share, (first_worker, two), iou))
+            elif state == Task.OPEN:
+                waiting[kind] += 1
+    return {
+        kind: measure_agreement(pairs[kind], drawn=drawn[kind], waiting=waiting[kind])
+        for kind in sorted(drawn, key=kind_order)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Answers to come and what they will earn, in millionths of the currency; None where it is too early to
+    tell. Both are 0 for a closed campaign."""
+
+    answers: int | None
+    pay: int | None
+
+
+def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
+    """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
+    now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
+    return forecast_from(campaign, now, open_counts, costs(campaign, pay))
+
+
+def forecast_from(
+    campaign: Campaign, now: Funnel, open_counts: Mapping[str, TaskCounts], so_far: CampaignCost
+) -> Forecast:
+    """The forecast of a campaign that is as far, and cost as much, as is said."""
+    answers = to_come(campaign, now, open_counts)
+    return Forecast(answers, _will_earn(answers, so_far))
+
+
+def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
+    """What so many answers will earn, control items among them, at what one earned so far. Answers of
+    machines earn nothing; they are in both numbers."""
+    if not answers:
+        return answers
+    kinds = so_far.kinds.values()
+    on_tasks = so_far.answers + sum(of.machines - of.controls - of.tests for of in kinds)
+    return round(answers * so_far.earned / on_tasks) if on_tasks else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ from annotation.protocol.kinds import is_page, kind_of, kind_order
 from annotation.protocol.money import amount_text
 from annotation.protocol.trust import trust_reading
 from annotation.selectors.campaign import CampaignCost, agreement, costs
+from annotation.selectors.campaigns import images_by_version, settings_versions
 from annotation.selectors.controls import control_facts, control_item_counts
-from annotation.selectors.settings_versions import images_by_version, settings_versions
 
 #: Rises when a key of the figures changes its meaning.
 DATASHEET_VERSION = 1

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from annotation.common.operations import Listing, OperationContext
 from annotation.models import Campaign
 from annotation.protocol.answer_times import (
     DRAWING_SECONDS,
@@ -15,7 +16,8 @@ from annotation.protocol.answer_times import (
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import draws
 from annotation.selectors.campaign.cost import costs
-from annotation.selectors.machines.reports import MachineReport
+from annotation.selectors.machines.reports import MachineReport, machine_reports
+from annotation.selectors.stored_kinds import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +71,24 @@ def machine_saving(campaign: Campaign, machines: Sequence[MachineReport]) -> Mac
     if times.drawing is not None and times.looking is not None:
         measured = saved_share(alone, counts, drawing=times.drawing, looking=times.looking)
     return MachineSaving(times, alone, saved_shares(alone, counts), measured)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinesRequest(CampaignRequest):
+    """The machines of a campaign, and what people said of their boxes, by category."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSavingRequest(CampaignRequest):
+    """What the machines of a campaign saved its people, by what a drawing and a look take."""
+
+
+def list_machines(request: MachinesRequest, context: OperationContext) -> Listing:
+    """The machines, by name."""
+    return Listing(machine_reports(request.row()), lambda report: report.name, lambda report: report)
+
+
+def show_machine_saving(request: MachineSavingRequest, context: OperationContext) -> MachineSaving:
+    """What they saved, in people's answers and in seconds."""
+    campaign = request.row()
+    return machine_saving(campaign, machine_reports(campaign))

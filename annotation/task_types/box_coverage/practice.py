@@ -3,8 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_coverage.type import BoxCoverage
-from annotation.task_types.practice.records import PracticeExample, PracticeItem
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
 from annotation.task_types.practice.scenes import TREES, WOMAN_WITH_VIOLIN
 
 _SKIER_IN_RED, _SKIER_IN_BLUE = (113, 127, 215, 344), (333, 92, 426, 294)

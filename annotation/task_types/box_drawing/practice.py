@@ -5,8 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.box_drawing.type import BoxDrawing
-from annotation.task_types.practice.records import PracticeExample, PracticeItem, Verdict
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem, Verdict
 from annotation.task_types.practice.scenes import TREES, WOMAN_WITH_VIOLIN, practice_scene
 
 _ITEMS = (

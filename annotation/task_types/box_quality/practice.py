@@ -3,8 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_quality.type import BoxQuality
-from annotation.task_types.practice.records import PracticeExample, PracticeItem
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
 from annotation.task_types.practice.scenes import WOMAN_WITH_VIOLIN
 
 _ITEMS = (

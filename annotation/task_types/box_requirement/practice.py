@@ -3,8 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_requirement.type import BoxRequirement
-from annotation.task_types.practice.records import PracticeExample, PracticeItem
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
 
 _ITEMS = (
     PracticeItem("frisbee", _("The frisbee is small, but you can point at it."), "box", ("0:4-7",)),

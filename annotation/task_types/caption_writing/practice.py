@@ -3,8 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.caption_writing.type import CaptionWriting
-from annotation.task_types.practice.records import PracticeExample, PracticeItem
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
 
 _ITEMS = (
     PracticeItem(

@@ -8,8 +8,14 @@ it.
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
-from annotation.task_types.practice.records import NamedBox, PracticeExample, PracticeItem, Verdict
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import (
+    PRACTICE,
+    NamedBox,
+    Practice,
+    PracticeExample,
+    PracticeItem,
+    Verdict,
+)
 from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
 

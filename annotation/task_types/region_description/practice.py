@@ -7,8 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import Page
-from annotation.task_types.practice.records import NamedBox, PracticeExample, PracticeItem
-from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.registry import (
+    PRACTICE,
+    NamedBox,
+    Practice,
+    PracticeExample,
+    PracticeItem,
+)
 from annotation.task_types.region_description.type import RegionDescription
 
 _ITEMS = (

@@ -2,8 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.task_types.practice.records import PracticeExample, PracticeItem
-from annotation.task_types.practice.registry import PRACTICE
+from annotation.task_types.practice.registry import PRACTICE, PracticeExample, PracticeItem
 from annotation.task_types.tag_relevance.type import TagRelevance
 from annotation.task_types.ticked_pages.practising import PagePractice
 

@@ -2,8 +2,7 @@
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
-from annotation.task_types.practice.records import PracticeItem, Verdict
-from annotation.task_types.practice.registry import Practice
+from annotation.task_types.practice.registry import Practice, PracticeItem, Verdict
 from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
 from annotation.task_types.ticked_pages.pages import ShownBlock, checkbox_name

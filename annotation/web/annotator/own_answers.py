@@ -30,8 +30,8 @@ from annotation.web.annotator.task_page import (
     WorkSoFar,
     build_task_page,
     caption_pieces,
+    parts_of_task,
 )
-from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.annotator.task_texts import text_of
 from annotation.web.annotator.work_context import SeeOther, WorkContext, work_of_request
 from annotation.web.common.access import for_roles

@@ -23,8 +23,14 @@ from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, boxes_of, build_task_page
-from annotation.web.annotator.task_parts import parts_of_task
+from annotation.web.annotator.task_page import (
+    InvalidForm,
+    TaskPage,
+    WorkSoFar,
+    boxes_of,
+    build_task_page,
+    parts_of_task,
+)
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.annotator.work_context import WorkContext, work_of_request
 from annotation.web.common.access import for_roles

@@ -22,7 +22,7 @@ from annotation.queue import leases, submission, visits
 from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent, today
 from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
-from annotation.selectors.settings_versions import settings_by_version
+from annotation.selectors.campaigns import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
 from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page

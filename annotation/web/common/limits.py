@@ -1,16 +1,59 @@
-"""Rate limits of what visitors may try, and their messages."""
+"""Rate limits of what visitors may try, and their messages.
+
+What others try elsewhere keeps nobody waiting long in a browser in which they have signed in before. A cookie
+of digests, signed, says for which names; so it tells whoever finds it nobody's name.
+"""
 
 import ipaddress
 import unicodedata
 from typing import Any
 
 from django.conf import settings
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import ngettext
 
-from annotation.web.common import known_browsers
 from annotation.workers.rate_limit import Delay, Limit, Try
+
+_SALT = "annotation.known_browser"
+#: Seconds for which a browser is known, and names that it is known for: the last ones.
+_LIFETIME = 365 * 24 * 3600
+_MOST = 5
+
+
+def knows(request: HttpRequest, name: str) -> bool:
+    """Whether somebody has signed in as `name` (folded) in this browser."""
+    return any(constant_time_compare(held, _digest(name)) for held in _held(request))
+
+
+def remember(request: HttpRequest, response: HttpResponse, name: str) -> None:
+    """Let the browser that `response` goes to be known for `name` (folded)."""
+    others = [held for held in _held(request) if held != _digest(name)]
+    response.set_cookie(
+        settings.KNOWN_BROWSER_COOKIE_NAME,
+        signing.dumps([*others, _digest(name)][-_MOST:], salt=_SALT),
+        max_age=_LIFETIME,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _held(request: HttpRequest) -> list[str]:
+    """The digests in the cookie; none where it is not of our making, or too old."""
+    cookie = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
+    try:
+        held: list[str] = signing.loads(cookie, salt=_SALT, max_age=_LIFETIME)
+    except signing.BadSignature:
+        return []
+    return held
+
+
+def _digest(name: str) -> str:
+    return salted_hmac(_SALT, name, algorithm="sha256").hexdigest()[:32]
+
 
 MINUTE = 60
 #: Wrong passwords for one account: from one address, and from all together.
@@ -39,7 +82,7 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
     """An attempt to sign in as `name`: of name and address together, of the name, and of the address, by
     which nobody is stopped who has signed in so before."""
     name, address = folded_name(name), address_of(request)
-    if known_browsers.knows(request, name):
+    if knows(request, name):
         pair, of_name = (limit._replace(longest=SIGN_IN_KNOWN) for limit in (SIGN_IN_PAIR, SIGN_IN_NAME))
         return Try(pair, f"{name} {address}"), Try(of_name, name)
     return Try(SIGN_IN_PAIR, f"{name} {address}"), Try(SIGN_IN_NAME, name), Try(SIGN_IN_ADDRESS, address)
@@ -48,7 +91,7 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
 def second_factor_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
     """An attempt at the second factor of `name`; who has signed in so in this browser waits less."""
     name = folded_name(name)
-    if known_browsers.knows(request, name):
+    if knows(request, name):
         return (Try(SECOND_FACTOR._replace(longest=SECOND_FACTOR_KNOWN), name),)
     return Try(SECOND_FACTOR, name), Try(SIGN_IN_ADDRESS, address_of(request))
 

@@ -26,7 +26,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.common import database
 from annotation.models import Account
-from annotation.web.common import known_browsers, limits
+from annotation.web.common import limits
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
 
@@ -175,7 +175,7 @@ def _signed_in(request: HttpRequest, account: Account, *, then: str, by_password
     # What does not begin so is taken for the name of a route.
     there = then.startswith(("/", "http://", "https://"))
     answer = redirect(then if there else settings.LOGIN_REDIRECT_URL)
-    known_browsers.remember(request, answer, limits.folded_name(account.get_username()))
+    limits.remember(request, answer, limits.folded_name(account.get_username()))
     return answer
 
 

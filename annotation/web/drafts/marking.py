@@ -41,8 +41,7 @@ from annotation.models import Control
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice
-from annotation.web.annotator.task_page import TaskPage
-from annotation.web.annotator.task_parts import parts_of_task
+from annotation.web.annotator.task_page import TaskPage, parts_of_task
 from annotation.web.common.filters import query_number
 from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_draft, preview_page
 from annotation.web.staff.campaign_pages import query_string

@@ -15,7 +15,7 @@ from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.protocol.questions import Answer
 from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
-from annotation.web.annotator.task_parts import parts_of_task
+from annotation.web.annotator.task_page import parts_of_task
 from annotation.web.common.filters import query_number
 from annotation.web.drafts.draft_pages import (
     draft_frame,

@@ -18,7 +18,7 @@ from annotation.common.operations import Invalid, OperationContext, operation_na
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
-from annotation.selectors.settings_versions import images_by_version, settings_versions
+from annotation.selectors.campaigns import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame

@@ -46,6 +46,13 @@ def places(context: dict[str, Any]) -> list[_Link]:
     )
 
 
+@register.simple_tag(takes_context=True)
+def may_read_docs(context: dict[str, Any]) -> bool:
+    """Whether the caller may open the documentation: signed in, and not by a crowd platform's address."""
+    request = context["request"]
+    return request.user.is_authenticated and not sessions.by_address(request.session)
+
+
 @register.inclusion_tag("operations/field.html", takes_context=True)
 def sure(context: dict[str, Any], operation: str) -> dict[str, Any]:
     """The box that is ticked before an operation is done which nothing brings back."""

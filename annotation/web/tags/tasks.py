@@ -51,10 +51,10 @@ def unread(context: dict[str, Any]) -> list[WorkerMessage]:
 
 
 class RegionRow(NamedTuple):
-    """One region of a form: its place from 0, what its fields' names begin with, what was entered; of each
+    """One region of a form: its position from 0, what its fields' names begin with, what was entered; of each
     edge its name, its value and the most it can be."""
 
-    place: int
+    position: int
     name: str
     text: str
     way: str
@@ -63,7 +63,7 @@ class RegionRow(NamedTuple):
     @property
     def number(self) -> int:
         """Its number on the page, from 1."""
-        return self.place + 1
+        return self.position + 1
 
     @property
     def hue(self) -> int:

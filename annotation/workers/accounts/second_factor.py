@@ -3,10 +3,13 @@
 A code is accepted once: the time step that it is of is raised in one statement, which only one of two
 attempts at once can do. django-allauth's module for this remembers used codes in a cache, which each process
 has for itself.
+
+Secrets are encrypted under the server's key, so that a copy of the database alone opens nothing.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +17,8 @@ from datetime import timedelta
 from typing import Annotated, NamedTuple
 
 import pyotp
-from django.utils.crypto import constant_time_compare
+from cryptography.fernet import Fernet, InvalidToken
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,9 +29,32 @@ from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
 from annotation.models import Account, RecoveryCode, RoleGrant, SecondFactor, SignInRules
 from annotation.selectors.people.accounts import AccountName
 from annotation.workers import sessions
-from annotation.workers.accounts import sealed
 from annotation.workers.api_tokens import digest_of_secret
 from annotation.workers.pseudonyms import draw_pseudonym
+
+_SALT = "annotation.second_factor"
+
+
+class CannotOpen(ValueError):
+    """What was sealed under another key, or is damaged."""
+
+
+def seal(secret: str) -> str:
+    """`secret`, encrypted and signed under the server's key."""
+    return _lock().encrypt(secret.encode()).decode("ascii")
+
+
+def unseal(sealed: str) -> str:
+    """The secret again. Raises CannotOpen."""
+    try:
+        return _lock().decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        raise CannotOpen("this was encrypted under another SECRET_KEY") from None
+
+
+def _lock() -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(salted_hmac(_SALT, "", algorithm="sha256").digest()))
+
 
 #: Seconds that a code is of, and steps that a clock may be wrong by, to either side.
 CODE_SECONDS = 30
@@ -103,15 +130,15 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
             raise FactorRefused(_("Your second factor is already on. Turn it off first to use another app."))
         if factor is not None and factor.begun_at > now - _BEGUN_FOR:
             try:
-                secret = sealed.unseal(factor.secret)
-            except sealed.CannotOpen:
+                secret = unseal(factor.secret)
+            except CannotOpen:
                 pass  # the server has another key since: a new secret
             else:
                 if constant_time_compare(digest_of_secret(secret), seen):
                     return secret
         secret = pyotp.random_base32()
         SecondFactor.objects.update_or_create(
-            account=account, defaults={"secret": sealed.seal(secret), "begun_at": now, "last_step": 0}
+            account=account, defaults={"secret": seal(secret), "begun_at": now, "last_step": 0}
         )
     return secret
 
@@ -290,8 +317,8 @@ def _uses_code(factor: SecondFactor, code: str) -> bool:
     if not _CODE.fullmatch(cleaned):
         return False
     try:
-        app = pyotp.TOTP(sealed.unseal(factor.secret), interval=CODE_SECONDS)
-    except sealed.CannotOpen:
+        app = pyotp.TOTP(unseal(factor.secret), interval=CODE_SECONDS)
+    except CannotOpen:
         return False
     now = int(database.now().timestamp()) // CODE_SECONDS
     for step in range(now - _STEPS_ASIDE, now + _STEPS_ASIDE + 1):

@@ -12,8 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from PIL import Image
 
 from annotation.formats import FORMATS
-from annotation.management.base import ReportCommand, with_progress
-from annotation.management.resources import peak_mib
+from annotation.management.base import ReportCommand, peak_mib, with_progress
 from annotation.selectors.left_out import missing_from_export
 from config.sample import sample_records
 from phrasebox.registry import UnknownName

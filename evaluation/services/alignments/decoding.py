@@ -36,11 +36,11 @@ from evaluation.services.phases import PhaseShares
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
-from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.registry import SYSTEMS, system_row
 from evaluation.services.systems.sources import RegionsField, Sources
 from evaluation.services.systems.training import system_named
+from evaluation.services.systems.training_images import check_not_learned_from
 from models_core import storage
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.decoding import best_labels, segments

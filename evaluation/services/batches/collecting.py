@@ -21,8 +21,8 @@ from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.by_command import with_known
 from annotation.common.operations import Help, Named, OperationContext
+from annotation.common.plain_text import with_known
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers

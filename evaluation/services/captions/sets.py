@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.by_command import with_known
 from annotation.common.operations import Help, Named, NewFile, OperationContext
+from annotation.common.plain_text import with_known
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.common.operations import Help, OperationContext
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import CaptionSet, System, WrittenCaption
@@ -36,11 +36,11 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
-from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.region_texts import OF_REGION
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
+from evaluation.services.systems.training_images import check_not_learned_from
 from models_core.estimators.base import RaggedRows
 from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.neural.alignment import Alignment

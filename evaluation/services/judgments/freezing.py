@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from annotation import audit
 from annotation.common import database
-from annotation.common.batching import chunks, delete_in_pages
+from annotation.common.database import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.query_sets import (
     CAPTION,

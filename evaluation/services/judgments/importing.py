@@ -20,7 +20,7 @@ from pydantic import Field
 
 from annotation import audit
 from annotation.common import database
-from annotation.common.batching import chunks, delete_in_pages
+from annotation.common.database import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA

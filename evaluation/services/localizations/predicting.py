@@ -55,10 +55,10 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
-from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
+from evaluation.services.systems.training_images import check_not_learned_from
 from models_core.features.text.phrases import phrase_text
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import RegionVectors

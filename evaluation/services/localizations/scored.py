@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.selectors.corpora import split_names
 from evaluation.comparison.missing import Missing, check_missing
 from evaluation.comparison.subsets import Subset, subset_called, subset_named

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.by_command import with_known
+from annotation.common.plain_text import with_known
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT

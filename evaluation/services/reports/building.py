@@ -21,9 +21,9 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
-from annotation.common.by_command import with_known
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
+from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_tables import as_csv

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common import database
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.stored_kinds import CORPORA

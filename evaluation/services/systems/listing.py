@@ -13,8 +13,8 @@ from evaluation.models import System
 from evaluation.services.stored import InUse, set_archived
 from evaluation.services.stored_kinds import ArchivableRequest
 from evaluation.services.systems import registry
-from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import Recipe
+from models_core.systems.recipe_files import named_recipes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

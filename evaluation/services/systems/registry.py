@@ -17,8 +17,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
-from annotation.common.by_command import with_known
 from annotation.common.operations import OperationContext, StoredKind
+from annotation.common.plain_text import with_known
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System

@@ -16,7 +16,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 from numpy.typing import NDArray
 
-from annotation.jobs.delivery import by_broker
+from annotation.jobs.rows import by_broker
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, View
 from models_core.estimators.covariances import ADDING_UP, PairedSums, RowMap, sums_of_pairs
 from models_core.estimators.shared_pairs import SharedPairs, write_pairs

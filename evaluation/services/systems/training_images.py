@@ -17,13 +17,17 @@ from evaluation.comparison.provenance import (
     identities,
     identities_of,
 )
+from evaluation.comparison.subsets import FOLD
 from evaluation.models import SeenImages, System
+from evaluation.services.common import InputError
 from evaluation.services.features.store import TRAINED_ON, feature_set, is_label
 from evaluation.services.systems.auxiliary import Auxiliary
 from evaluation.services.systems.examples import Examples
 from evaluation.services.systems.folders import system_folder
+from evaluation.services.systems.region_texts import OF_REGION
 from evaluation.services.systems.sources import Sources
 from models_core import storage
+from models_core.systems.trained_system import TrainedSystem
 
 #: What a stored system's arrays are called, by the column of `SeenImages`.
 _ARRAYS = {"learned": "seen.learned", "validated": "seen.validated"}
@@ -101,3 +105,24 @@ def enter_declaration(system: System, images: Hashes | None) -> None:
     if images is not None:
         packed = images.astype("<u8").tobytes()
         SeenImages.objects.create(system=system, learned=packed, validated=b"")
+
+
+def check_not_learned_from(
+    stored: TrainedSystem, name: str, dataset: Examples, places: Sequence[int], what: str
+) -> None:
+    """Raise InputError where `what` is a fold of the training's corpus, and the system called `name`
+    learned from one of its images, those at `places`.
+
+    Folds are dealt by their number among the images that can be used. With other features or regions, or
+    another seed, than at the training, a fold of the same name has other images.
+    """
+    if not FOLD.fullmatch(what) or dataset.corpus != stored.facts.get("corpus"):
+        return
+    learned = {name_learned.partition(OF_REGION)[0] for name_learned in stored.names}
+    seen = [dataset.examples[index].name for index in places if dataset.examples[index].name in learned]
+    if seen:
+        raise InputError(
+            f"system {name!r} learned from {len(seen)} of the {len(places)} images of fold {what}, such as "
+            f"{seen[0]!r}: folds differ between features, regions and seeds; take those of the training, or "
+            "name images in a file"
+        )

@@ -1,7 +1,7 @@
-"""What is asked for when a system is to be trained, and what must be there for it."""
+"""What is asked for when a system is to be trained, its settings, and what must be there for it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +14,7 @@ from annotation.common.operations import (
     Named,
     OperationContext,
     ServerFile,
+    SettingField,
     invalid,
 )
 from annotation.selectors.corpora import corpus_named, split_names
@@ -40,9 +41,9 @@ from evaluation.services.systems.sources import (
     training_sources,
 )
 from evaluation.services.weak.collections import weak_collections
-from models_core.systems.named_recipes import named_recipes
+from models_core.checked_fields import field_rules
 from models_core.systems.recipe import BadRecipeSetting, Recipe
-from models_core.systems.recipe_files import changed_recipe, recipe_of
+from models_core.systems.recipe_files import changed_recipe, named_recipes, recipe_of
 from phrasebox.device import CPU
 
 #: The split that settings are chosen on unless others are asked for, and what asks for none.
@@ -200,3 +201,19 @@ def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iter
 def _unknown(kind: Any, value: str, names: Any) -> tuple[str, dict[str, Any]]:
     known = ", ".join(names)
     return "unknown_of" if known else "unknown", {"kind": kind, "value": value[:100], "known": known}
+
+
+def recipe_settings(recipe: Recipe) -> tuple[SettingField, ...]:
+    """What trainings may change of a recipe, table by table; defaults are the recipe's."""
+    return tuple(
+        SettingField(
+            name=f"{table}.{setting.name}",
+            rule=rules[setting.name],
+            default=getattr(record, setting.name),
+            label=rules[setting.name].help or setting.name,
+            group=f"{recipe.name}: {table}",
+        )
+        for table, record in recipe.tables.items()
+        for rules in [field_rules(type(record))]
+        for setting in fields(record)
+    )

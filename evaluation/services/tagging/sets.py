@@ -1,17 +1,21 @@
-"""Sets of ranked tags: listed, found by name, read."""
+"""Sets of ranked tags: listed, found by name, read, and as their own pages and files have them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from annotation.common.by_command import with_known
+from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
+from annotation.common.plain_text import with_known
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError
 from evaluation.services.predicting import PredictionSet, prediction_values
-from evaluation.services.tags.ranked import ImageTags
+from evaluation.services.stored_kinds import TAG_SETS
+from evaluation.services.tags.ranked import ImageTags, tag_layouts, write_ranked_tags
 from phrasebox.registry import UnknownName
 
 #: Rows that are read at a time: each may hold a score for every tag.
@@ -61,3 +65,31 @@ def tag_scores_of(tag_set: TagSet) -> tuple[list[int], NDArray[np.float32]]:
         images.append(image)
         scores[index] = np.frombuffer(packed, np.float32)
     return images, scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagSetDetail(TagSetSummary):
+    """Ranked tags with how they were chosen, and the figures that were stored with them last."""
+
+    settings: dict[str, Any]
+    figures: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadTagSetRequest:
+    """Ranked tags of images, as JSON Lines or as a table."""
+
+    tag_set: Annotated[str, Named(TAG_SETS), Help(_("Tag set"))]
+    layout: Annotated[str, OneOf(tag_layouts), Help(_("Layout"))] = "jsonl"
+
+
+def tag_set_detail(row: TagSet) -> TagSetDetail:
+    """All that is said of tags."""
+    summary = asdict(tag_set_summary(row))
+    return TagSetDetail(**summary, settings=row.settings, figures=row.figures)
+
+
+def download_tag_set(request: DownloadTagSetRequest, context: OperationContext) -> NewFile:
+    """The tags, the best first."""
+    row, layout = tag_set_named(request.tag_set), request.layout
+    return NewFile(f"{row.name}.{layout}", lambda path: write_ranked_tags(tags_of_set(row), path, layout))

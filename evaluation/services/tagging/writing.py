@@ -15,7 +15,7 @@ import numpy as np
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.common.operations import Help, OneOf, OperationContext, ServerFile, invalid
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import System, TaggedImage, TagSet
@@ -36,11 +36,11 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
-from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.read_captions import with_tags
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
+from evaluation.services.systems.training_images import check_not_learned_from
 from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore, check_score

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import django
 
-from annotation.common.batching import chunks
+from annotation.common.database import chunks
 from annotation.protocol.chunker.chunking import NounPhraseChunker
 from evaluation.formats.conllu import ParsedSentence
 from evaluation.services.features.parses import letters_of

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.common.by_command import with_known
+from annotation.common.plain_text import with_known
 from annotation.selectors.corpora import corpus_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
 from models_core.extras import load_extra

@@ -15,17 +15,15 @@ from annotation.common.operations import Invalid, operation_named, request_field
 from annotation.selectors.corpora import layers_of_corpora, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import RequestForm
-from evaluation.services.systems.recipe_settings import recipe_settings
 from evaluation.services.systems.sources import SET_KINDS, VECTOR_FILES
-from evaluation.services.systems.training_requests import NO_IMAGES, RECIPE_FILES
+from evaluation.services.systems.training_requests import NO_IMAGES, RECIPE_FILES, recipe_settings
 from evaluation.services.weak.collections import weak_collections
 from evaluation.web import visible
 from evaluation.web.features.pages import feature_sets_by_kind
 from evaluation.web.page_context import page_context, set_choices
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
-from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
-from models_core.systems.recipe_files import recipe_of
+from models_core.systems.recipe_files import named_recipes, recipe_of
 
 #: What the page has a field for; the others are as by default.
 _FIELDS = (

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 #: The operations whose answers are shown: the lists and details that programs read most, and the plans.
-SHOWN = frozenset(
+RECORDED = frozenset(
     {
         *("list_campaigns", "campaign_status", "plan_campaign", "list_control_items"),
         *("list_corpora", "show_corpus", "list_images", "list_layers"),
@@ -30,7 +30,7 @@ _RECORDED: dict[str, dict[str, Any]] = {}
 
 def record(app: str, name: str, body: Any) -> None:
     """Keep the answer of an operation of an app, if it is one that is shown."""
-    if name in SHOWN:
+    if name in RECORDED:
         _RECORDED.setdefault(app, {})[name] = _short(body)
 
 

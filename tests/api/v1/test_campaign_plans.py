@@ -20,7 +20,7 @@ from tests.factories import a_corpus, some_images
 from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
-ASKED = {"name": "quay", "corpus": "streets", "tasks": "entities", "unpaid": True}
+PLAN = {"name": "quay", "corpus": "streets", "tasks": "entities", "unpaid": True}
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def fields(answer: Any) -> list[str]:
 
 
 def test_a_plan_says_what_the_page_of_a_draft_with_the_same_choices_says(ada: Caller) -> None:
-    form_data = {**ASKED, "tasks": "captions", "images": 22, "pilot": True}
+    form_data = {**PLAN, "tasks": "captions", "images": 22, "pilot": True}
     response = ada.post("campaign-plans", form_data).json()
     draft = CampaignDraft.objects.create(
         owner=Account.objects.get(username="ada"),
@@ -56,26 +56,26 @@ def test_a_plan_says_what_the_page_of_a_draft_with_the_same_choices_says(ada: Ca
 
 def test_hours_and_cost_have_an_interval_and_follow_the_pay(ada: Caller) -> None:
     settings = {"pay": {"basis": "hour", "hourly": 12.0, "currency": "EUR"}}
-    response = ada.post("campaign-plans", {**ASKED, "campaign_settings": settings}).json()["estimate"]
+    response = ada.post("campaign-plans", {**PLAN, "campaign_settings": settings}).json()["estimate"]
     hours, cost = response["hours"], {name: float(text) for name, text in response["cost"].items()}
     assert 0 < hours["low"] < hours["value"] < hours["high"] and response["sampled"] >= 4
     assert cost["value"] == pytest.approx(12 * hours["value"], abs=0.01) and response["currency"] == "EUR"
 
 
 def test_what_is_missing_is_a_line_of_its_own(ada: Caller) -> None:
-    response = ada.post("campaign-plans", {**ASKED, "unpaid": False}).json()
+    response = ada.post("campaign-plans", {**PLAN, "unpaid": False}).json()
     assert response["ready"] is False
     assert [line["step"] for line in response["readiness"] if line["state"] == "missing"] == ["pay"]
-    response = ada.post("campaign-plans", {**ASKED, "known": "nothing", "split": "nothing"}).json()
+    response = ada.post("campaign-plans", {**PLAN, "known": "nothing", "split": "nothing"}).json()
     assert {line["step"] for line in response["readiness"] if line["state"] == "missing"} == {
         "corpus",
         "test",
     }
-    assert fields(ada.post("campaign-plans", {**ASKED, "corpus": "nothing"})) == ["corpus"]
+    assert fields(ada.post("campaign-plans", {**PLAN, "corpus": "nothing"})) == ["corpus"]
 
 
 def test_known_answers_make_a_test_and_control_items_and_the_campaign_is_open_to_all(ada: Caller) -> None:
-    answer = ada.post("campaigns", {**ASKED, "known": "import", "open_to_all": True, "images": 3})
+    answer = ada.post("campaigns", {**PLAN, "known": "import", "open_to_all": True, "images": 3})
     assert answer.status_code == 201, answer.content
     jobs.run_queued_job(answer.json()["job"]["number"])
     campaign = Campaign.objects.get()
@@ -93,11 +93,11 @@ def test_images_are_drawn_by_tags(ada: Caller) -> None:
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     tags = [(key, [("dog", 0.5)] if number < 3 else []) for number, key in enumerate(keys)]
     keep_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
-    form_data = {**ASKED, "tags": ["dog"], "known": "import"}
+    form_data = {**PLAN, "tags": ["dog"], "known": "import"}
     assert ada.post("campaign-plans", form_data).json()["estimate"]["images"] == 3
     jobs.run_queued_job(ada.post("campaigns", form_data).json()["job"]["number"])
     assert set(OpenImage.objects.values_list("image__key", flat=True)) == set(keys[:3])
-    assert fields(ada.post("campaigns", {**ASKED, "tags": ["dog", "zebra"]})) == ["tags"]
+    assert fields(ada.post("campaigns", {**PLAN, "tags": ["dog", "zebra"]})) == ["tags"]
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_images_are_drawn_by_tags(ada: Caller) -> None:
 def test_what_the_pages_refuse_the_call_refuses_and_names(
     ada: Caller, more: dict[str, Any], error: list[str]
 ) -> None:
-    assert fields(ada.post("campaigns", {**ASKED, **more})) == error
+    assert fields(ada.post("campaigns", {**PLAN, **more})) == error
     assert not Campaign.objects.exists() and not Job.objects.exists()
 
 
 def test_a_test_is_not_asked_for_and_switched_off_at_once(ada: Caller) -> None:
     off = {"trust": {"qualification": False}}
-    form_data = {**ASKED, "known": "import", "campaign_settings": off}
+    form_data = {**PLAN, "known": "import", "campaign_settings": off}
     assert fields(ada.post("campaigns", form_data)) == ["known"]
     assert not Campaign.objects.exists()

@@ -19,7 +19,7 @@ from django.db import transaction
 
 from annotation import jobs
 from annotation.models import Account, Campaign
-from annotation.notifications.signing import secret_of, webhook_signature
+from annotation.notifications.receivers import secret_of, webhook_signature
 from annotation.workers import api_tokens
 from evaluation.models import Report, Run
 from evaluation.services.reports import building

@@ -18,7 +18,7 @@ from annotation.api.worker_shapes import WorkerTask
 from annotation.protocol.questions import FLAGS, answers_to
 from annotation.task_types.base import TASK_TYPES
 from tests.api.conftest import Program
-from tests.api.v1.recording import SHOWN
+from tests.api.v1.recording import RECORDED
 from tests.api.v1.test_operations import openapi, schema_of
 from tests.queue.world import World
 
@@ -70,7 +70,7 @@ def test_every_body_and_the_main_answers_have_an_example_that_fits_its_schema() 
                 if content.get("examples") and text:
                     values.add(name)
                     check_examples(document, name, content)
-    assert values == SHOWN, "record them: python -m tests.api.v1.recording"
+    assert values == RECORDED, "record them: python -m tests.api.v1.recording"
 
 
 def check_examples(document: dict[str, Any], name: str, content: dict[str, Any]) -> None:

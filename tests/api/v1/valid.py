@@ -67,11 +67,11 @@ def at(**index: Any) -> Make:
     return lambda: ValidCall(index)
 
 
-def asked(query: dict[str, Any], **index: Any) -> Make:
+def with_query(query: dict[str, Any], **index: Any) -> Make:
     return lambda: ValidCall(index, query)
 
 
-def told(body: dict[str, Any], **index: Any) -> Make:
+def with_body(body: dict[str, Any], **index: Any) -> Make:
     return lambda: ValidCall(index, body=body)
 
 
@@ -350,14 +350,14 @@ def _unlabelled() -> dict[str, Any]:
 
 
 #: A file that is sent for a new corpus.
-_SENT = b"image,caption\na.png,A boat at a quay .\n"
+_CSV = b"image,caption\na.png,A boat at a quay .\n"
 
 
 def _begun(received: bytes = b"") -> Upload:
     owner = Account.objects.get(username="researcher")
     for old in uploads.uploads_of(owner):
         uploads.remove_upload(old)
-    created = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
+    created = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_CSV))])
     created.place(0).write_bytes(received)
     return created
 
@@ -367,12 +367,12 @@ def _upload(received: bytes = b"", **more: Any) -> Make:
 
 
 def _part() -> ValidCall:
-    body = {"offset": 0, "sha256": hashlib.sha256(_SENT).hexdigest()}
-    return ValidCall({"upload": _begun().key, "number": 0}, body=body, files={"part": ("part", _SENT)})
+    body = {"offset": 0, "sha256": hashlib.sha256(_CSV).hexdigest()}
+    return ValidCall({"upload": _begun().key, "number": 0}, body=body, files={"part": ("part", _CSV)})
 
 
 def _checked() -> ValidCall:
-    created = _begun(_SENT)
+    created = _begun(_CSV)
     (created.folder / PROBLEMS_FILE).write_text('{"sort": "no_picture"}\n')
     Job.objects.create(
         kind="check_upload",
@@ -385,7 +385,7 @@ def _checked() -> ValidCall:
 
 
 #: What is of the researcher alone, whose valid call succeeds for nobody else.
-OWN = frozenset(
+UNLISTED = frozenset(
     {
         *("revoke_token", "unsubscribe_from_alarms", "show_upload", "send_upload_part", "check_upload"),
         *("import_upload", "download_upload_problems", "remove_upload", "read_message"),
@@ -403,48 +403,50 @@ _BATCH = {
 VALID: dict[str, Make] = {
     "list_corpora": nothing,
     "show_corpus": at(corpus="quay"),
-    "set_licence": told({"licence": "CC BY 4.0"}, corpus="quay"),
-    "list_images": asked({"layer": "import", "limit": 2}, corpus="quay"),
+    "set_licence": with_body({"licence": "CC BY 4.0"}, corpus="quay"),
+    "list_images": with_query({"layer": "import", "limit": 2}, corpus="quay"),
     "show_image": at(corpus="quay", image="scene-1"),
-    "list_corpus_tags": asked({"contains": "dog"}, corpus="quay"),
+    "list_corpus_tags": with_query({"contains": "dog"}, corpus="quay"),
     "show_phrases": at(corpus="quay", image="scene-1"),
     "mark_phrases": lambda: ValidCall(_unlabelled(), body={"phrases": ["0:0-2"]}),
     "drop_phrase_marks": lambda: ValidCall(_unlabelled()),
     "list_layers": at(corpus="quay"),
     "list_campaigns": nothing,
-    "open_campaign": told(
+    "open_campaign": with_body(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "unpaid": True, "images": 2}
     ),
-    "plan_campaign": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
+    "plan_campaign": with_body({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
     "campaign_status": at(campaign="quay"),
-    "archive_campaign": told({"archived": True}, campaign="paused"),
-    "set_open_to_all": told({"open_to_all": True}, campaign="quay"),
-    "set_stop_rules": told({"budget": 250.0, "until": "2031-01-01"}, campaign="quay"),
+    "archive_campaign": with_body({"archived": True}, campaign="paused"),
+    "set_open_to_all": with_body({"open_to_all": True}, campaign="quay"),
+    "set_stop_rules": with_body({"budget": 250.0, "until": "2031-01-01"}, campaign="quay"),
     "drop_planned_images": at(campaign="quay"),
     "delete_campaign": _draft,
     "go_on_with_all": _pilot,
     "open_draft": _asked_draft,
-    "pause_campaign": told({"reason": "We look at it."}, campaign="quay"),
+    "pause_campaign": with_body({"reason": "We look at it."}, campaign="quay"),
     "resume_campaign": at(campaign="paused"),
-    "close_campaign": told({}, campaign="quay"),
+    "close_campaign": with_body({}, campaign="quay"),
     "show_settings": at(campaign="quay"),
     "change_settings": _settings,
-    "plan_settings": told({"set": ["lease.minutes=7.0"]}, campaign="quay"),
+    "plan_settings": with_body({"set": ["lease.minutes=7.0"]}, campaign="quay"),
     "list_settings_versions": at(campaign="quay"),
     "list_control_items": at(campaign="tested"),
     "count_control_items": at(campaign="tested"),
-    "prioritise_images": told({"images": ["scene-1"], "priority": 1}, campaign="quay"),
+    "prioritise_images": with_body({"images": ["scene-1"], "priority": 1}, campaign="quay"),
     "list_texts": at(campaign="quay"),
-    "publish_text": told({"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"),
+    "publish_text": with_body(
+        {"kind": "consent", "base_version": 1, "text": "You agree."}, campaign="tested"
+    ),
     "list_invitations": at(campaign="quay"),
-    "make_invitation": told({"label": "class", "uses": 3}, campaign="quay"),
+    "make_invitation": with_body({"label": "class", "uses": 3}, campaign="quay"),
     "revoke_invitation": lambda: ValidCall(
         {"campaign": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
     ),
-    "add_control_items": told({"items": [_LINK]}, campaign="review"),
-    "add_controls_from_layer": told({"layer": "import"}, campaign="tested"),
+    "add_control_items": with_body({"items": [_LINK]}, campaign="review"),
+    "add_controls_from_layer": with_body({"layer": "import"}, campaign="tested"),
     "add_controls_from_captions": _further,
-    "promote_answers": told({"kind": "coref_link"}, campaign="tested"),
+    "promote_answers": with_body({"kind": "coref_link"}, campaign="tested"),
     "import_controls": lambda: ValidCall({"campaign": "review"}, files={"file": ("items.csv", _CONTROLS)}),
     "retire_control_item": lambda: ValidCall(
         {"campaign": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
@@ -452,7 +454,7 @@ VALID: dict[str, Make] = {
     "refresh_layer": at(campaign="quay"),
     "list_workers": at(campaign="quay"),
     "show_worker": lambda: ValidCall({"campaign": "quay", "worker": _pseudonym()}),
-    "export_workers": asked({"everyone": "true"}, campaign="quay"),
+    "export_workers": with_query({"everyone": "true"}, campaign="quay"),
     "suspend_workers": of_workers({"reason": "Look again."}),
     "reinstate_workers": _suspended,
     "withdraw_answers": of_workers({"reason": "At random."}),
@@ -468,10 +470,10 @@ VALID: dict[str, Make] = {
     "give_bonus": of_workers({"amount": "1.50", "reason": "Patience"}),
     "withdraw_bonus": _bonus,
     "export_ledger": at(campaign="quay"),
-    "export_platform_list": told({"platform": "prolific", "list": "submissions"}, campaign="quay"),
+    "export_platform_list": with_body({"platform": "prolific", "list": "submissions"}, campaign="quay"),
     "review_queue": at(campaign="review"),
     "review_image": _ruled,
-    "make_ruling": told({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
+    "make_ruling": with_body({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
     "withdraw_ruling": _ruling,
     "list_flags": at(campaign="review"),
     "resolve_flag": lambda: ValidCall({"campaign": "review", "flag": Flag.objects.get().pk}),
@@ -482,11 +484,13 @@ VALID: dict[str, Make] = {
     "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
     "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
-    "export_dataset": told({"format": "jsonl", "layer": "import"}, corpus="quay"),
-    "export_campaign": told({"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"),
+    "export_dataset": with_body({"format": "jsonl", "layer": "import"}, corpus="quay"),
+    "export_campaign": with_body(
+        {"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"
+    ),
     "download_export": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),
-    "learn_links": told({"corpus": "quay", "layer": "import"}, campaign="quay"),
+    "learn_links": with_body({"corpus": "quay", "layer": "import"}, campaign="quay"),
     "show_protocol": nothing,
     "export_proposals": lambda: ValidCall({"campaign": "quay", "machine": _machine().place["machine"]}),
     "import_proposals": lambda: ValidCall(
@@ -495,25 +499,25 @@ VALID: dict[str, Make] = {
     "export_judgment_table": at(campaign="quay"),
     "export_mention_table": at(corpus="quay", layer="import"),
     "show_me": nothing,
-    "list_accounts": asked({"who": "staff", "state": "active"}),
+    "list_accounts": with_query({"who": "staff", "state": "active"}),
     "show_account": at(account="researcher"),
     "deactivate_account": lambda: ValidCall({"account": _stranger(active=True)}),
     "reactivate_account": lambda: ValidCall({"account": _stranger(active=False)}),
-    "list_audit": asked({"group": "people"}),
+    "list_audit": with_query({"group": "people"}),
     "list_tokens": nothing,
     "revoke_token": _token,
     "delete_corpus": _spare_corpus,
     "list_machines": at(campaign="quay"),
-    "add_machine": told({"name": "drawer"}, campaign="quay"),
+    "add_machine": with_body({"name": "drawer"}, campaign="quay"),
     "machine_saving": at(campaign="quay"),
     "teach_machine": _machine,
     "list_studies": at(campaign="quay"),
-    "save_study": told({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
+    "save_study": with_body({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
     "list_uploads": nothing,
-    "begin_upload": told({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
+    "begin_upload": with_body({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
     "show_upload": _upload(b"x"),
     "send_upload_part": _part,
-    "check_upload": _upload(_SENT, body={"format": "csv"}),
+    "check_upload": _upload(_CSV, body={"format": "csv"}),
     "import_upload": _checked,
     "download_upload_problems": _checked,
     "remove_upload": _upload(),
@@ -526,23 +530,23 @@ VALID: dict[str, Make] = {
     "show_localization_set": at(localization_set="found"),
     "remove_localization_set": lambda: _spare(LocalizationSet, "found", "localization_set"),
     "download_localization_set": at(localization_set="found"),
-    "score_localization": told({"layer": "import"}, localization_set="found"),
+    "score_localization": with_body({"layer": "import"}, localization_set="found"),
     "tag": _tagging,
     "list_tag_sets": nothing,
     "show_tag_set": at(tag_set="tagged"),
     "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
     "download_tag_set": at(tag_set="tagged"),
-    "score_tags": told({"split": "test"}, tag_set="tagged"),
-    "import_parses": told({"corpus": "quay", "file": "quay.conllu"}),
-    "train_word_vectors": told(
+    "score_tags": with_body({"split": "test"}, tag_set="tagged"),
+    "import_parses": with_body({"corpus": "quay", "file": "quay.conllu"}),
+    "train_word_vectors": with_body(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
     ),
-    "rank_tags": told({"corpus": "quay", "unit": "nouns"}),
+    "rank_tags": with_body({"corpus": "quay", "unit": "nouns"}),
     "list_weak_collections": nothing,
-    "import_weak_collection": told({"name": "another", "file": "weak.csv"}),
-    "import_collection_features": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
+    "import_weak_collection": with_body({"name": "another", "file": "weak.csv"}),
+    "import_collection_features": with_body({"name": "cnn", "file": "weak.npz"}, collection="weak"),
     "list_webhooks": nothing,
-    "make_webhook": told(
+    "make_webhook": with_body(
         {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
     ),
     "show_webhook": _webhook(),
@@ -553,13 +557,13 @@ VALID: dict[str, Make] = {
     "list_deliveries": _log,
     "send_delivery_again": _line,
     "list_alarm_subscriptions": nothing,
-    "subscribe_to_alarms": told({"campaign": "quay"}),
+    "subscribe_to_alarms": with_body({"campaign": "quay"}),
     "unsubscribe_from_alarms": _subscription,
     "operations": nothing,
     "show_server": nothing,
     "send_test_mail": nothing,
     "list_systems": nothing,
-    "train_system": told(
+    "train_system": with_body(
         {
             "name": "first",
             "corpus": "quay",
@@ -568,21 +572,21 @@ VALID: dict[str, Make] = {
         }
     ),
     "show_system": at(system="good"),
-    "archive_system": told({"archived": True}, system="good"),
+    "archive_system": with_body({"archived": True}, system="good"),
     "remove_system": _unused_system,
-    "rank": told({"split": "test"}, system="spare"),
+    "rank": with_body({"split": "test"}, system="spare"),
     "add_system": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
     ),
     "generate_captions": _writing,
-    "decode_alignments": told({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
+    "decode_alignments": with_body({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
     "list_caption_sets": nothing,
     "show_caption_set": at(caption_set="written"),
     "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
     "download_caption_set": at(caption_set="written"),
-    "judge_captions": told({"name": "candidates", "sets": ["written"], "people": 1, "images": 1}),
-    "extract_features": told({"name": "net", "corpus": "quay", "weights": "colours.onnx"}),
+    "judge_captions": with_body({"name": "candidates", "sets": ["written"], "people": 1, "images": 1}),
+    "extract_features": with_body({"name": "net", "corpus": "quay", "weights": "colours.onnx"}),
     "extract_regions": lambda: ValidCall(
         body={"name": "given", "corpus": "quay", "extractor": "layout", "method": "file"},
         files={"boxes": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
@@ -600,24 +604,24 @@ VALID: dict[str, Make] = {
         files={"file": ("x.trec", TREC)},
     ),
     "show_run": at(run="good-annotation"),
-    "archive_run": told({"archived": True}, run="good-annotation"),
+    "archive_run": with_body({"archived": True}, run="good-annotation"),
     "remove_run": lambda: ValidCall({"run": _spare_run()}),
     "export_run": at(run="good-annotation"),
-    "score_run": asked({"qrels": "own"}, run="good-annotation"),
-    "export_values": asked({"runs": _RUNS[:1], "qrels": "own"}),
-    "list_queries": asked({"qrels": "own", "order": "worst", "limit": 2}, run="good-annotation"),
+    "score_run": with_query({"qrels": "own"}, run="good-annotation"),
+    "export_values": with_query({"runs": _RUNS[:1], "qrels": "own"}),
+    "list_queries": with_query({"qrels": "own", "order": "worst", "limit": 2}, run="good-annotation"),
     "show_query": lambda: ValidCall({"run": "good-annotation", "query": _query()}, {"qrels": "own"}),
-    "compare_runs": asked({"runs": _RUNS, "qrels": "own"}),
+    "compare_runs": with_query({"runs": _RUNS, "qrels": "own"}),
     "list_judgment_sets": nothing,
     "show_judgments": at(judgments="quay:graded"),
-    "agreement": told({"judgments": "quay:graded", "resamples": 20}),
+    "agreement": with_body({"judgments": "quay:graded", "resamples": 20}),
     "remove_judgments": at(judgments="graded"),
     "import_judgments": lambda: ValidCall(
         body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
         files={"file": ("grades.csv", GRADES)},
     ),
     "list_qrels": nothing,
-    "freeze_qrels": told({"name": "second", "corpus": "quay", "protocol": "first caption"}),
+    "freeze_qrels": with_body({"name": "second", "corpus": "quay", "protocol": "first caption"}),
     "import_qrels": lambda: ValidCall(
         body={"name": "sent-qrels", "corpus": "quay", "format": "trec"}, files={"file": ("x.qrels", QRELS)}
     ),
@@ -625,19 +629,21 @@ VALID: dict[str, Make] = {
     "remove_qrels": _frozen,
     "export_qrels": at(qrels="own:1"),
     "list_batches": nothing,
-    "open_batch": told({**_BATCH, "name": "another"}),
-    "plan_batch": told(_BATCH),
+    "open_batch": with_body({**_BATCH, "name": "another"}),
+    "plan_batch": with_body(_BATCH),
     "batch_status": at(batch="batch"),
-    "archive_batch": told({"archived": True}, batch="batch"),
-    "collect_judgments": told({}, batch="batch"),
-    "settle_batch": told({"qrels": "settled"}, batch="batch"),
+    "archive_batch": with_body({"archived": True}, batch="batch"),
+    "collect_judgments": with_body({}, batch="batch"),
+    "settle_batch": with_body({"qrels": "settled"}, batch="batch"),
     "plan_reassignment": at(batch="batch"),
-    "reassign_pages": told({}, batch="batch"),
+    "reassign_pages": with_body({}, batch="batch"),
     "next_round": _in_rounds,
     "list_reports": nothing,
-    "build_report": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
+    "build_report": with_body(
+        {"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}
+    ),
     "show_report": at(report="spring"),
-    "archive_report": told({"archived": True}, report="spring"),
+    "archive_report": with_body({"archived": True}, report="spring"),
     "remove_report": _report,
     "download_report": at(report="spring"),
 }

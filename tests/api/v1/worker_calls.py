@@ -10,7 +10,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
-from tests.api.v1.valid import Make, ValidCall, at, nothing, told
+from tests.api.v1.valid import Make, ValidCall, at, nothing, with_body
 
 _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
 
@@ -49,13 +49,13 @@ def _change() -> ValidCall:
 
 VALID_OF_WORKERS: dict[str, Make] = {
     "worker_tasks": nothing,
-    "worker_next": told(_KIND),
-    "worker_test": told({"campaign": "tested", "kind": q.COREF_LINK}),
+    "worker_next": with_body(_KIND),
+    "worker_test": with_body({"campaign": "tested", "kind": q.COREF_LINK}),
     "worker_consent": at(name="tested"),
-    "worker_agree": told({"version": 1}, name="tested"),
-    "worker_spelling": told({"text": "Two dgos run."}),
+    "worker_agree": with_body({"version": 1}, name="tested"),
+    "worker_spelling": with_body({"text": "Two dgos run."}),
     "worker_answer": _answer,
-    "worker_recent_answers": told(_KIND),
+    "worker_recent_answers": with_body(_KIND),
     "worker_change": _change,
     "worker_return": _assignment,
     "worker_heartbeat": _assignment,

@@ -10,7 +10,7 @@ from annotation import jobs
 from annotation.models import Campaign, Job, Judgment, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import money
-from annotation.selectors.campaign.forecast import forecast
+from annotation.selectors.campaign.glance import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.launching import launch

@@ -24,7 +24,7 @@ from tests.evaluation.systems.conftest import IMAGES
 from tests.evaluation.web.test_system_pages import wrong
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 PAGE = "/evaluation/features/"
@@ -58,7 +58,7 @@ def test_a_file_is_imported_listed_trained_on_and_kept_while_it_is_used(ada, cor
     page = words(ada.get(PAGE))
     assert "There are no feature sets yet." in page
     page = sent(ada, file=upload())
-    assert said(page) == ["Importing the features."]
+    assert messages_on(page) == ["Importing the features."]
     assert run_newest().state == Job.DONE
     assert f"cnn:1 world images {IMAGES}" in words(ada.get(PAGE))
     sent(ada, file=upload())
@@ -73,7 +73,7 @@ def test_a_file_is_imported_listed_trained_on_and_kept_while_it_is_used(ada, cor
     sent(ada, name="spare", file=upload())
     run_newest()
     page = press(ada, PAGE, "Remove")
-    assert said(page) == ["The feature set is removed."]
+    assert messages_on(page) == ["The feature set is removed."]
     assert [one.label for one in feature_sets()] == ["cnn:1"]
 
 
@@ -83,7 +83,7 @@ def test_a_file_of_the_server_is_imported_by_a_job(ada, features: Path, data_dir
     for file in (features, features.with_name("features.ids.txt")):
         shutil.copy(file, folder)
     page = sent(ada, server_file="features.npy")
-    assert said(page) == ["Importing the features."]
+    assert messages_on(page) == ["Importing the features."]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert "Import features" in words(ada.get(PAGE)) and feature_sets()[0].label == "cnn:1"
 

@@ -23,8 +23,8 @@ from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
+from tests.web.staff import messages_on as told
 from tests.web.staff import press
-from tests.web.staff import said as told
 
 pytestmark = pytest.mark.django_db
 ROWS = [

@@ -14,7 +14,7 @@ from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set
 from tests.evaluation.web import little
 from tests.evaluation.web.test_system_pages import wrong
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 FEATURES = "/evaluation/features/"
@@ -52,7 +52,7 @@ def test_parses_are_imported_by_a_job_and_shown(ada: Client, small: str, data_di
     assert "into the folder sources/parses of the data folder" in page and "Digest" not in page
     parsed(data_dir, "p.conllu", "a.jpg#0", "a.jpg#1", "gone.jpg#0")
     told = press(ada, FEATURES, "Import parses", corpus=small, file="p.conllu")
-    assert said(told) == ["Importing the parses."]
+    assert messages_on(told) == ["Importing the parses."]
     assert "Import parses small" in words(told)
     assert done().state == Job.DONE
     stored = parses_of(small)
@@ -108,7 +108,7 @@ def test_only_files_of_parses_are_offered(data_dir: Path):
 def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
     numbers = {"dimensions": "4", "epochs": "2", "least": "3"}
     told = press(ada, FEATURES, "Train", corpus=small, name="own", split="all", **numbers)
-    assert said(told) == ["Training the word vectors."]
+    assert messages_on(told) == ["Training the word vectors."]
     job = Job.objects.get()
     assert job.arguments == {
         "corpus": small,

@@ -23,7 +23,7 @@ from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.web import qrels
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 #: Originals are relevant only where they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
@@ -49,7 +49,7 @@ def sent(content: bytes | str, name: str = "file.txt") -> SimpleUploadedFile:
 
 def done(page) -> QrelsSnapshot:
     """The qrels of the job that a page began; nothing was wrong with either."""
-    assert said(page) == ["Freezing the qrels. They will appear here."]
+    assert messages_on(page) == ["Freezing the qrels. They will appear here."]
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
     return snapshot_named(job.arguments["name"])
@@ -225,7 +225,7 @@ SITS = {"act": "import_judgments", "name": "sits", "corpus": "small", "format": 
 
 def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     page = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
-    assert said(page) == ["Qrels “theirs” imported, version 1."]
+    assert messages_on(page) == ["Qrels “theirs” imported, version 1."]
     made = snapshot_named("theirs")
     assert (made.source, made.asks, made.row_count) == ("theirs.qrels", "image", 4)
     text = words(page)
@@ -234,7 +234,7 @@ def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     assert answer["Content-Disposition"] == 'attachment; filename="theirs-1.qrels"'
     assert b"".join(answer) == TREC
     again = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
-    assert said(again) == ["Qrels “theirs” already exist, nothing changed."]
+    assert messages_on(again) == ["Qrels “theirs” already exist, nothing changed."]
 
 
 def test_exports_follow_what_the_form_asks(ada):
@@ -262,7 +262,7 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
     table = "query,document,relevance\na.jpg,a.jpg#0,3\na.jpg,z.jpg#0,3\n"
     given = {**QRELS, "format": "csv", "level": "3", "skip_unknown": "1", "asks": "both"}
     page = ada.post(IMPORT, {**given, "file": sent(gzip.compress(table.encode()), "t.csv.gz")}, follow=True)
-    assert said(page) == [
+    assert messages_on(page) == [
         "Qrels “theirs” imported, version 1.",
         "1 pair is left out: the corpus lacks its image or caption (z.jpg#0).",
     ]
@@ -329,7 +329,7 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
     kept = JudgmentSet.objects.get(name="sits")
     assert (kept.source, kept.scale, kept.skipped, kept.pair_count) == ("sits.csv", "0-5", 1, 3)
     page = ada.get(LIST)
-    assert said(page) == [
+    assert messages_on(page) == [
         "Judgments “sits” imported: 3 pairs on the scale 0-5.",
         "1 pair is left out: the corpus lacks its image or caption (z.jpg).",
     ]
@@ -436,7 +436,7 @@ def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
     Report.objects.create(corpus=first.corpus, name="spring", qrels=first, inputs={}, files={})
     digest = snapshot_named("crowd").digest
     page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
-    assert said(page) == ["The version is removed."]
+    assert messages_on(page) == ["The version is removed."]
     (entry,) = AuditEntry.objects.filter(act="remove_qrels")
     assert (entry.actor_name, entry.about) == ("ada", {"qrels": "crowd:2", "digest": digest})
     page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
@@ -458,7 +458,7 @@ def test_judgments_are_removed_unless_qrels_were_frozen_from_them(ada, tmp_path)
     assert page.status_code == 409 and "cannot be removed: qrels snapshot crowd version 1" in words(page)
     assert 'name="judgments" value="small:sits"' in ada.get(LIST).content.decode()
     page = ada.post(remove, {"judgments": "small:sits", "next": LIST}, follow=True)
-    assert said(page) == ["Judgments removed."]
+    assert messages_on(page) == ["Judgments removed."]
     (entry,) = AuditEntry.objects.filter(act="remove_judgments")
     assert (entry.actor_name, entry.about["judgments"]) == ("ada", "sits")
     assert list(JudgmentSet.objects.values_list("name", flat=True)) == ["flickr8k-crowd"]

@@ -18,7 +18,7 @@ from evaluation.services.declarations import ARRAYS_UPLOAD
 from evaluation.services.systems.folders import system_folder
 from models_core.systems.table11 import TABLE_11
 from tests.evaluation.web import little
-from tests.web.staff import forms, press, said, words
+from tests.web.staff import forms, messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -45,12 +45,12 @@ def bring(ada, act: str = "add_system", **fields: Any):
 
 def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     page = bring(ada, file=little.embeddings())
-    assert said(page) == ["System “clip” was added."]
+    assert messages_on(page) == ["System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
     assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
     page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
-    assert said(page) == ["Ranking the images and captions."]
+    assert messages_on(page) == ["Ranking the images and captions."]
     assert "Rank with a system clip, test queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
@@ -63,7 +63,9 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert "clip-annotation, run clip-search use it" in wrong(page)
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove")
-    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["The system is removed."]
+    assert messages_on(press(ada, "/evaluation/systems/clip/", "Remove this system")) == [
+        "The system is removed."
+    ]
     assert not System.objects.exists() and not Run.objects.exists() and not system_folder("clip").exists()
 
 
@@ -71,7 +73,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
     bring(ada, file=little.embeddings())
     assert "Without a split, the system ranks all images" in words(ada.get("/evaluation/systems/clip/"))
     page = press(ada, "/evaluation/systems/clip/", "Rank")
-    assert said(page) == ["Ranking the images and captions."]
+    assert messages_on(page) == ["Ranking the images and captions."]
     assert Job.objects.get().arguments == {"system": "clip"}
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
@@ -83,7 +85,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
 
 def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
     page = bring(ada, file=little.embeddings(images=np.zeros((3, 3))))
-    assert said(page) == [
+    assert messages_on(page) == [
         "System “clip” was added.",
         "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
     ]
@@ -107,7 +109,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     assert wrong(send("i.npy", "c.npy", "c")) == (
         "i.npy: has no ids 'ids'; expected the ids in the file, or in i.ids.txt"
     )
-    assert said(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
+    assert messages_on(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
     assert System.objects.get().settings["cosine"] is False
 
 
@@ -150,11 +152,11 @@ def test_a_run_is_brought_whole_or_not_at_all(ada):
     )
     assert not Run.objects.exists() and not System.objects.exists()
     good: dict[str, Any] = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
-    assert said(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
+    assert messages_on(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_run")
     assert (line.actor_name, line.about["run"]) == ("ada", "clip")
     good["file"].seek(0)
-    assert said(bring(ada, "import_run", **good)) == [
+    assert messages_on(bring(ada, "import_run", **good)) == [
         "“clip” of this file already exists: nothing has changed."
     ]
     assert set(System.objects.get().runs.values_list("name", "source")) == {("clip", "run.trec")}
@@ -170,7 +172,7 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
     page = bring(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
-    assert said(page) == ["System “clip” was added."]
+    assert messages_on(page) == ["System “clip” was added."]
     (kept,) = System.objects.get().sources
     assert kept.endswith("ü.npz") and len(kept.encode()) <= sent_files.LONGEST_NAME
 
@@ -198,14 +200,14 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     (background / "news.txt").write_text("A dog runs .\n")
     ask = {"name": "tri", "recipe": "TRI5-BNC", "train": "test", "held_out": "dev", "background": "news.txt"}
     page = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "Training the system." in said(page)[0]
+    assert "Training the system." in messages_on(page)[0]
     press(ada, "/evaluation/train/", "Train", **ask)
     job = Job.objects.get()
     assert (job.kind, job.arguments["background"]) == ("train_system", ["news.txt"])
     page = press(ada, "/evaluation/", "Cancel")
     assert "Train a system tri cancelled" in words(page)
     page = press(ada, "/evaluation/", "Resume")
-    assert said(page) == ["Job resumed from where it stopped."]
+    assert messages_on(page) == ["Job resumed from where it stopped."]
 
 
 @pytest.mark.parametrize(

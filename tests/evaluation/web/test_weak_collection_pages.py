@@ -14,7 +14,7 @@ from evaluation.models import System
 from evaluation.services.features.store import feature_set
 from evaluation.services.weak.collections import weak_collection
 from tests.evaluation.web import little
-from tests.web.staff import press, said, words
+from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
 PAGE = "/evaluation/features/collections/"
@@ -42,12 +42,12 @@ def test_a_collection_and_its_features_are_imported_and_listed(ada: Client, file
     assert "There are no weak collections yet." in empty
     assert "Import features of a collection’s images" not in empty
     told = press(ada, PAGE, "Import", name="weak", file=file)
-    assert said(told) == ["Importing the collection."]
+    assert messages_on(told) == ["Importing the collection."]
     assert "Import a weak collection weak queued" in words(told)
     assert done().state == Job.DONE and weak_collection("weak").rows == 3
     assert "weak 3 titles, tags" in words(ada.get(PAGE)) and "none yet" in words(ada.get(PAGE))
     told = press(ada, PAGE, "Import features", collection="weak", name="cnn", file="w.npz")
-    assert said(told) == ["Importing the features."]
+    assert messages_on(told) == ["Importing the features."]
     assert done().state == Job.DONE and feature_set("weak", "cnn").rows == 3
     little.corpus()
     corpus = Corpus.objects.get()

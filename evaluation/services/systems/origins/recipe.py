@@ -12,7 +12,6 @@ from evaluation.services.features.store import is_label
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import caption_vectors_of, examples_from
 from evaluation.services.systems.folders import system_folder
-from evaluation.services.systems.folds import check_not_learned_from
 from evaluation.services.systems.origins.base import (
     ORIGINS,
     Matrices,
@@ -23,6 +22,7 @@ from evaluation.services.systems.origins.base import (
 from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.training_images import check_not_learned_from
 from models_core.estimators.base import DIRECTIONS
 from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem, check_predicts
