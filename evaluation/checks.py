@@ -32,7 +32,7 @@ from models_core.systems.table11 import TABLE_11
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS
 from phrasebox.metrics.captions import FAMILY, has_sums
-from phrasebox.metrics.examples import wrong_examples
+from phrasebox.metrics.examples import example_problems
 from phrasebox.metrics.table import EXAMPLES_FILE, MEASURE_FAMILIES, METRIC_FOLDERS, METRICS, Measure
 from phrasebox.pooling.active import STRATEGIES
 from phrasebox.registry import Registry
@@ -79,7 +79,7 @@ def _lacking_of_metric(name: str, folder: Path) -> Iterator[Error]:
         hint = f"write {examples}: small cases, and the values that are right (phrasebox.metrics.examples)"
         yield _fault("E004", "measure", name, f"has no {EXAMPLES_FILE}", hint)
     elif measure is not None:
-        for message in wrong_examples(examples.read_text(encoding="utf-8"), measure):
+        for message in example_problems(examples.read_text(encoding="utf-8"), measure):
             hint = f"correct {examples}, or the measure"
             yield _fault("E005", "measure", name, f"has examples that are wrong: {message}", hint)
 

@@ -50,15 +50,29 @@ def pair_tasks(tasks: str) -> PairTasks:
 def _read(kind: Kind) -> PairTasks:
     """Pages are ticked: a vote for each text. Pairs that are asked alone are graded from 1 to 4."""
     assert kind.batch is not None
-    own = kind.batch
+    batch_terms = kind.batch
     if kind.about == ABOUT_PAGE:
         return PairTasks(
-            VOTE_SCALE, (0, 1), "nominal", MAJORITY, own.seconds, own.published, True, own.filtered
+            VOTE_SCALE,
+            (0, 1),
+            "nominal",
+            MAJORITY,
+            batch_terms.seconds,
+            batch_terms.published,
+            True,
+            batch_terms.filtered,
         )
     if set(kind.answers) != set(map(str, GRADES)):
         raise ValueError(
             f"kind {kind.key!r} answers {', '.join(kind.answers)}; batches ask for grades 1 to 4"
         )
     return PairTasks(
-        ONE_TO_FOUR, GRADES, "interval", MEAN_GRADE, own.seconds, own.published, False, own.filtered
+        ONE_TO_FOUR,
+        GRADES,
+        "interval",
+        MEAN_GRADE,
+        batch_terms.seconds,
+        batch_terms.published,
+        False,
+        batch_terms.filtered,
     )

@@ -12,7 +12,7 @@ from random import Random
 
 from scenes import phrases
 from scenes.board import Clause, SceneBoard
-from scenes.english import gerund, third_person
+from scenes.phrases import gerund, third_person
 from scenes.referents import COLLECTIVE, Entity, Group, Referent, ScenePerson
 
 _SHORTEST, _LONGEST = 4, 20

@@ -34,7 +34,6 @@ import torch
 from numpy.typing import NDArray
 
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
-from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.embeddings import ranks_of_own
 from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed
 from models_core.estimators.neural.captioner import RecurrentCaptioner
@@ -42,6 +41,7 @@ from models_core.estimators.neural.captioner_training import CaptionedImages, Ca
 from models_core.estimators.neural.gradient_training import StepSizes, fitting_threads, network_weights
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
+from models_core.estimators.predictors import WritingSettings
 from studies.measuring import peak, seconds
 
 REGIONS, WORDS, VOCABULARY = 20, 10, 2000

@@ -40,7 +40,7 @@ from evaluation.figures.sweeps import SweptFigure
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.tags.reading import TagReader
 from models_core.estimators.base import TagNumbers
-from models_core.estimators.taggers import TagScore
+from models_core.estimators.predictors import TagScore
 from models_core.features.text.lemmas import Word
 from models_core.features.text.tags import DEFAULT_ALPHA, TagPlace, TagUnit
 from models_core.phase_cache import PhaseCache

@@ -46,14 +46,14 @@ class CompleteProduct:
     @property
     def first_account(self) -> str:
         """The link to the first account, as the server printed it."""
-        found = re.search(r"Create the first: (\S+)", (self.logs / "web").read_text())
-        assert found, (self.logs / "web").read_text()
-        return found[1]
+        match = re.search(r"Create the first: (\S+)", (self.logs / "web").read_text())
+        assert match, (self.logs / "web").read_text()
+        return match[1]
 
 
 @contextlib.contextmanager
 def complete_product(
-    folder: Path, *, postgresql: Path, redis: Path, **given: str
+    folder: Path, *, postgresql: Path, redis: Path, **provided: str
 ) -> Iterator[CompleteProduct]:
     """The product at work in `folder`, by the servers of these binaries; ended afterwards.
 
@@ -62,16 +62,16 @@ def complete_product(
     logs = folder / "logs"
     logs.mkdir(parents=True)
     with contextlib.ExitStack() as stack:
-        given["DATABASE_URL"] = stack.enter_context(services.postgres(postgresql))
-        given["REDIS_URL"] = stack.enter_context(services.redis_server(redis))
-        done = product.manage(folder, "migrate", "--verbosity", "0", **given)
+        provided["DATABASE_URL"] = stack.enter_context(services.postgres(postgresql))
+        provided["REDIS_URL"] = stack.enter_context(services.redis_server(redis))
+        done = product.manage(folder, "migrate", "--verbosity", "0", **provided)
         assert done.returncode == 0, done.stderr
         port = services.free_port()
         serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "2"]
-        web = stack.enter_context(_at_work("web", serve, folder, given))
+        web = stack.enter_context(_at_work("web", serve, folder, provided))
         for name in ("worker", "beat"):
             command = [part.replace("/data", str(folder / "data")) for part in celery_command(name)]
-            stack.enter_context(_at_work(name, [sys.executable, "-m", *command], folder, given))
+            stack.enter_context(_at_work(name, [sys.executable, "-m", *command], folder, provided))
         deadline = time.monotonic() + PATIENCE
         server = product.Server(web, port)
         while True:
@@ -83,7 +83,7 @@ def complete_product(
                 assert time.monotonic() < deadline, "the server does not answer"
                 time.sleep(0.1)
         try:
-            yield CompleteProduct(f"http://127.0.0.1:{port}", folder, given)
+            yield CompleteProduct(f"http://127.0.0.1:{port}", folder, provided)
         except BaseException:
             for log in sorted(logs.iterdir()):
                 print(f"== {log.name} ==\n{log.read_text()[-4000:]}")
@@ -95,20 +95,20 @@ def celery_command(name: str) -> list[str]:
     text = (REPOSITORY / "docker-compose.yml").read_text()
     section = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M)
     assert section, name
-    told = re.search(r"command: (\[.*\])", section[1])
-    assert told, name
-    command: list[str] = json.loads(told[1])
+    match = re.search(r"command: (\[.*\])", section[1])
+    assert match, name
+    command: list[str] = json.loads(match[1])
     assert command[0] == "celery"
     return command
 
 
 @contextlib.contextmanager
 def _at_work(
-    name: str, command: list[str], folder: Path, given: dict[str, str]
+    name: str, command: list[str], folder: Path, provided: dict[str, str]
 ) -> Iterator[launcher.Process | subprocess.Popen[str]]:
     """`command` until it is left; it writes into the log of that name."""
     with (folder / "logs" / name).open("ab") as out:
-        process = launcher.start(command, env=product.environment(folder, given), stdout=out, stderr=out)
+        process = launcher.start(command, env=product.environment(folder, provided), stdout=out, stderr=out)
     try:
         yield process
     finally:

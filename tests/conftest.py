@@ -186,11 +186,14 @@ def _means_something(item: pytest.Item) -> bool:
 
 
 def _is_for_this_database(item: pytest.Item, thorough: bool) -> bool:
-    """What uses no database runs on one of the two."""
+    """What uses no database runs on one of the two; so does, by default, what says nothing else."""
     from django.db import connection
 
     runs_on = databases.databases_of(_name_of(item.path), thorough=thorough)
-    return connection.vendor == runs_on[0] or _uses_database(item)
+    if connection.vendor not in runs_on or connection.vendor == runs_on[0]:
+        return connection.vendor in runs_on
+    marks = {mark.name for mark in item.iter_markers()}
+    return _uses_database(item) and (thorough or bool(marks & {"only_on", "on_both"}))
 
 
 def _uses_database(item: pytest.Item) -> bool:

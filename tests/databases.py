@@ -10,7 +10,8 @@ from __future__ import annotations
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
-#: Folders and files whose code has a branch for each database, or a way of its own to run on each.
+#: Files of which something runs on both by default: what is marked `on_both`, or `only_on` one of them. The
+#: rest of such a file runs on SQLite.
 BOTH = (
     "tests/api/v1/test_at_once.py",
     "tests/backups/test_house.py",
@@ -20,7 +21,6 @@ BOTH = (
     "tests/house/test_migrations.py",
     "tests/intake/test_import_interrupted.py",
     "tests/jobs/test_deliveries.py",
-    "tests/queue/test_leases.py",
 )
 #: Folders and files that run on PostgreSQL alone.
 ON_POSTGRESQL = (

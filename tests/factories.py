@@ -86,9 +86,9 @@ def a_corpus(name: str, records: Sequence[ImageRecord]) -> Corpus:
 
 def put_on_server(folder: str, file: Path) -> str:
     """The name of a file that an operator put into a folder of `sources`."""
-    place = Path(settings.DATA_DIR) / "sources" / folder
-    place.mkdir(parents=True, exist_ok=True)
-    link = place / file.name
+    index = Path(settings.DATA_DIR) / "sources" / folder
+    index.mkdir(parents=True, exist_ok=True)
+    link = index / file.name
     if not link.exists():
         link.symlink_to(file)
     return file.name

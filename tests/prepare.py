@@ -51,12 +51,12 @@ def postgres_folder() -> Path | None:
     folders = [Path(on_path).resolve().parent] if on_path else []
     for pattern in ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin"):
         folders += Path("/").glob(pattern)
-    found = [
+    result = [
         (version, folder)
         for folder in folders
         if (folder / "initdb").exists() and (version := postgres_version(folder)) >= OLDEST_POSTGRES
     ]
-    return max(found)[1] if found else None
+    return max(result)[1] if result else None
 
 
 def postgres_version(folder: Path) -> int:

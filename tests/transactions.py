@@ -21,13 +21,13 @@ def written(act: Callable[[], object]) -> list[tuple[bool, str]]:
 
     For tests with `django_db(transaction=True)`: within the transaction of a test, all are.
     """
-    found = []
+    result = []
 
-    def watch(execute: Any, statement: str, *given: Any) -> Any:
+    def watch(execute: Any, statement: str, *arguments: Any) -> Any:
         if may_write(statement):
-            found.append((connection.in_atomic_block, statement))
-        return execute(statement, *given)
+            result.append((connection.in_atomic_block, statement))
+        return execute(statement, *arguments)
 
     with connection.execute_wrapper(watch):
         act()
-    return found
+    return result

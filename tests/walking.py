@@ -52,8 +52,8 @@ def captioned_pictures(folder: Path) -> list[CaptionedPicture]:
         ]
     written = defaultdict(list)
     for line in (real / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
-        place, text = line.split("\t")
-        written[place.rpartition("#")[0]].append(text)
+        index, text = line.split("\t")
+        written[index.rpartition("#")[0]].append(text)
     files = sorted((real / "thumbnails").iterdir())[:PICTURES]
     return [
         CaptionedPicture(file.name, file.read_bytes(), tuple(written[file.name][:CAPTIONS])) for file in files
@@ -63,13 +63,13 @@ def captioned_pictures(folder: Path) -> list[CaptionedPicture]:
 def packed(pictures: Sequence[CaptionedPicture]) -> bytes:
     """A zip of the pictures and their captions, in which two pictures are cut off and one has no caption."""
     files = {
-        f"pictures/{each.name}": each.content[: CUT if number in CORRUPT else None]
-        for number, each in enumerate(pictures)
+        f"pictures/{picture.name}": picture.content[: CUT if number in CORRUPT else None]
+        for number, picture in enumerate(pictures)
     }
     lines = [
-        f"{each.name}#{place}\t{text}\n"
-        for number, each in enumerate(pictures)
-        for place, text in enumerate(each.captions)
+        f"{picture.name}#{index}\t{text}\n"
+        for number, picture in enumerate(pictures)
+        for index, text in enumerate(picture.captions)
         if number != SILENT
     ]
     return zipped({**files, "captions.token.txt": "".join(lines).encode()})
@@ -77,7 +77,7 @@ def packed(pictures: Sequence[CaptionedPicture]) -> bytes:
 
 def sound(pictures: Sequence[CaptionedPicture]) -> list[str]:
     """The names of the pictures that can be imported."""
-    return [each.name for number, each in enumerate(pictures) if number not in (*CORRUPT, SILENT)]
+    return [picture.name for number, picture in enumerate(pictures) if number not in (*CORRUPT, SILENT)]
 
 
 def ranked(images: Iterable[str], *, noise: float, seed: int) -> str:
@@ -86,10 +86,10 @@ def ranked(images: Iterable[str], *, noise: float, seed: int) -> str:
     An image's own first caption scores 1 and the first captions of the others 0, and to each score up to
     `noise` is added: below 1 the own caption is always first.
     """
-    dice, named = Random(seed), list(images)
+    rng, named = Random(seed), list(images)
     lines = []
     for image in named:
-        scores = {f"{other}#0": (other == image) + noise * dice.random() for other in named}
+        scores = {f"{another}#0": (another == image) + noise * rng.random() for another in named}
         ordered = sorted(scores, key=lambda caption: -scores[caption])
         lines += [
             f"{image} Q0 {caption} {rank} {scores[caption]:.6f} walk\n"

@@ -92,38 +92,38 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
             before = _rows(first)
             _building = True
             try:
-                made = build()
+                created = build()
             finally:
                 _building = False
-            rows = {table: _without(before.get(table), found) for table, found in _rows(first).items()}
-            rows = {table: found for table, found in rows.items() if found}
+            rows = {table: _without(before.get(table), row) for table, row in _rows(first).items()}
+            rows = {table: row for table, row in rows.items() if row}
             named = set(
                 Image.objects.filter(pk__gt=first).exclude(picture="").values_list("picture", flat=True)
             )
         seen = {picture: picture_path(picture).read_bytes() for picture in named}
-        _kept[name] = _Kept(rows, seen, pickle.dumps(made), time.monotonic())
+        _kept[name] = _Kept(rows, seen, pickle.dumps(created), time.monotonic())
     return cast(T, pickle.loads(_kept[name].returned))
 
 
-def digest(*said: object) -> str:
+def digest(*message: object) -> str:
     """A short name of what a world is made of."""
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(message).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def _tables() -> Mapping[str, _Table]:
     """Every table of the product by its name in SQL."""
     quote = connection.ops.quote_name
-    found = {}
+    tables = {}
     for model in apps.get_models(include_auto_created=True):
         about = model._meta
         if about.managed and not about.proxy:
             columns = [quote(str(field.column)) for field in about.local_concrete_fields]
             key = quote(cast(Any, about.pk).column) if isinstance(about.pk, AutoField) else ""
-            found[quote(about.db_table)] = _Table(
+            tables[quote(about.db_table)] = _Table(
                 ", ".join(columns), ", ".join(["%s"] * len(columns)), about.db_table, key
             )
-    return found
+    return tables
 
 
 def _count_from(first: int) -> None:
@@ -148,19 +148,19 @@ def _count_from(first: int) -> None:
 
 def _rows(first: int) -> dict[str, list[Any]]:
     """The rows numbered from `first`, and every row of what has no numbers: tuples, or lines of COPY."""
-    found: dict[str, list[Any]] = {}
+    rows: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
         for quoted, table in _tables().items():
             chosen = f"SELECT {table.columns} FROM {quoted}"
             if table.numbered:
                 chosen += f" WHERE {table.numbered} > {first}"
             if connection.vendor == "sqlite":
-                found[quoted] = cursor.execute(chosen).fetchall()
+                rows[quoted] = cursor.execute(chosen).fetchall()
             else:
                 text = io.StringIO()
                 cursor.copy_expert(f"COPY ({chosen}) TO STDOUT", text)
-                found[quoted] = text.getvalue().splitlines(keepends=True)
-    return found
+                rows[quoted] = text.getvalue().splitlines(keepends=True)
+    return rows
 
 
 def _without(before: list[Any] | None, after: list[Any]) -> Any:
@@ -170,21 +170,21 @@ def _without(before: list[Any] | None, after: list[Any]) -> Any:
     return came if connection.vendor == "sqlite" else "".join(came)
 
 
-def _put_back(kept: _Kept) -> None:
-    for name, content in kept.pictures.items():
+def _put_back(stored: _Kept) -> None:
+    for name, content in stored.pictures.items():
         if not picture_path(name).is_file():  # a test has a folder of its own, or emptied it
             picture_path(name).parent.mkdir(parents=True, exist_ok=True)
             picture_path(name).write_bytes(content)
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             # What refers to what is checked when the test ends, as for any row.
-            for quoted, rows in kept.rows.items():
+            for quoted, rows in stored.rows.items():
                 table = _tables()[quoted]
                 cursor.executemany(f"INSERT INTO {quoted} ({table.columns}) VALUES ({table.places})", rows)
         else:
             # It was checked when it was built.
             cursor.execute("SET LOCAL session_replication_role = replica")
-            for quoted, text in kept.rows.items():
+            for quoted, text in stored.rows.items():
                 cursor.copy_expert(
                     f"COPY {quoted} ({_tables()[quoted].columns}) FROM STDIN", io.StringIO(text)
                 )

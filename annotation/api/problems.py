@@ -102,7 +102,7 @@ def no_role(*roles: str) -> Problem:
     return Problem(HTTPStatus.FORBIDDEN, "no_role", detail)
 
 
-def too_often(seconds: int) -> Problem:
+def too_many_requests(seconds: int) -> Problem:
     """A problem of status 429: the caller may try again in some seconds."""
     detail = _("Too many requests. Try again in %(seconds)d s.") % {"seconds": seconds}
     return Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers={"Retry-After": str(seconds)})

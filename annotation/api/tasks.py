@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotation import instructions
 from annotation.api.contents import done_today, json_second, no_task_answer, offer, task_or_nothing
-from annotation.api.problems import Problem, too_often
+from annotation.api.problems import Problem, too_many_requests
 from annotation.api.requests import not_yours, worker_call
 from annotation.api.worker_shapes import (
     AnswerChanged,
@@ -284,7 +284,7 @@ def look_up_words(request: HttpRequest, worker: int, text_request: TextRequest) 
     A campaign that this worker may not work on counts as none: nobody asks here what its captions say.
     """
     if seconds := attempt(Try(LOOKS, str(worker))):
-        raise too_often(seconds)
+        raise too_many_requests(seconds)
     begun = campaigns_to_work_on(worker).exclude(state=Campaign.DRAFT)
     corpus = begun.filter(name=text_request.campaign).values_list("corpus", flat=True).first()
     words = spelling.misspelt_words(text_request.text, corpus=corpus)

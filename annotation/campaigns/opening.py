@@ -40,8 +40,7 @@ from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.trust_settings import kinds_tested
-from annotation.quality.controls.authoring import raise_revision
-from annotation.quality.controls.sentences import install_sentences
+from annotation.quality.controls.authoring import install_sentences, raise_revision
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import marked_spans, stream_records

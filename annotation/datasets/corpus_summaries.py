@@ -1,4 +1,4 @@
-"""Corpora and their layers, as operations list and show them."""
+"""Corpora, their layers and their licences, as operations list, show and set them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
+from annotation.audit import record
+from annotation.common import database
 from annotation.common.operations import Help, Listing, Named, OperationContext
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import update_layers
-from annotation.models import Corpus, Layer
+from annotation.models import Account, Corpus, Layer
 from annotation.selectors import browse
 from annotation.selectors.stored_kinds import CORPORA
 
@@ -129,3 +132,35 @@ def _layer_summary(layer: Layer, behind: Mapping[str, int]) -> LayerSummary:
         cost=layer.cost,
         created_at=layer.created_at,
     )
+
+
+LONGEST_LICENCE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LicenceRequest(CorpusRequest):
+    """Datasheets and dataset cards repeat it."""
+
+    licence: Annotated[
+        str,
+        Field(max_length=LONGEST_LICENCE),
+        Help(_("Licence"), _("Name or address, as CC BY 4.0; empty says that nobody knows")),
+    ] = ""
+
+
+def set_licence(*, corpus: Corpus, licence: str, actor: Account | None = None) -> bool:
+    """Say under which licence a corpus may be used; "" says that nobody knows. False: as before."""
+    licence = " ".join(licence.replace("\0", "").split())
+    with database.writing():
+        changed = bool(Corpus.objects.filter(pk=corpus.pk).exclude(licence=licence).update(licence=licence))
+        if changed:
+            record(actor=actor, act="set_licence", corpus=corpus.name, licence=licence)
+    corpus.licence = licence
+    return changed
+
+
+def set_named_licence(request: LicenceRequest, context: OperationContext) -> CorpusSummary:
+    """Set the licence of a corpus."""
+    row = request.row()
+    set_licence(corpus=row, licence=request.licence, actor=context.actor)
+    return corpus_summary(row)

@@ -7,7 +7,7 @@ from annotation.campaigns import phrases
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import corpus_summaries, importing, licences
+from annotation.datasets import corpus_summaries, importing
 from annotation.datasets.contents import arrow_tables, figures, images
 from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.exporting import ExportError
@@ -70,7 +70,7 @@ register(
     name="set_licence",
     title=_("Set the licence of a corpus"),
     permission=_RUNS,
-    run=licences.set_named_licence,
+    run=corpus_summaries.set_named_licence,
     rest=Rest("PATCH", _PATH, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
     command=_ON_CORPUS,
     page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),

@@ -1,10 +1,12 @@
 """The addresses of the annotation app's pages."""
 
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
 
 from annotation.web.common.addresses import picture
 from annotation.web.common.documentation import documentation
-from annotation.web.common.language import choose_language
 from annotation.web.common.sign_in import SignIn, SignOut, second_factor_step
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
 from annotation.web.corpus.tagged import corpus_tags, corpus_tags_export
@@ -16,7 +18,7 @@ urlpatterns = [
     path("sign-in/code/", second_factor_step, name="second_factor"),
     path("sign-out/", SignOut.as_view(), name="sign_out"),
     re_path(r"^docs/(?P<page>.*)$", documentation, name="documentation"),
-    path("language/", choose_language, name="choose_language"),
+    path("language/", login_not_required(require_POST(set_language)), name="choose_language"),
     path("", include("annotation.web.drafts.urls")),
     path("", include("annotation.web.staff.urls")),
     path("corpora/<slug:name>/", corpus_detail, name="corpus"),

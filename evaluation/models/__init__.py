@@ -7,11 +7,17 @@ Whatever is under way stays invisible until `published` is set, by one UPDATE.
 """
 
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsQueries, QrelsRow, QrelsSnapshot
-from evaluation.models.localized import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.models.made import Batch, BatchQueries, BatchRun, Report, ReportRun
+from evaluation.models.predictions import (
+    CaptionSet,
+    LocalizationSet,
+    PhraseDetections,
+    PhraseLocalization,
+    TaggedImage,
+    TagSet,
+    WrittenCaption,
+)
 from evaluation.models.ranked import Ranking, Run, SeenImages, System
-from evaluation.models.tagged import TaggedImage, TagSet
-from evaluation.models.written import CaptionSet, WrittenCaption
 
 __all__ = [
     "Batch",

@@ -126,8 +126,11 @@ def status_text(report: BatchStatus) -> str:
     ]
     if state.omissions is not None:
         head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
-        keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
-        lines += ["", text_table(head, [[getattr(judge, key) for key in keys] for judge in state.omissions])]
+        keys = ("run", "direction", "own_pairs", "relevant", "score", "score_without", "rank", "rank_without")
+        lines += [
+            "",
+            text_table(head, [[getattr(system, key) for key in keys] for system in state.omissions]),
+        ]
     return "\n".join(lines)
 
 

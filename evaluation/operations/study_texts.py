@@ -9,7 +9,7 @@ from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Cell, Table, as_text
 from evaluation.report_data.tables import bracketed
 from evaluation.services.batches.recorded_judges import SimulatedJudges
-from evaluation.services.figure_requests import FigureReport
+from evaluation.services.request_fields import FigureReport
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.selection import CUTOFFS
 

@@ -33,8 +33,8 @@ from evaluation.services.features.regions import (
     extract_regions,
 )
 from evaluation.services.features.store import NUMBER_TYPES
-from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import LayerField, check_images, check_layer
 from evaluation.services.systems.training import Extracted, extract_features
 from models_core.features.image.proposals import BEST_PROPOSALS
 

@@ -48,8 +48,8 @@ from evaluation.services.features.word_training import (
     images_read,
     train_word_vectors,
 )
-from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import check_images
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.weak.collections import weak_collection, weak_collections
 from phrasebox.registry import UnknownName

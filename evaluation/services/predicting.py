@@ -13,7 +13,7 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.models import System
 from evaluation.services.common import check_same_corpus
 from evaluation.services.features.store import FeatureSet, feature_sets
-from evaluation.services.image_choice import check_images
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored_kinds import OfCorpusRequest
 from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS

@@ -29,7 +29,7 @@ from models_core.estimators.base import (
     checked_numbers,
     register_method,
 )
-from models_core.estimators.captioners import WritingSettings, WrittenSentence
+from models_core.estimators.predictors import WritingSettings, WrittenSentence
 
 #: Images whose distances are in memory at a time.
 _TOGETHER = 512

@@ -37,7 +37,7 @@ from models_core.estimators.cca import RIDGES, CanonicalMaps, Components, Powers
 from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums, memory_of_pairs
 from models_core.estimators.embeddings import LinearMap, recall_of_embeddings
 from models_core.estimators.grids import GRID_STEPS, GridSteps
-from models_core.estimators.localizers import resampled
+from models_core.estimators.predictors import resampled
 from models_core.features.principal_axes import unit_rows
 from models_core.features.text.phrases import PhraseRows
 from phrasebox.scoring.tiles import Products, Scores

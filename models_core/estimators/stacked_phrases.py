@@ -21,7 +21,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
-from models_core.estimators.localizers import region_phrase_views, resampled
+from models_core.estimators.predictors import region_phrase_views, resampled
 from models_core.estimators.region_phrase import sums_of_exemplars
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.stacked import Stacked, stacked_memory

@@ -49,7 +49,7 @@ from models_core.estimators.base import (
 from models_core.estimators.cca import CCA, RIDGES, CCASettings, Components, Ridges
 from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_further_pairs
 from models_core.estimators.grids import GRID_STEPS, GridSteps
-from models_core.estimators.localizers import region_phrase_views
+from models_core.estimators.predictors import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from models_core.features.text.phrases import PhraseRows
 from phrasebox.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles

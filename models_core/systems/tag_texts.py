@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows, TagNumbers
-from models_core.estimators.taggers import CandidateTags
+from models_core.estimators.predictors import CandidateTags
 from models_core.features.text.tags import TagPlace, ranked_tags
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.dataset import CaptionWords

@@ -28,10 +28,15 @@ from models_core.estimators.base import (
     RankDirection,
     Retriever,
 )
-from models_core.estimators.captioners import Captioner, WritingSettings
 from models_core.estimators.inputs import check_inputs
-from models_core.estimators.localizers import Localizer
-from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore
+from models_core.estimators.predictors import (
+    CandidateTags,
+    Captioner,
+    ImageTagger,
+    Localizer,
+    TagScore,
+    WritingSettings,
+)
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.systems.dataset import CountedWords, Features

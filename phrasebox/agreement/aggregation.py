@@ -123,9 +123,9 @@ def dawid_skene(
     posteriors[known] = truth
     likelihoods: list[float] = []
     converged = False
-    prior, given = _maximised(cast, posteriors, kinds)
+    prior, answer_rates = _maximised(cast, posteriors, kinds)
     for _ in range(iterations):
-        joint = np.log(prior) + cast @ np.log(given)
+        joint = np.log(prior) + cast @ np.log(answer_rates)
         top = joint.max(axis=1, keepdims=True)
         scaled = np.exp(joint - top)
         evidence = top[:, 0] + np.log(scaled.sum(axis=1))
@@ -133,11 +133,11 @@ def dawid_skene(
         likelihoods.append(float(evidence.sum()))
         posteriors = scaled / scaled.sum(axis=1, keepdims=True)
         posteriors[known] = truth
-        prior, given = _maximised(cast, posteriors, kinds)
+        prior, answer_rates = _maximised(cast, posteriors, kinds)
         if len(likelihoods) > 1 and likelihoods[-1] - likelihoods[-2] < tolerance * len(votes.item):
             converged = True
             break
-    confusion = given.reshape(len(votes.workers), kinds, kinds).transpose(0, 2, 1)
+    confusion = answer_rates.reshape(len(votes.workers), kinds, kinds).transpose(0, 2, 1)
     return DawidSkene(
         posteriors,
         tuple(votes.labels[k] for k in posteriors.argmax(axis=1)),
@@ -151,9 +151,9 @@ def dawid_skene(
 def _maximised(cast: sparse.csr_array, posteriors: Floats, kinds: int) -> tuple[Floats, Floats]:
     """The M step: the prior (labels,), and P(given | true) of shape (workers * given, true)."""
     prior = np.maximum(posteriors.mean(axis=0), _FLOOR)
-    given = np.maximum(cast.T @ posteriors, _FLOOR)
-    totals = given.reshape(-1, kinds, kinds).sum(axis=1)
-    return prior, given / np.repeat(totals, kinds, axis=0)
+    answer_rates = np.maximum(cast.T @ posteriors, _FLOOR)
+    totals = answer_rates.reshape(-1, kinds, kinds).sum(axis=1)
+    return prior, answer_rates / np.repeat(totals, kinds, axis=0)
 
 
 def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> VoteCounts:
@@ -178,16 +178,16 @@ def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> VoteCounts:
 
 def _known(votes: Votes, truth: Mapping[Any, Hashable]) -> tuple[NDArray[np.int64], Floats]:
     """The numbers of the items whose label is known, and that label as rows of zeros and a one."""
-    places = {label: place for place, label in enumerate(votes.labels)}
-    known = [place for place, item in enumerate(votes.items) if item in truth]
+    places = {label: index for index, label in enumerate(votes.labels)}
+    known = [index for index, item in enumerate(votes.items) if item in truth]
     rows = np.zeros((len(known), len(places)))
-    for row, place in enumerate(known):
-        label = truth[votes.items[place]]
+    for row, index in enumerate(known):
+        label = truth[votes.items[index]]
         if label not in places:
-            given = ", ".join(map(repr, votes.labels))
+            labels_of_votes = ", ".join(map(repr, votes.labels))
             raise ValueError(
-                f"item {votes.items[place]!r} has the gold answer {label!r}, which no vote has; answers "
-                f"given: {given}"
+                f"item {votes.items[index]!r} has the gold answer {label!r}, which no vote has; answers "
+                f"given: {labels_of_votes}"
             )
         rows[row, places[label]] = 1
     return np.array(known, dtype=np.int64), rows

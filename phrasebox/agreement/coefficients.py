@@ -60,7 +60,7 @@ def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = 
 
     def reason(sums: Floats) -> str:
         return (
-            f"both raters answered {_shown(values[0])} throughout"
+            f"both raters answered {_number_text(values[0])} throughout"
             if items
             else "no item was answered by both"
         )
@@ -129,7 +129,7 @@ def krippendorff(
     items, answers = int(pairable.sum()), table[:, pairable]
     values, codes = np.unique(answers[~np.isnan(answers)], return_inverse=True)
     if level == "ratio" and len(values) and values[0] < 0:
-        return Estimate(None, items, f"{_shown(values[0])} is negative: a ratio scale begins at 0")
+        return Estimate(None, items, f"{_number_text(values[0])} is negative: a ratio scale begins at 0")
     kinds = len(values)
     check_table(number, kinds)
     counts = np.zeros((items, kinds))
@@ -147,7 +147,7 @@ def krippendorff(
         return 1 - _ratio((total - 1) * observed, expected)
 
     def reason(sums: Floats) -> str:
-        return f"every answer is {_shown(values[0])}" if items else "no item has two answers"
+        return f"every answer is {_number_text(values[0])}" if items else "no item has two answers"
 
     return estimate(sums, value, reason, items=items, bootstrap=bootstrap if items else None)
 
@@ -163,9 +163,9 @@ def _coincidences(counts: Floats, clusters: np.ndarray, number: int) -> Floats:
     order = np.argsort(clusters, kind="stable")
     ends = np.searchsorted(clusters[order], np.arange(number + 1))
     for cluster in range(number):
-        own = order[ends[cluster] : ends[cluster + 1]]
-        weighted = counts[own] * weights[own, None]
-        sums[cluster] = weighted.T @ counts[own] - np.diag(weighted.sum(axis=0))
+        members = order[ends[cluster] : ends[cluster + 1]]
+        weighted = counts[members] * weights[members, None]
+        sums[cluster] = weighted.T @ counts[members] - np.diag(weighted.sum(axis=0))
     return sums.reshape(number, kinds * kinds)
 
 
@@ -196,13 +196,13 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 
 def _rows(answers: ArrayLike, whose: str) -> Floats:
-    found = np.asarray(answers, dtype=np.float64)
-    if found.ndim != 1:
-        raise ValueError(f"{whose} has answers of shape {found.shape}; give one for each item")
-    return found
+    values = np.asarray(answers, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"{whose} has answers of shape {values.shape}; give one for each item")
+    return values
 
 
-def _shown(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value:g}"
 
 
@@ -214,10 +214,15 @@ def answer_counts(answers: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
     ([[0.0, 2.0], [1.0, 1.0]], [0.0, 1.0])
     """
     values, codes = np.unique(
-        np.array([a for own in answers for a in own], dtype=np.float64), return_inverse=True
+        np.array([a for answers_of_item in answers for a in answers_of_item], dtype=np.float64),
+        return_inverse=True,
     )
     counts = np.zeros((len(answers), len(values)))
-    np.add.at(counts, (np.repeat(np.arange(len(answers)), [len(own) for own in answers]), codes), 1)
+    np.add.at(
+        counts,
+        (np.repeat(np.arange(len(answers)), [len(answers_of_item) for answers_of_item in answers]), codes),
+        1,
+    )
     return counts, values
 
 
@@ -227,8 +232,8 @@ def as_ratings(answers: Sequence[Sequence[float]]) -> Floats:
     >>> as_ratings([[1, 2], [3]]).tolist()
     [[1.0, 3.0], [2.0, nan]]
     """
-    deep = max((len(own) for own in answers), default=0)
+    deep = max((len(answers_of_item) for answers_of_item in answers), default=0)
     table = np.full((len(answers), deep), np.nan)
-    for item, own in enumerate(answers):
-        table[item, : len(own)] = own
+    for item, answers_of_item in enumerate(answers):
+        table[item, : len(answers_of_item)] = answers_of_item
     return table.T

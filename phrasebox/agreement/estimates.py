@@ -92,8 +92,8 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[_Integers, int
     if len(bootstrap.clusters) != items:
         raise AgreementError(f"{len(bootstrap.clusters)} clusters for {items} items; name one for each item")
     numbers: dict[Hashable, int] = {}
-    found = [numbers.setdefault(cluster, len(numbers)) for cluster in bootstrap.clusters]
-    return np.array(found, dtype=np.int64), len(numbers)
+    numbers_of_clusters = [numbers.setdefault(cluster, len(numbers)) for cluster in bootstrap.clusters]
+    return np.array(numbers_of_clusters, dtype=np.int64), len(numbers)
 
 
 def few_clusters_remark(clusters: int, unit: str = "image") -> str:
@@ -198,7 +198,7 @@ def _with_interval(value: float, items: int, drawn: Floats, how: Bootstrap, *, c
 
 def _resampled(sums: Floats, value: Callable[[Floats], Floats], bootstrap: Bootstrap) -> Floats:
     """The figures on each resample, shape (resamples, figures)."""
-    dice = np.random.default_rng(bootstrap.seed)
+    rng = np.random.default_rng(bootstrap.seed)
     clusters, figures, k = sums.shape
     even = np.full(clusters, 1 / clusters)
     flat = sums.reshape(clusters, figures * k)
@@ -206,6 +206,6 @@ def _resampled(sums: Floats, value: Callable[[Floats], Floats], bootstrap: Boots
     step = max(1, _BLOCK // max(clusters, figures * k))
     for start in range(0, bootstrap.resamples, step):
         number = min(step, bootstrap.resamples - start)
-        totals = dice.multinomial(clusters, even, size=number) @ flat
+        totals = rng.multinomial(clusters, even, size=number) @ flat
         drawn[start : start + number] = value(totals.reshape(number * figures, k)).reshape(number, figures)
     return drawn

@@ -100,7 +100,7 @@ def agreement_within(
     bootstrap = resampling.over(clusters, unit)
     ratings = as_ratings(grades)
     counts, values = answer_counts(grades)
-    numbers = [len(own) for own in grades]
+    numbers = [len(answers_of_pair) for answers_of_pair in grades]
     no_judges = ""
     if not all(pair.judges for pair in pairs):
         no_judges = "the source does not say who judged"
@@ -141,23 +141,23 @@ def agreement_between(
     Raises AgreementError where there is no common pair, or thresholds must be named.
     """
     theirs = {(pair.query, pair.document): pair.mean for pair in second}
-    one = np.array([pair.mean for pair in first])
-    other = np.array([theirs.get((pair.query, pair.document), np.nan) for pair in first])
-    common = int((~np.isnan(other)).sum())
+    first_means = np.array([pair.mean for pair in first])
+    second_means = np.array([theirs.get((pair.query, pair.document), np.nan) for pair in first])
+    common = int((~np.isnan(second_means)).sum())
     if not common:
         raise AgreementError("the two files have no pair in common; check that their ids are written alike")
     if unjudged_is_no:
         lowest = min(grade for pair in second for grade in pair.grades)
-        other = np.where(np.isnan(other), lowest, other)
+        second_means = np.where(np.isnan(second_means), lowest, second_means)
     bootstrap = resampling.over([pair.query for pair in first], unit)
-    rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
-    found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
+    rows, columns = rows or _thresholds(first_means, "rows"), columns or _thresholds(second_means, "columns")
+    swept = sweep(first_means, second_means, rows=rows, columns=columns, bootstrap=bootstrap)
     best_at, best = None, None
-    if found.best:
-        row, column, _ = found.best
+    if swept.best:
+        row, column, _ = swept.best
         best_at = row, column
-        best = retrieval(other, one, at=column, truth_at=row, bootstrap=bootstrap)
-    return AgreementBetween(pairs=len(first), common=common, sweep=found, best_at=best_at, best=best)
+        best = retrieval(second_means, first_means, at=column, truth_at=row, bootstrap=bootstrap)
+    return AgreementBetween(pairs=len(first), common=common, sweep=swept, best_at=best_at, best=best)
 
 
 def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
@@ -180,18 +180,18 @@ def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
     """Cohen's kappa of every two judges who share a pair."""
     answers = np.full((len(votes.workers), len(votes.items)), np.nan)
     answers[votes.worker, votes.item] = np.array(votes.labels, dtype=np.float64)[votes.label]
-    found = {}
+    kappas = {}
     for a, b in combinations(range(len(votes.workers)), 2):
         if not np.isnan(answers[a] + answers[b]).all():
-            found[f"{votes.workers[a]} and {votes.workers[b]}"] = cohen(
+            kappas[f"{votes.workers[a]} and {votes.workers[b]}"] = cohen(
                 answers[a], answers[b], bootstrap=bootstrap
             )
-    return found
+    return kappas
 
 
 def _judges(votes: Votes, consensus: DawidSkene) -> tuple[JudgeConsensus, ...]:
     """Each judge beside the consensus that Dawid and Skene's model finds."""
-    places = {label: place for place, label in enumerate(votes.labels)}
+    places = {label: index for index, label in enumerate(votes.labels)}
     settled = np.array([places[label] for label in consensus.labels])
     same = np.bincount(votes.worker, weights=votes.label == settled[votes.item])
     numbers = np.bincount(votes.worker)

@@ -30,15 +30,15 @@ class Sweep:
     @property
     def best(self) -> tuple[float, float, float] | None:
         """(row's threshold, column's threshold, kappa) of the largest kappa, the first of equals."""
-        found = [
+        cells = [
             (cell.value, -r, -c)
             for r, line in enumerate(self.kappa)
             for c, cell in enumerate(line)
             if cell.value is not None
         ]
-        if not found:
+        if not cells:
             return None
-        value, r, c = max(found)
+        value, r, c = max(cells)
         return self.rows[-r], self.columns[-c], value
 
 
@@ -89,14 +89,14 @@ def sweep(
     sums[..., 1] = in_a.T[:, :, None]
     sums[..., 2] = in_b.T[:, None, :]
     sums[..., 3] = np.bincount(clusters, minlength=number)[:, None, None]
-    found = estimates(
+    cells = estimates(
         sums.reshape(number, len(rows) * len(columns), 4),
         _kappa,
         _why_no_kappa,
         items=len(a),
         bootstrap=bootstrap,
     )
-    lines = (tuple(found[start : start + len(columns)]) for start in range(0, len(found), len(columns)))
+    lines = (tuple(cells[start : start + len(columns)]) for start in range(0, len(cells), len(columns)))
     return Sweep(tuple(rows), tuple(columns), tuple(lines))
 
 
@@ -118,9 +118,10 @@ def retrieval(
     (1.0, 0.667, 0.8)
     """
     a, b, clusters, number = _judged(predicted, truth, bootstrap)
-    found, wanted = binarised(a, at, strict=strict), binarised(b, truth_at, strict=strict)
+    called_true, true = binarised(a, at, strict=strict), binarised(b, truth_at, strict=strict)
     hits, predicted_yes, true_yes = (
-        np.bincount(clusters, weights=yes, minlength=number) for yes in (found & wanted, found, wanted)
+        np.bincount(clusters, weights=yes, minlength=number)
+        for yes in (called_true & true, called_true, true)
     )
     nothing_found, nothing_there = f"nothing is predicted at {at:g}", f"nothing is true at {truth_at:g}"
     level = None if bootstrap is None else bootstrap.level
@@ -150,8 +151,8 @@ def _judged(
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"scores of shapes {a.shape} and {b.shape}; give two lists over the same items")
     clusters, number = clusters_of(bootstrap, len(a))
-    kept = ~(np.isnan(a) | np.isnan(b))
-    return a[kept], b[kept], clusters[kept], number
+    answered = ~(np.isnan(a) | np.isnan(b))
+    return a[answered], b[answered], clusters[answered], number
 
 
 def _kappa(sums: Floats) -> Floats:

@@ -34,11 +34,11 @@ class Votes:
         seen: set[tuple[int, int]] = set()
         columns: list[tuple[int, int, int]] = []
         for item, worker, label in answers:
-            place = (items.setdefault(item, len(items)), workers.setdefault(worker, len(workers)))
-            if place in seen:
+            cell = (items.setdefault(item, len(items)), workers.setdefault(worker, len(workers)))
+            if cell in seen:
                 raise ValueError(f"worker {worker!r} answered item {item!r} twice; keep one of the answers")
-            seen.add(place)
-            columns.append((*place, labels.setdefault(label, len(labels))))
+            seen.add(cell)
+            columns.append((*cell, labels.setdefault(label, len(labels))))
         table = np.array(columns, dtype=np.int64).reshape(len(columns), 3)
         order = _sorted(labels)
         renumbered = np.empty(len(order), dtype=np.int64)
@@ -54,8 +54,8 @@ class Votes:
 
 def _sorted(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
     """The labels in order; as they came where they cannot be compared."""
-    found = tuple(labels)
+    ordered = tuple(labels)
     try:
-        return tuple(sorted(found))  # type: ignore[type-var]
+        return tuple(sorted(ordered))  # type: ignore[type-var]
     except TypeError:
-        return found
+        return ordered

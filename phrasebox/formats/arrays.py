@@ -141,12 +141,12 @@ def _mapped(
 
 
 def _npz(file: IO[bytes], path: Path) -> dict[str, FileArray]:
-    found: dict[str, FileArray] = {}
+    arrays: dict[str, FileArray] = {}
     try:
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
-                if name in found:
+                if name in arrays:
                     raise FormatError(
                         f"contains {short_repr(name)} twice", file=path, expected="each array once"
                     )
@@ -154,7 +154,7 @@ def _npz(file: IO[bytes], path: Path) -> dict[str, FileArray]:
                     raise FormatError(
                         f"contains {short_repr(name)}", file=path, expected="arrays (.npy) only"
                     )
-                found[name] = _member(archive, member, file, path, short_repr(name))
+                arrays[name] = _member(archive, member, file, path, short_repr(name))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -166,7 +166,7 @@ def _npz(file: IO[bytes], path: Path) -> dict[str, FileArray]:
         raise FormatError(
             f"is damaged ({_short(error)})", file=path, expected="a complete .npz file"
         ) from error
-    return found
+    return arrays
 
 
 def _member(
@@ -203,7 +203,7 @@ def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
         raise FormatError(
             f"has a header that cannot be read ({_short(error)})", file=path, expected="a safetensors header"
         ) from error
-    found = {}
+    arrays = {}
     for name, tensor in tensors.items():
         if tensor.kind not in _TYPES:
             raise FormatError(
@@ -213,8 +213,8 @@ def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
             )
         file.seek(8 + length + tensor.start)
         end = min(8 + length + tensor.stop, size)
-        found[name] = _mapped(file, np.dtype(_TYPES[tensor.kind]), tensor.shape, end, path, short_repr(name))
-    return ArrayFile(path, found, texts)
+        arrays[name] = _mapped(file, np.dtype(_TYPES[tensor.kind]), tensor.shape, end, path, short_repr(name))
+    return ArrayFile(path, arrays, texts)
 
 
 def _tensor(described: Mapping[str, Any]) -> _Tensor:

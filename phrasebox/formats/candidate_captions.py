@@ -26,7 +26,7 @@ class Candidate:
 
     image: str
     caption: str
-    place: str
+    position: str
 
 
 def read_candidates(path: Path) -> list[Candidate]:
@@ -35,17 +35,19 @@ def read_candidates(path: Path) -> list[Candidate]:
     Raises FormatError, naming line or entry, for what is neither form, an entry without image or caption,
     an image named twice, and a file without any.
     """
-    found: dict[str, Candidate] = {}
-    for place, entry in _entries(path):
-        candidate = _candidate(entry, place, path)
-        there = found.setdefault(candidate.image, candidate)
+    candidates: dict[str, Candidate] = {}
+    for position, entry in _entries(path):
+        candidate = _candidate(entry, position, path)
+        there = candidates.setdefault(candidate.image, candidate)
         if there is not candidate:
-            raise _wrong(
-                path, place, f"image {short_repr(candidate.image)} has a caption already, on {there.place}"
+            raise _format_error(
+                path,
+                position,
+                f"image {short_repr(candidate.image)} has a caption already, on {there.position}",
             )
-    if not found:
+    if not candidates:
         raise FormatError("holds no captions", file=path, expected=f"one for each image, {_EXPECTED}")
-    return list(found.values())
+    return list(candidates.values())
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Any]]:
@@ -55,37 +57,37 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
         if line.lstrip().startswith("["):
             rest = "\n".join([line, *(more for _, more in numbered)])
             value = _loads(rest, path, f"line {number}")
-            yield from ((f"entry {place}", entry) for place, entry in enumerate(value, start=1))
+            yield from ((f"entry {position}", entry) for position, entry in enumerate(value, start=1))
             return
         yield f"line {number}", _loads(line, path, f"line {number}")
 
 
-def _loads(text: str, path: Path, place: str) -> Any:
+def _loads(text: str, path: Path, position: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:  # too deep, and numbers too long, are no JSON of ours
-        said = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        raise _wrong(path, place, f"is not JSON ({said})") from error
+        message = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise _format_error(path, position, f"is not JSON ({message})") from error
 
 
-def _candidate(entry: Any, place: str, path: Path) -> Candidate:
+def _candidate(entry: Any, position: str, path: Path) -> Candidate:
     if not isinstance(entry, dict):
-        raise _wrong(path, place, f"is {short_repr(entry)}")
+        raise _format_error(path, position, f"is {short_repr(entry)}")
     named = [entry[name] for name in _IMAGE if name in entry]
     if len(named) != 1:
-        raise _wrong(path, place, f"names {'no' if not named else 'more than one'} image")
+        raise _format_error(path, position, f"names {'no' if not named else 'more than one'} image")
     image, caption = named[0], entry.get("caption")
     if not isinstance(image, str | int) or isinstance(image, bool) or not str(image).strip():
-        raise _wrong(path, place, f"has {short_repr(image)} for its image")
+        raise _format_error(path, position, f"has {short_repr(image)} for its image")
     if not isinstance(caption, str):
-        told = f"has {short_repr(caption)} for its caption" if "caption" in entry else "has no caption"
-        raise _wrong(path, place, told)
-    return Candidate(str(image).strip(), caption, place)
+        problem = f"has {short_repr(caption)} for its caption" if "caption" in entry else "has no caption"
+        raise _format_error(path, position, problem)
+    return Candidate(str(image).strip(), caption, position)
 
 
-def _wrong(path: Path, place: str, problem: str) -> FormatError:
+def _format_error(path: Path, position: str, problem: str) -> FormatError:
     expected = f"one caption for each image, {_EXPECTED}"
-    word, _, number = place.partition(" ")
+    word, _, number = position.partition(" ")
     if word == "line":
         return FormatError(problem, file=path, line=int(number), expected=expected)
-    return FormatError(f"{place} {problem}", file=path, expected=expected)
+    return FormatError(f"{position} {problem}", file=path, expected=expected)

@@ -114,16 +114,16 @@ def _read_json(path: Path) -> Iterator[QrelsLine]:
     if len(text) > _LARGEST:
         raise FormatError(f"has over {_LARGEST} bytes", file=path, expected="a smaller file")
     try:
-        found = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
+        content = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
     except (ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"is not JSON ({error})", file=path, expected="an object") from error
-    if not isinstance(found, dict) or not any(found.values()):
+    if not isinstance(content, dict) or not any(content.values()):
         raise FormatError(
-            f"contains {short_repr(found)}", file=path, expected="an object of queries, {query: [item]}"
+            f"contains {short_repr(content)}", file=path, expected="an object of queries, {query: [item]}"
         )
-    for query, items in found.items():
+    for query, items in content.items():
         graded = items if isinstance(items, dict) else None
         if graded is None and not isinstance(items, list):
             raise FormatError(
@@ -149,18 +149,18 @@ def _read_json(path: Path) -> Iterator[QrelsLine]:
 
 def _write_json(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
     """As ECCV Caption is published: no spaces, numbers as numbers; grades where they are not all 1."""
-    found: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     for query, item, grade in rows:
-        found.setdefault(query, {})[item] = grade
+        grades.setdefault(query, {})[item] = grade
     with open_new(path) as out:
-        if all(grade == 1 for items in found.values() for grade in items.values()):
-            plain: dict[str, Any] = {
-                query: [_number(item) for item in items] for query, items in found.items()
+        if all(grade == 1 for items in grades.values() for grade in items.values()):
+            lists: dict[str, Any] = {
+                query: [_number(item) for item in items] for query, items in grades.items()
             }
-            json.dump(plain, out, separators=(",", ":"), ensure_ascii=False)
+            json.dump(lists, out, separators=(",", ":"), ensure_ascii=False)
         else:
-            json.dump(found, out, separators=(",", ":"), ensure_ascii=False)
-    return sum(map(len, found.values()))
+            json.dump(grades, out, separators=(",", ":"), ensure_ascii=False)
+    return sum(map(len, grades.values()))
 
 
 def _number(item: str) -> int | str:
@@ -168,14 +168,14 @@ def _number(item: str) -> int | str:
 
 
 def _once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise FormatError(
             f"names {short_repr(twice)} twice", file=path, expected="each name of an object once"
         )
-    return found
+    return mapping
 
 
 def _grade(value: Any, path: Path, line: int | None) -> int:

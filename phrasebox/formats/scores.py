@@ -27,14 +27,15 @@ _SCORES = "scores"
 class ScoreMatrix:
     """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors.
 
-    `given`: they stand in the file, and were not computed here. `notes` are sentences on how they were made.
+    `precomputed`: they stand in the file, and were not computed here. `notes` are sentences on how they were
+    made.
     """
 
     file: Path
     images: tuple[str, ...]
     captions: tuple[str, ...]
     scores: Scores
-    given: bool = False
+    precomputed: bool = False
     notes: tuple[str, ...] = ()
 
     def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
@@ -95,18 +96,18 @@ def read_scores(path: Path | str) -> ScoreMatrix:
         )
     images = ids_of(held, "images", scores.shape[0])
     captions = ids_of(held, "captions", scores.shape[1])
-    return ScoreMatrix(path, images, captions, Dense(scores), given=True)
+    return ScoreMatrix(path, images, captions, Dense(scores), precomputed=True)
 
 
 def named_array(held: ArrayFile, name: str) -> FileArray:
     """The array called `name`, or the only one where none has a name."""
-    found = held.arrays.get(name, held.arrays.get(""))
-    if found is None:
+    array = held.arrays.get(name, held.arrays.get(""))
+    if array is None:
         there = ", ".join(sorted(held.arrays)) or "none"
         raise FormatError(
             f"contains no array {name!r} (it contains: {there})", file=held.file, expected=f"{name!r}"
         )
-    return found
+    return array
 
 
 def ids_of(
@@ -138,12 +139,12 @@ def ids_of(
             f"{len(ids)} ids {name!r} for {number} rows or columns", file=source, expected="one for each"
         )
     seen: dict[str, int] = {}
-    for place, text in enumerate(ids):
-        if not text or (seen.setdefault(text, place) != place and once):
+    for index, text in enumerate(ids):
+        if not text or (seen.setdefault(text, index) != index and once):
             problem = (
-                f"id {short_repr(text)} occurs at {seen[text]} and {place}"
+                f"id {short_repr(text)} occurs at {seen[text]} and {index}"
                 if text
-                else f"id {place} is empty"
+                else f"id {index} is empty"
             )
             raise FormatError(f"{name}: {problem} (counted from 0)", file=source, expected="each id once")
     return tuple(ids)
@@ -161,23 +162,24 @@ def _text(values: FileArray, name: str, file: Path) -> list[str]:
 
 def _listed(text: str, name: str, file: Path) -> list[str]:
     try:
-        found = json.loads(text)
+        ids = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(item, str | int) for item in found):
+        ids = None
+    if not isinstance(ids, list) or not all(isinstance(item, str | int) for item in ids):
         raise FormatError(
             f"metadata {name!r} is {short_repr(text)}", file=file, expected="a JSON list of ids"
         )
-    return [str(item) for item in found]
+    return [str(item) for item in ids]
 
 
-def _numbers(held: Sequence[str], wanted: Sequence[str], word: str, file: Path) -> np.ndarray:
+def _numbers(held: Sequence[str], expected: Sequence[str], word: str, file: Path) -> np.ndarray:
     number = {name: n for n, name in enumerate(held)}
-    missing = [name for name in wanted if name not in number]
+    missing = [name for name in expected if name not in number]
     if missing:
         raise FormatError(
-            f"has no scores of {word} {short_repr(missing[0])} ({len(missing)} of {len(wanted)} are missing)",
+            f"has no scores of {word} {short_repr(missing[0])} ({len(missing)} of {len(expected)} are "
+            "missing)",
             file=file,
             expected=f"all {word}s of the split",
         )
-    return np.array([number[name] for name in wanted], dtype=np.intp)
+    return np.array([number[name] for name in expected], dtype=np.intp)

@@ -68,8 +68,8 @@ class _Table(JudgmentFormat):
                 line=1,
                 expected="query and document (or image and caption), and grade or yes and no",
             )
-        found = _counted(rows, names, path) if counted else _gathered(rows, names, path, repeats=self.repeats)
-        return each_once(found, file=path)
+        pairs = _counted(rows, names, path) if counted else _gathered(rows, names, path, repeats=self.repeats)
+        return each_once(pairs, file=path)
 
 
 class CrisscrossedCaptions(JudgmentFormat):
@@ -107,8 +107,8 @@ class KeywordCounts(JudgmentFormat):
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`, the table or its folder; `keywords.txt` lies beside the table."""
         file = path / _KEYWORD_FILE if path.is_dir() else path
-        found = (line.strip() for _, line in lines(file.parent / KEYWORD_LIST))
-        keywords = list(dict.fromkeys(filter(None, found)))
+        words = (line.strip() for _, line in lines(file.parent / KEYWORD_LIST))
+        keywords = list(dict.fromkeys(filter(None, words)))
         return each_once(self._pairs(file, keywords), file=file)
 
     @staticmethod
@@ -134,8 +134,8 @@ class KeywordCounts(JudgmentFormat):
                 counts[match[1]] = int(match[2])
             for keyword in keywords:
                 yes = counts.get(keyword, 0)
-                asked = KEYWORD_ANNOTATORS * max(1, math.ceil(yes / KEYWORD_ANNOTATORS))
-                grades = (1.0,) * yes + (0.0,) * (asked - yes)
+                annotators = KEYWORD_ANNOTATORS * max(1, math.ceil(yes / KEYWORD_ANNOTATORS))
+                grades = (1.0,) * yes + (0.0,) * (annotators - yes)
                 yield line, JudgedPair(keyword, row["utt_key"], grades)
 
 
@@ -181,8 +181,8 @@ def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, _Row]]]:
 
 def _coco(name: str) -> str:
     """COCO's number of an image's file or a caption, as in COCO_val2014_000000365325.jpg; else the name."""
-    found = _COCO.fullmatch(name.strip())
-    return found[1] if found else name
+    match = _COCO.fullmatch(name.strip())
+    return match[1] if match else name
 
 
 def _ids(row: _Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:

@@ -30,49 +30,49 @@ def read_tag_lines(path: Path) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         try:
             image, tags = _read(line)
             if image in seen:
-                raise _Wrong(f"image {short_repr(image)} is there already, on line {seen[image]}")
-        except _Wrong as wrong:
-            raise FormatError(str(wrong), file=path, line=number, expected=_EXPECTED) from wrong
+                raise _EntryError(f"image {short_repr(image)} is there already, on line {seen[image]}")
+        except _EntryError as problem:
+            raise FormatError(str(problem), file=path, line=number, expected=_EXPECTED) from problem
         seen[image] = number
         yield image, tags
     if not seen:
         raise FormatError("holds no tags", file=path, expected=f"one image a line, {_EXPECTED}")
 
 
-class _Wrong(ValueError):
+class _EntryError(ValueError):
     """What is wrong with a line."""
 
 
 def _read(line: str) -> tuple[str, list[tuple[str, float]]]:
     try:
-        told = json.loads(line)
+        entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # too deep, and numbers too long, are no JSON of ours
-        said = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        raise _Wrong(f"is not JSON ({said})") from error
-    if not isinstance(told, dict):
-        raise _Wrong(f"is {short_repr(told)}")
-    image, given = told.get("image"), told.get("tags")
+        message = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise _EntryError(f"is not JSON ({message})") from error
+    if not isinstance(entry, dict):
+        raise _EntryError(f"is {short_repr(entry)}")
+    image, tag_list = entry.get("image"), entry.get("tags")
     if not isinstance(image, str) or not image:
-        raise _Wrong(f"has {short_repr(image)} for its image")
-    if not isinstance(given, list):
-        raise _Wrong(f"has {short_repr(given)} for its tags")
-    tags = [_tag(each) for each in given]
+        raise _EntryError(f"has {short_repr(image)} for its image")
+    if not isinstance(tag_list, list):
+        raise _EntryError(f"has {short_repr(tag_list)} for its tags")
+    tags = [_tag(item) for item in tag_list]
     for (before, high), (tag, low) in pairwise(tags):
         if low > high:
-            raise _Wrong(f"gives {short_repr(tag)} a higher score than {short_repr(before)} before it")
+            raise _EntryError(f"gives {short_repr(tag)} a higher score than {short_repr(before)} before it")
     seen: set[str] = set()
     for tag, _ in tags:
         if tag in seen:
-            raise _Wrong(f"has the tag {short_repr(tag)} twice")
+            raise _EntryError(f"has the tag {short_repr(tag)} twice")
         seen.add(tag)
     return image, tags
 
 
-def _tag(given: Any) -> tuple[str, float]:
+def _tag(entry: Any) -> tuple[str, float]:
     """A tag and its score; white space within is one blank."""
-    match given:
+    match entry:
         case [str(text), int() | float() as score] if not isinstance(score, bool) and math.isfinite(score):
             tag = " ".join(text.split())
             if tag and len(tag) <= LONGEST_TAG and tag.isprintable():
                 return tag, float(score)
-    raise _Wrong(f"has {short_repr(given)} for a tag with its score")
+    raise _EntryError(f"has {short_repr(entry)} for a tag with its score")

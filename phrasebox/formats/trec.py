@@ -59,14 +59,14 @@ class TrecRun:
         scores = np.zeros((len(queries), deepest), dtype=np.float32)
         for row, query in enumerate(queries):
             ranked, values = self.rankings.get(query, ((), np.empty(0, np.float32)))
-            for place, item in enumerate(ranked):
+            for rank, item in enumerate(ranked):
                 if item not in number:
                     raise FormatError(
                         f"ranks {short_repr(item)} for {short_repr(query)}",
                         file=self.file,
                         expected=f"one of {len(items)} items",
                     )
-                lists[row, place] = number[item]
+                lists[row, rank] = number[item]
             scores[row, : len(values)] = values
         return lists, scores
 
@@ -76,10 +76,10 @@ def read_run(path: Path | str) -> TrecRun:
     path = Path(path)
     tag, tag_line = "", 0
     numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
-    found: dict[str, tuple[array[int], array[float]]] = {}
+    lists_of_query: dict[str, tuple[array[int], array[float]]] = {}
     lines_of: dict[str, array[int]] = {}
     for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE):
-        if not found:
+        if not lists_of_query:
             tag, tag_line = tag_here, line
         elif tag_here != tag:
             raise FormatError(
@@ -88,18 +88,18 @@ def read_run(path: Path | str) -> TrecRun:
                 line=line,
                 expected="one run, with one tag; write each run to a file of its own",
             )
-        ranking = found.setdefault(query, (array("q"), array("d")))
+        ranking = lists_of_query.setdefault(query, (array("q"), array("d")))
         ranking[0].append(numbers.setdefault(item, len(numbers)))
         ranking[1].append(_score(score, path, line))
         lines_of.setdefault(query, array("q")).append(line)
-    if not found:
+    if not lists_of_query:
         raise FormatError("contains no rankings", file=path, expected=f"lines of {RUN_LINE}")
     ids = list(numbers)
     # Where each id stands among all in falling order, which is how ties are put.
     falling = np.empty(len(ids), dtype=np.intp)
     falling[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
     rankings = {}
-    for query, (ranked, values) in found.items():
+    for query, (ranked, values) in lists_of_query.items():
         items, scores = np.array(ranked, dtype=np.intp), np.array(values).astype(np.float32)
         _check_once(items, lines_of[query], query, ids, path)
         order = np.lexsort((falling[items], -scores))
@@ -183,17 +183,17 @@ def _lowered(single: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[
 
 def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
     """The scores in single precision; raises FormatError where they rise or are not finite."""
-    given = np.asarray(scores, dtype=np.float64)
+    exact = np.asarray(scores, dtype=np.float64)
     with np.errstate(over="ignore"):
-        values = given.astype(np.float32)
+        values = exact.astype(np.float32)
     if not np.isfinite(values).all():
-        place = int(np.argmax(~np.isfinite(values)))
+        index = int(np.argmax(~np.isfinite(values)))
         raise FormatError(
-            f"score {given[place]:g} of {short_repr(query)} at rank {place + 1}",
+            f"score {exact[index]:g} of {short_repr(query)} at rank {index + 1}",
             file=file,
             expected="finite scores",
         )
-    rises = np.flatnonzero(given[1:] > given[:-1])
+    rises = np.flatnonzero(exact[1:] > exact[:-1])
     if len(rises):
         raise FormatError(
             f"scores of {short_repr(query)} rise at rank {rises[0] + 2}", file=file, expected="the best first"
@@ -204,10 +204,10 @@ def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]
 def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
     """{query: {item: grade}}; raises FormatError naming the line."""
     path = Path(path)
-    found: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     for line, (query, _, item, grade) in _rows(path, QRELS_LINE):
-        own = found.setdefault(query, {})
-        if item in own:
+        grades = qrels.setdefault(query, {})
+        if item in grades:
             raise FormatError(
                 f"{short_repr(query)} and {short_repr(item)} were judged before",
                 file=path,
@@ -215,16 +215,16 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
                 expected="each pair once",
             )
         try:
-            own[item] = int(grade)
+            grades[item] = int(grade)
         except ValueError:
             raise FormatError(
                 f"has the grade {short_repr(grade)}", file=path, line=line, expected="a whole number"
             ) from None
-        if own[item] < -1:
+        if grades[item] < -1:
             raise FormatError(f"has the grade {grade}", file=path, line=line, expected="-1, 0 or more")
-    if not found:
+    if not qrels:
         raise FormatError("contains no judgments", file=path, expected=f"lines of {QRELS_LINE}")
-    return found
+    return qrels
 
 
 def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:

@@ -31,14 +31,16 @@ class BagOfWords:
 
     def _unit(self, documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_array:
         """Weighted frequencies to length 1, shape (items, words so far)."""
-        found = [
+        rows_of_documents = [
             (row, places.setdefault(word, len(places)), self.weight(word))
             for row, captions in enumerate(documents)
             for words in captions
             for word in words
         ]
         entries, words, values = (
-            (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
+            (list(column) for column in zip(*rows_of_documents, strict=True))
+            if rows_of_documents
+            else ([], [], [])
         )
         # Doubled coordinates add up: that is the frequency.
         counts = sparse.coo_array((values, (entries, words)), shape=(len(documents), len(places))).tocsr()

@@ -49,8 +49,8 @@ class TagRank:
                 positions[word][position] += 1
         #: Word -> entry p - 1 is the share of its occurrences at position p or before.
         self.seen = {
-            word: np.cumsum([own[p] for p in range(1, max(own) + 1)]) / own.total()
-            for word, own in positions.items()
+            word: np.cumsum([counts[p] for p in range(1, max(counts) + 1)]) / counts.total()
+            for word, counts in positions.items()
         }
         ranks = [self.ranks(words) for words in captions]
         absolute, relative = _mean_distance(ranks, 0), _mean_distance(ranks, 1)
@@ -67,13 +67,13 @@ class TagRank:
         places: defaultdict[str, list[int]] = defaultdict(list)
         for position, word in enumerate(caption, start=1):
             places[word].append(position)
-        found = {}
-        for word, own in places.items():
-            mean = sum(own) / len(own)
+        ranks = {}
+        for word, positions in places.items():
+            mean = sum(positions) / len(positions)
             habit = self.seen.get(word)
             later = 0.0 if habit is None else 1.0 - float(habit[min(int(mean), len(habit)) - 1])
-            found[word] = 1 / log2(1 + mean), later
-        return found
+            ranks[word] = 1 / log2(1 + mean), later
+        return ranks
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """Normalised responses in [0, 1]; an item without captions responds to nothing, its entries are 0.
@@ -94,20 +94,20 @@ class TagRank:
         for_each(work, range(0, len(rows), _ROWS))
         if same:
             mirror(gram)
-            own = gram.diagonal().copy()
-            return normalised(gram, own, own)
-        return normalised(gram, self._own(left), self._own(right))
+            norms = gram.diagonal().copy()
+            return normalised(gram, norms, norms)
+        return normalised(gram, self._norms(left), self._norms(right))
 
-    def _own(self, captions: _Ranked) -> FloatMatrix:
+    def _norms(self, captions: _Ranked) -> FloatMatrix:
         """Each item's response to itself, shape (items,)."""
-        found = np.zeros(len(captions.items) - 1)
+        norms = np.zeros(len(captions.items) - 1)
         for item, (first, end) in enumerate(zip(captions.items[:-1], captions.items[1:], strict=True)):
             part = captions.cut(int(first), int(end))
-            own = np.zeros((1, 1))
+            response = np.zeros((1, 1))
             postings = part.by_word(int(part.words.max(initial=-1)) + 1)
-            _respond((0, 1), part.arrays(), part.arrays(), postings, self.scales, False, own)
-            found[item] = own[0, 0]
-        return found
+            _respond((0, 1), part.arrays(), part.arrays(), postings, self.scales, False, response)
+            norms[item] = response[0, 0]
+        return norms
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,16 @@ class _Ranked:
     @classmethod
     def of(cls, kernel: TagRank, documents: Sequence[Document], numbers: dict[str, int]) -> _Ranked:
         ranks = [kernel.ranks(words) for document in documents for words in document]
-        words = [numbers.setdefault(word, len(numbers)) for own in ranks for word in own]
-        values = [pair for own in ranks for pair in own.values()]
+        words = [
+            numbers.setdefault(word, len(numbers)) for ranks_of_caption in ranks for word in ranks_of_caption
+        ]
+        values = [pair for ranks_of_caption in ranks for pair in ranks_of_caption.values()]
         return cls(
             np.array(words, dtype=np.int64),
             np.array(values, dtype=np.float64).reshape(-1, 2),
-            np.concatenate([[0], np.cumsum([len(own) for own in ranks], dtype=np.int64)]),
+            np.concatenate(
+                [[0], np.cumsum([len(ranks_of_caption) for ranks_of_caption in ranks], dtype=np.int64)]
+            ),
             np.concatenate([[0], np.cumsum([len(document) for document in documents], dtype=np.int64)]),
         )
 
@@ -162,8 +166,8 @@ class _Ranked:
 def _mean_distance(ranks: Sequence[Ranks], which: int) -> float:
     """Mean chi-square distance of two different captions; chi2 = sum x + sum y - 4 sum xy / (x + y)."""
     counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
-    for own in ranks:
-        for word, pair in own.items():
+    for ranks_of_caption in ranks:
+        for word, pair in ranks_of_caption.items():
             counts[word][pair[which]] += 1
     total = shared = 0.0
     for own_counts in counts.values():
@@ -200,9 +204,9 @@ def _respond(rows, left, right, postings, scales, same, gram):  # type: ignore[n
                         relative[posted[post]] += r * s / (r + s)
             for column in range(item if same else 0, gram.shape[1]):
                 response = 0.0
-                for other in range(other_items[column], other_items[column + 1]):
-                    far = sums[caption, 0] + other_sums[other, 0] - 4.0 * absolute[other]
-                    off = sums[caption, 1] + other_sums[other, 1] - 4.0 * relative[other]
+                for second in range(other_items[column], other_items[column + 1]):
+                    far = sums[caption, 0] + other_sums[second, 0] - 4.0 * absolute[second]
+                    off = sums[caption, 1] + other_sums[second, 1] - 4.0 * relative[second]
                     response += np.exp(-0.5 * far / absolute_scale) + np.exp(-0.5 * off / relative_scale)
                 gram[item, column] += response / 2.0
         for column in range(gram.shape[1]):

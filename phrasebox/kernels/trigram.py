@@ -66,13 +66,15 @@ class Trigram:
         right = left if columns is rows else self._counts(columns, numbers)
         sequences, places = np.unique(np.concatenate([left[1], right[1]]), return_inverse=True)
         cut = len(left[1])
-        one = self._matrix(left, places[:cut], len(rows), len(sequences))
-        other = one if columns is rows else self._matrix(right, places[cut:], len(columns), len(sequences))
+        row_counts = self._matrix(left, places[:cut], len(rows), len(sequences))
+        column_counts = (
+            row_counts if columns is rows else self._matrix(right, places[cut:], len(columns), len(sequences))
+        )
         gram = np.empty((len(rows), len(columns)))
-        turned = sparse.csr_array(other.T)
+        turned = sparse.csr_array(column_counts.T)
         for top in range(0, len(rows), _ROWS):
-            gram[top : top + _ROWS] = (one[top : top + _ROWS] @ turned).todense()
-        return normalised(gram, _squares(one), _squares(other))
+            gram[top : top + _ROWS] = (row_counts[top : top + _ROWS] @ turned).todense()
+        return normalised(gram, _squares(row_counts), _squares(column_counts))
 
     def _counts(
         self, documents: Sequence[Document], numbers: dict[str, int]

@@ -94,11 +94,11 @@ class SimilarTrigram:
         for_each(work, reversed(range(blocks)))
         if same:
             mirror(gram)
-            own = gram.diagonal().copy()
-            return normalised(gram, own, own)
-        return normalised(gram, self._own(left, weight), self._own(right, weight))
+            norms = gram.diagonal().copy()
+            return normalised(gram, norms, norms)
+        return normalised(gram, self._norms(left, weight), self._norms(right, weight))
 
-    def _own(self, captions: _Captions, weight: FloatMatrix) -> FloatMatrix:
+    def _norms(self, captions: _Captions, weight: FloatMatrix) -> FloatMatrix:
         """Each item's response to itself, shape (items,)."""
         return _respond_to_itself(
             captions.words,
@@ -131,10 +131,10 @@ class _Captions:
         for captions in documents:
             for caption in captions:
                 last: dict[str, int] = {}
-                for place, word in enumerate(caption):
+                for position, word in enumerate(caption):
                     words.append(numbers.setdefault(word, len(numbers)))
                     before.append(last.get(word, 0))
-                    last[word] = place
+                    last[word] = position
                 lengths.append(len(caption))
         return cls(
             words=np.array(words, dtype=np.int64),
@@ -167,9 +167,9 @@ def _tiles(captions: _Captions, first: int, end: int) -> list[_Tile]:
         if len(before):
             alike[len(before), bool(before.any())].append(caption)
     tiles = []
-    for (length, repeats), own in alike.items():
-        for top in range(0, len(own), _LANES):
-            lanes = np.array(own[top : top + _LANES])
+    for (length, repeats), members in alike.items():
+        for top in range(0, len(members), _LANES):
+            lanes = np.array(members[top : top + _LANES])
             shape = length, -(-len(lanes) // _FILL) * _FILL
             words, before = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
             places = captions.starts[lanes] + np.arange(length)[:, None]
@@ -204,15 +204,15 @@ def _table(weighted, words, rare, weight):  # type: ignore[no-untyped-def]
     table = np.zeros((known + len(rare) + 1, words.shape[0], words.shape[1]))
     columns = np.where((words >= 0) & (words < known), words, known)
     for row in range(known):
-        for place in range(words.shape[0]):
+        for position in range(words.shape[0]):
             for lane in range(words.shape[1]):
-                table[row, place, lane] = weighted[row, columns[place, lane]]
+                table[row, position, lane] = weighted[row, columns[position, lane]]
     for number in range(len(rare)):
         word = rare[number]
-        for place in range(words.shape[0]):
+        for position in range(words.shape[0]):
             for lane in range(words.shape[1]):
-                if words[place, lane] == word:
-                    table[known + number, place, lane] = weight[word] * weight[word]
+                if words[position, lane] == word:
+                    table[known + number, position, lane] = weight[word] * weight[word]
     return table
 
 
@@ -230,7 +230,7 @@ def _respond(captions, row_of, table, tile, gram):  # type: ignore[no-untyped-de
     for caption in range(item_starts[len(gram)]):
         longest = max(longest, starts[caption + 1] - starts[caption])
     total = np.empty(lanes)
-    one, two = np.empty((places, lanes)), np.empty((places, lanes))  # sums over rows so far, by column
+    ones, two = np.empty((places, lanes)), np.empty((places, lanes))  # sums over rows so far, by column
     one_left, two_left = np.empty(lanes), np.empty(lanes)  # the same, over the columns so far
     window = np.empty(lanes)
     prefix = np.zeros((longest + 1, places + 1, lanes))
@@ -241,7 +241,7 @@ def _respond(captions, row_of, table, tile, gram):  # type: ignore[no-untyped-de
             if length == 0:
                 continue
             windows = tile_repeats or before[start : start + length].any()
-            one[:] = 0.0
+            ones[:] = 0.0
             two[:] = 0.0
             for k in range(length):
                 row = row_of[words[start + k]]
@@ -253,9 +253,9 @@ def _respond(captions, row_of, table, tile, gram):  # type: ignore[no-untyped-de
                             w = table[row, q, lane]
                             pair = w * one_left[lane]
                             total[lane] += pair + w * two_left[lane]
-                            one_left[lane] += one[q, lane]
+                            one_left[lane] += ones[q, lane]
                             two_left[lane] += two[q, lane]
-                            one[q, lane] += w
+                            ones[q, lane] += w
                             two[q, lane] += pair
                     continue
                 top = before[start + k]
@@ -272,12 +272,12 @@ def _respond(captions, row_of, table, tile, gram):  # type: ignore[no-untyped-de
                         total[lane] += w * prefix[k, q, lane] + w * two_left[lane]
                         two_left[lane] += two[q, lane]
                         two[q, lane] += w * window[lane]
-                        one[q, lane] += w
-                        one_left[lane] += one[q, lane]
+                        ones[q, lane] += w
+                        one_left[lane] += ones[q, lane]
                         prefix[k + 1, q + 1, lane] = one_left[lane]
             for q in range(places):
                 for lane in range(lanes):
-                    total[lane] += one[q, lane]
+                    total[lane] += ones[q, lane]
         for lane in range(used):
             gram[item, items[lane]] += total[lane]
 
@@ -285,12 +285,12 @@ def _respond(captions, row_of, table, tile, gram):  # type: ignore[no-untyped-de
 @njit(nogil=True, cache=True)
 def _respond_to_itself(words, before, starts, item_starts, kappa, weight):  # type: ignore[no-untyped-def]
     """K(x, x) of each item, one pair of captions at a time."""
-    own = np.zeros(len(item_starts) - 1)
+    responses = np.zeros(len(item_starts) - 1)
     longest = 0
     for caption in range(len(starts) - 1):
         longest = max(longest, starts[caption + 1] - starts[caption])
     ones, twos = np.zeros((longest + 1, longest + 1)), np.zeros((longest + 1, longest + 1))
-    for item in range(len(own)):
+    for item in range(len(responses)):
         for s in range(item_starts[item], item_starts[item + 1]):
             for t in range(item_starts[item], item_starts[item + 1]):
                 for k in range(starts[s + 1] - starts[s]):
@@ -300,7 +300,7 @@ def _respond_to_itself(words, before, starts, item_starts, kappa, weight):  # ty
                         alike = kappa[a, b] if a < len(kappa) and b < len(kappa) else (1.0 if a == b else 0.0)
                         w = alike * weight[a] * weight[b]
                         pair = w * (ones[k, q] - ones[top, q] - ones[k, left] + ones[top, left])
-                        own[item] += w + w * ones[k, q] + w * twos[k, q]
+                        responses[item] += w + w * ones[k, q] + w * twos[k, q]
                         ones[k + 1, q + 1] = w + ones[k, q + 1] + ones[k + 1, q] - ones[k, q]
                         twos[k + 1, q + 1] = pair + twos[k, q + 1] + twos[k + 1, q] - twos[k, q]
-    return own
+    return responses

@@ -76,7 +76,7 @@ def bleu(candidates: _Candidates, references: References, *, orders: int = 4) ->
     ([[3]], [[3]])
     """
     owners = _owners(candidates, references)
-    pooled = [text for own in references for text in own]
+    pooled = [text for texts in references for text in texts]
     matched = np.zeros((len(candidates), orders), dtype=np.int64)
     for order in range(1, orders + 1):
         vocabulary: dict[Hashable, int] = {}
@@ -86,8 +86,8 @@ def bleu(candidates: _Candidates, references: References, *, orders: int = 4) ->
         matched[:, order - 1] = ours.minimum(most).sum(axis=1)
     lengths = np.array([len(text) for text in candidates], dtype=np.int64)
     closest = [
-        min((len(text) for text in own), key=lambda length: (abs(length - len(candidate)), length))
-        for candidate, own in zip(candidates, references, strict=True)
+        min((len(text) for text in texts), key=lambda length: (abs(length - len(candidate)), length))
+        for candidate, texts in zip(candidates, references, strict=True)
     ]
     possible = np.maximum(lengths[:, None] - np.arange(orders), 0)
     return Bleu(matched, possible, lengths, np.array(closest, dtype=np.int64))
@@ -126,12 +126,12 @@ def rouge_l(candidates: _Candidates, references: References, *, beta: float = 1.
     """
     _owners(candidates, references)
     scores = np.zeros(len(candidates))
-    for item, (candidate, own) in enumerate(zip(candidates, references, strict=True)):
-        common = [_common_subsequence(candidate, text) for text in own]
+    for item, (candidate, texts) in enumerate(zip(candidates, references, strict=True)):
+        common = [_common_subsequence(candidate, text) for text in texts]
         if not any(common):
             continue
         precision = max(common) / len(candidate)
-        recall = max(shared / len(text) for shared, text in zip(common, own, strict=True) if len(text) > 0)
+        recall = max(shared / len(text) for shared, text in zip(common, texts, strict=True) if len(text) > 0)
         scores[item] = (1 + beta**2) * precision * recall / (recall + beta**2 * precision)
     return scores
 
@@ -143,8 +143,8 @@ def _common_subsequence(first: Tokens, second: Tokens) -> int:
     whole row on (Hyyrö 2004).
     """
     places: dict[str, int] = {}
-    for place, word in enumerate(first):
-        places[word] = places.get(word, 0) | 1 << place
+    for position, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << position
     full = (1 << len(first)) - 1
     rising = full
     for word in second:
@@ -182,7 +182,7 @@ def _cider(
     candidates: _Candidates, references: References, documents: References | None, *, sigma: float | None
 ) -> NDArray[np.float64]:
     owners = _owners(candidates, references)
-    pooled = [text for own in references for text in own]
+    pooled = [text for texts_of_item in references for text in texts_of_item]
     if not pooled:
         return np.zeros(0)
     if documents is None:
@@ -223,17 +223,17 @@ def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object
             f"{len(candidates)} candidates but references for {len(references)} items; give one list of "
             "references for each candidate"
         )
-    for item, own in enumerate(references):
-        if not own:
+    for item, texts in enumerate(references):
+        if not texts:
             raise ValueError(f"item number {item} has no reference; give each item at least one")
-        if isinstance(own, str):
+        if isinstance(texts, str):
             raise ValueError(f"item number {item} has a text instead of a list of references; give a list")
 
 
 def _owners(candidates: _Candidates, references: References) -> NDArray[np.int64]:
     """The item of each reference, references being numbered through; ValueError where they do not fit."""
     check_fit(candidates, references)
-    for item, own in enumerate(references):
-        if any(isinstance(text, str) for text in (candidates[item], *own)):
+    for item, texts in enumerate(references):
+        if any(isinstance(text, str) for text in (candidates[item], *texts)):
             raise ValueError(f"item number {item} contains an untokenized text; split all texts into words")
-    return np.repeat(np.arange(len(references)), [len(own) for own in references])
+    return np.repeat(np.arange(len(references)), [len(texts) for texts in references])

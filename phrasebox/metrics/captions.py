@@ -77,7 +77,8 @@ class Captions:
         """METEOR of the corpus and of each item; raises MeteorMissing and MeteorFailed."""
         candidates, references = self.words
         return meteor(
-            [" ".join(text) for text in candidates], [[" ".join(text) for text in own] for own in references]
+            [" ".join(text) for text in candidates],
+            [[" ".join(text) for text in texts] for texts in references],
         )
 
     @cached_property
@@ -125,15 +126,17 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
     >>> {name: score.value for name, score in score_captions(captions, ["BLEU-1", "ROUGE-L"]).items()}
     {'BLEU-1': 1.0, 'ROUGE-L': 1.0}
     """
-    found = {}
-    for asked in [METRICS.find(name, family=FAMILY) for name in measures]:
-        values = asked.measure.values(captions)
-        if asked.measure.summary == "corpus":
-            value, sums = _POOLED[asked.measure.name](captions)
+    scores = {}
+    for requested in [METRICS.find(name, family=FAMILY) for name in measures]:
+        values = requested.measure.values(captions)
+        if requested.measure.summary == "corpus":
+            value, sums = _POOLED[requested.measure.name](captions)
         else:
             value, sums = float(values.mean()) if len(values) else float("nan"), _mean_of(values)
-        found[asked.name] = CaptionScore(asked.name, value if len(values) else float("nan"), values, sums)
-    return found
+        scores[requested.name] = CaptionScore(
+            requested.name, value if len(values) else float("nan"), values, sums
+        )
+    return scores
 
 
 def has_sums(measure: Measure) -> bool:
@@ -149,7 +152,7 @@ def _mean_of(values: _Floats) -> _Sums:
 def _cut(
     cut: Callable[[str], list[str]], candidates: Sequence[str], references: Sequence[Sequence[str]]
 ) -> tuple[list[list[str]], list[list[list[str]]]]:
-    return [cut(text) for text in candidates], [[cut(text) for text in own] for own in references]
+    return [cut(text) for text in candidates], [[cut(text) for text in texts] for texts in references]
 
 
 def _bleu_of(order: int) -> Callable[[Captions], _Floats]:

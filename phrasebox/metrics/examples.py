@@ -21,48 +21,54 @@ from phrasebox.metrics.table import METRICS, Measure, MeasureWithCutoff
 _PLACES = 6
 
 
-def wrong_examples(text: str, measure: Measure) -> list[str]:
+def example_problems(text: str, measure: Measure) -> list[str]:
     """What is wrong with the examples of a measure, a line each; empty where all come out as they say.
 
     At least one example must be there, and be about the measure.
     """
     try:
-        found = json.loads(text)
+        examples = json.loads(text)
     except ValueError as error:
         return [f"is no JSON ({error})"]
-    if not isinstance(found, list) or not found:
+    if not isinstance(examples, list) or not examples:
         return ["holds no list of examples"]
-    numbered = enumerate(found, start=1)
-    return [f"example {number}: {wrong}" for number, one in numbered for wrong in _wrong(one, measure)]
+    numbered = enumerate(examples, start=1)
+    return [
+        f"example {number}: {problem}"
+        for number, example in numbered
+        for problem in _problems(example, measure)
+    ]
 
 
-def _wrong(example: Any, measure: Measure) -> Iterator[str]:
+def _problems(example: Any, measure: Measure) -> Iterator[str]:
     if measure.family not in _TAKEN:
         yield f"measures of {measure.family} have no examples; expected one of {' and '.join(_TAKEN)}"
         return
     try:
-        asked = METRICS.find(example["measure"])
-        right = np.array([np.nan if one is None else one for one in example["values"]], dtype=np.float64)
-        values = np.asarray(_TAKEN[measure.family](asked, example), dtype=np.float64)
+        chosen = METRICS.find(example["measure"])
+        right = np.array(
+            [np.nan if entry is None else entry for entry in example["values"]], dtype=np.float64
+        )
+        values = np.asarray(_TAKEN[measure.family](chosen, example), dtype=np.float64)
     except (LookupError, TypeError, ValueError) as error:
         yield f"cannot be computed ({type(error).__name__}: {error})"
         return
-    if asked.measure is not measure:
-        yield f"is about {asked.name}"
+    if chosen.measure is not measure:
+        yield f"is about {chosen.name}"
     elif values.shape != right.shape or not np.allclose(values, right, 0, 10**-_PLACES, equal_nan=True):
-        yield f"{asked.name} is {values.round(_PLACES).tolist()}, and not {example['values']}"
+        yield f"{chosen.name} is {values.round(_PLACES).tolist()}, and not {example['values']}"
     least, most = measure.range or (-np.inf, np.inf)
     outside = [value for value in values.tolist() if value < least or value > most]
     if outside:
-        yield f"{asked.name} is {outside[0]}, outside its range from {least} to {most}"
+        yield f"{chosen.name} is {outside[0]}, outside its range from {least} to {most}"
 
 
-def _of_ranking(asked: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
-    return asked.measure.values(ranked_as(example["queries"]), asked.k)
+def _of_ranking(chosen: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
+    return chosen.measure.values(ranked_as(example["queries"]), chosen.k)
 
 
-def _of_captions(asked: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
-    return asked.measure.values(Captions(example["captions"], example["references"]))
+def _of_captions(chosen: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
+    return chosen.measure.values(Captions(example["captions"], example["references"]))
 
 
 def ranked_as(queries: Sequence[Mapping[str, Any]]) -> Ranked:
@@ -73,12 +79,12 @@ def ranked_as(queries: Sequence[Mapping[str, Any]]) -> Ranked:
     ([0.0, 1.0], [False, True])
     """
     items = len(queries[0]["grades"])
-    if any(len(one["grades"]) != items for one in queries):
+    if any(len(asking["grades"]) != items for asking in queries):
         raise ValueError("queries rank lists of several lengths; expected the same number of items for each")
     pairs = [
-        (number, place, grade, place in one.get("originals", ()))
-        for number, one in enumerate(queries)
-        for place, grade in enumerate(one["grades"])
+        (number, index, grade, index in asking.get("originals", ()))
+        for number, asking in enumerate(queries)
+        for index, grade in enumerate(asking["grades"])
         if grade is not None
     ]
     query, item, grade, original = zip(*pairs, strict=True) if pairs else ((), (), (), ())

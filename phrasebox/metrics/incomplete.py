@@ -25,25 +25,25 @@ def bpref(ranked: Ranked, k: int | None = None) -> QueryValues:
     >>> bpref(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs)).tolist()  # the second is behind the only no
     [0.5]
     """
-    relevant, refused = number_of(ranked, ranked.relevant), number_of(ranked, ranked.not_relevant)
+    relevant, not_relevant = number_of(ranked, ranked.relevant), number_of(ranked, ranked.not_relevant)
     places = ranked.places(ranked.relevant)
     above = np.minimum(ranked.before(places, ranked.not_relevant), relevant[places.query])
-    scale = np.minimum(relevant, refused)[places.query]
+    scale = np.minimum(relevant, not_relevant)[places.query]
     lost = np.divide(above, scale, out=np.zeros(len(above)), where=above > 0)
-    gained = sum_per_query(ranked, places.query, np.where(np.isinf(places.place), 0, 1 - lost))
+    gained = sum_per_query(ranked, places.query, np.where(np.isinf(places.rank), 0, 1 - lost))
     return shares_or_zero(gained, relevant)
 
 
 def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Yilmaz and Aslam 2006, as trec_eval computes it."""
     places = ranked.places(ranked.relevant)
-    refused = ranked.before(places, ranked.not_relevant)
+    not_relevant = ranked.before(places, ranked.not_relevant)
     pooled = ranked.before(places, ranked.pooled)
-    found = np.isfinite(places.place)
-    place, earlier = np.where(found, places.place, 1), places.order - 1
-    share = (earlier + _INFAP_EPSILON) / (earlier + refused + 2 * _INFAP_EPSILON)
-    expected = 1 / place + (earlier + refused + pooled) / place * np.where(place > 1, share, 0)
-    gained = sum_per_query(ranked, places.query, np.where(found, expected, 0))
+    is_ranked = np.isfinite(places.rank)
+    rank, earlier = np.where(is_ranked, places.rank, 1), places.order - 1
+    share = (earlier + _INFAP_EPSILON) / (earlier + not_relevant + 2 * _INFAP_EPSILON)
+    expected = 1 / rank + (earlier + not_relevant + pooled) / rank * np.where(rank > 1, share, 0)
+    gained = sum_per_query(ranked, places.query, np.where(is_ranked, expected, 0))
     return shares_or_zero(gained, number_of(ranked, ranked.relevant))
 
 

@@ -56,12 +56,12 @@ class Judged:
         chosen_queries, chosen_items = np.asarray(queries, np.intp), np.asarray(items, np.intp)
         new_query = _places(chosen_queries, self.queries, "query")[self.query]
         new_item = _places(chosen_items, self.items, "item")[self.item]
-        kept = (new_query >= 0) & (new_item >= 0)
+        selected = (new_query >= 0) & (new_item >= 0)
         return judged(
-            new_query[kept],
-            new_item[kept],
-            self.grade[kept],
-            original=self.original[kept],
+            new_query[selected],
+            new_item[selected],
+            self.grade[selected],
+            original=self.original[selected],
             queries=len(chosen_queries),
             items=len(chosen_items),
             relevant_unasked=False,  # they are already, where they are to be
@@ -98,16 +98,16 @@ def judged(
             "expected one of each for every pair"
         )
     for numbers, count, word in ((q, queries, "query"), (i, items, "item")):
-        wrong = np.flatnonzero((numbers < 0) | (numbers >= count))
-        if len(wrong):
+        bad = np.flatnonzero((numbers < 0) | (numbers >= count))
+        if len(bad):
             raise BadJudgments(
-                f"judgment {wrong[0]} (counted from 0) is about {word} {numbers[wrong[0]]}; "
+                f"judgment {bad[0]} (counted from 0) is about {word} {numbers[bad[0]]}; "
                 f"expected 0 to {count - 1}"
             )
-    wrong = np.flatnonzero((~(g >= POOLED) & ~(np.isnan(g) & o)) | np.isinf(g))
-    if len(wrong):
+    bad = np.flatnonzero((~(g >= POOLED) & ~(np.isnan(g) & o)) | np.isinf(g))
+    if len(bad):
         raise BadJudgments(
-            f"query {q[wrong[0]]}, item {i[wrong[0]]} has grade {g[wrong[0]]}; expected 0 or more, or -1 "
+            f"query {q[bad[0]]}, item {i[bad[0]]} has grade {g[bad[0]]}; expected 0 or more, or -1 "
             "for pooled but not judged"
         )
     order = np.lexsort((i, q))
@@ -125,10 +125,10 @@ def originals_of(owner: ArrayLike, queries: int) -> Judged:
     >>> pairs.query.tolist(), pairs.item.tolist(), pairs.original.tolist()
     ([0, 0, 1], [0, 1, 2], [True, True, True])
     """
-    own = np.asarray(owner, dtype=np.intp)
-    items = len(own)
+    owners = np.asarray(owner, dtype=np.intp)
+    items = len(owners)
     return judged(
-        own, np.arange(items), np.ones(items), original=np.ones(items, bool), queries=queries, items=items
+        owners, np.arange(items), np.ones(items), original=np.ones(items, bool), queries=queries, items=items
     )
 
 
@@ -148,32 +148,34 @@ def from_qrels(
     ([0, 1], [0.0, 2.0])
     """
     query_of, item_of = _index(queries, "query"), _index(items, "item")
-    found = {
+    grade_of_pair = {
         (_known(query_of, query, "query"), _known(item_of, item, "item")): float(grade)
         for query, grades in qrels.items()
         for item, grade in grades.items()
     }
-    own = {(_known(query_of, query, "query"), _known(item_of, item, "item")) for query, item in originals}
-    pairs = [*found, *(own - found.keys())]
+    original_pairs = {
+        (_known(query_of, query, "query"), _known(item_of, item, "item")) for query, item in originals
+    }
+    pairs = [*grade_of_pair, *(original_pairs - grade_of_pair.keys())]
     indices = np.array(pairs, dtype=np.intp).reshape(-1, 2)
     return judged(
         indices[:, 0],
         indices[:, 1],
-        [found.get(pair, 1.0) for pair in pairs],
-        original=[pair in own for pair in pairs],
+        [grade_of_pair.get(pair, 1.0) for pair in pairs],
+        original=[pair in original_pairs for pair in pairs],
         queries=len(queries),
         items=len(items),
     )
 
 
 def _index(ids: Sequence[str], word: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, name in enumerate(ids):
-        if found.setdefault(name, number) != number:
+        if numbers.setdefault(name, number) != number:
             raise BadJudgments(
-                f"{word} {name!r} is listed twice, at {found[name]} and {number}; expected once"
+                f"{word} {name!r} is listed twice, at {numbers[name]} and {number}; expected once"
             )
-    return found
+    return numbers
 
 
 def _known(index: Mapping[str, int], name: str, word: str) -> int:
@@ -184,8 +186,8 @@ def _known(index: Mapping[str, int], name: str, word: str) -> int:
 
 def _places(chosen: NDArray[np.intp], number: int, word: str) -> NDArray[np.intp]:
     """Where each of `number` stands among the chosen, -1 where it does not."""
-    found = np.full(number, -1, dtype=np.intp)
-    found[chosen] = np.arange(len(chosen))
+    places = np.full(number, -1, dtype=np.intp)
+    places[chosen] = np.arange(len(chosen))
     if len(np.unique(chosen)) != len(chosen):
         raise BadJudgments(f"a {word} is selected twice; expected each once")
-    return found
+    return places

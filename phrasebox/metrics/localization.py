@@ -46,22 +46,26 @@ class Regions:
 
     def of(self, phrase: int) -> Regions:
         """Those of one phrase."""
-        own = self.phrases == phrase
-        return Regions(self.phrases[own], self.images[own], self.boxes[own], self.scores[own])
+        of_phrase = self.phrases == phrase
+        return Regions(
+            self.phrases[of_phrase], self.images[of_phrase], self.boxes[of_phrase], self.scores[of_phrase]
+        )
 
 
 def _boxes_of(boxes: ArrayLike, word: str = "box") -> _Floats:
     """Boxes of shape (..., 4), checked: finite, and no corner before the first."""
-    found = np.asarray(boxes, dtype=np.float64)
-    if not found.size and found.ndim < 2:
+    numbers = np.asarray(boxes, dtype=np.float64)
+    if not numbers.size and numbers.ndim < 2:
         return np.empty((0, 4))
-    if found.shape[-1] != 4:
-        raise ValueError(f"{word} has shape {found.shape}; expected (..., 4): xmin, ymin, xmax, ymax")
-    wrong = np.argwhere(~np.isfinite(found).all(axis=-1) | (found[..., 2:] < found[..., :2]).any(axis=-1))
-    if len(wrong):
-        at = tuple(int(n) for n in wrong[0])
-        raise ValueError(f"{word} {at} is {found[at].tolist()}; expected numbers, xmin <= xmax, ymin <= ymax")
-    return found
+    if numbers.shape[-1] != 4:
+        raise ValueError(f"{word} has shape {numbers.shape}; expected (..., 4): xmin, ymin, xmax, ymax")
+    bad = np.argwhere(~np.isfinite(numbers).all(axis=-1) | (numbers[..., 2:] < numbers[..., :2]).any(axis=-1))
+    if len(bad):
+        at = tuple(int(n) for n in bad[0])
+        raise ValueError(
+            f"{word} {at} is {numbers[at].tolist()}; expected numbers, xmin <= xmax, ymin <= ymax"
+        )
+    return numbers
 
 
 def area(boxes: _Floats) -> _Floats:
@@ -73,13 +77,13 @@ def area(boxes: _Floats) -> _Floats:
     return np.asarray(np.prod(boxes[..., 2:] - boxes[..., :2] + 1, axis=-1))
 
 
-def iou(one: ArrayLike, other: ArrayLike) -> _Floats:
+def iou(first: ArrayLike, second: ArrayLike) -> _Floats:
     """Intersection over union of boxes, shapes (..., 4) as broadcast; in 0..1.
 
     >>> iou([1, 1, 2, 2], [2, 1, 3, 2]).round(3).tolist()  # two pixels shared of six
     0.333
     """
-    return _iou(_boxes_of(one), _boxes_of(other))
+    return _iou(_boxes_of(first), _boxes_of(second))
 
 
 def _iou(first: _Floats, second: _Floats) -> _Floats:
@@ -95,10 +99,10 @@ def union_box(boxes: ArrayLike) -> _Floats:
     >>> union_box([[1, 1, 2, 2], [5, 3, 6, 4]]).tolist()
     [1.0, 1.0, 6.0, 4.0]
     """
-    found = _boxes_of(boxes)
-    if not len(found):
+    corners = _boxes_of(boxes)
+    if not len(corners):
         raise ValueError("no boxes are given; leave out phrases without boxes")
-    return np.concatenate([found[:, :2].min(axis=0), found[:, 2:].max(axis=0)])
+    return np.concatenate([corners[:, :2].min(axis=0), corners[:, 2:].max(axis=0)])
 
 
 def first_right(
@@ -113,19 +117,21 @@ def first_right(
     >>> first_right(regions, [0, 0], [[20, 20, 29, 28]]).tolist()  # the second has an IoU of 0.9
     [2.0]
     """
-    found, wanted = _boxes_of(regions, "region"), _boxes_of(gold, "gold box")
+    region_boxes, gold_boxes = _boxes_of(regions, "region"), _boxes_of(gold, "gold box")
     owner = np.asarray(phrase, dtype=np.intp)
-    if owner.shape != found.shape[:1]:
-        raise ValueError(f"{len(found)} regions of {len(owner)} phrases; expected the phrase of each region")
-    strange = np.flatnonzero((owner < 0) | (owner >= len(wanted)))
+    if owner.shape != region_boxes.shape[:1]:
+        raise ValueError(
+            f"{len(region_boxes)} regions of {len(owner)} phrases; expected the phrase of each region"
+        )
+    strange = np.flatnonzero((owner < 0) | (owner >= len(gold_boxes)))
     if len(strange):
         raise ValueError(
-            f"region {strange[0]} is of phrase {owner[strange[0]]}; expected 0 to {len(wanted) - 1}"
+            f"region {strange[0]} is of phrase {owner[strange[0]]}; expected 0 to {len(gold_boxes) - 1}"
         )
-    ranks = np.full(len(wanted), np.inf)
+    ranks = np.full(len(gold_boxes), np.inf)
     order = np.argsort(owner, kind="stable")
     rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order], side="left") + 1
-    right = _iou(found[order], wanted[owner[order]]) >= threshold
+    right = _iou(region_boxes[order], gold_boxes[owner[order]]) >= threshold
     np.minimum.at(ranks, owner[order][right], rank[right])
     return ranks
 
@@ -148,20 +154,20 @@ def suppress(
     >>> suppress([[1, 1, 10, 10], [1, 1, 10, 9], [50, 50, 60, 60]], [0, 0, 0], [0.9, 0.8, 0.7]).tolist()
     [0, 2]
     """
-    found, values = _boxes_of(boxes, "region"), _scores(scores)
+    region_boxes, values = _boxes_of(boxes, "region"), _scores(scores)
     _, where = np.unique(np.asarray(images), return_inverse=True)
     order = np.lexsort((-values, where))
-    found, where = found[order], where[order]
-    place = np.arange(len(where)) - np.searchsorted(where, where, side="left")
-    kept = np.ones(len(where), dtype=bool)
+    region_boxes, where = region_boxes[order], where[order]
+    step_of = np.arange(len(where)) - np.searchsorted(where, where, side="left")
+    is_left = np.ones(len(where), dtype=bool)
     # All images at once: first their best regions, then their second best, as far as still kept.
-    for step in range(int(place.max(initial=-1))):
-        heads = np.flatnonzero(kept & (place == step))
+    for step in range(int(step_of.max(initial=-1))):
+        heads = np.flatnonzero(is_left & (step_of == step))
         head_of = np.full(int(where.max()) + 1, -1)
         head_of[where[heads]] = heads
-        after = np.flatnonzero(kept & (place > step) & (head_of[where] >= 0))
-        kept[after] = _iou(found[after], found[head_of[where[after]]]) <= threshold
-    return np.sort(order[kept])
+        after = np.flatnonzero(is_left & (step_of > step) & (head_of[where] >= 0))
+        is_left[after] = _iou(region_boxes[after], region_boxes[head_of[where[after]]]) <= threshold
+    return np.sort(order[is_left])
 
 
 def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: ArrayLike, most: int) -> _Indices:
@@ -170,7 +176,7 @@ def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: Arra
     Only the best are looked at until enough are left: a worse region never suppresses a better one, so the
     result is that of suppressing all.
     """
-    found, where = np.asarray(boxes), np.asarray(images)
+    region_boxes, where = np.asarray(boxes), np.asarray(images)
     looked = most * _LOOKED_AT
     while True:
         number = min(looked, len(values))
@@ -179,9 +185,9 @@ def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: Arra
             # Of those that equal the last one all: the earlier ones of them come first.
             best = np.flatnonzero(values >= np.partition(values, -number)[-number])
         order = best[np.argsort(-values[best], kind="stable")]
-        kept = suppress(found[order], where[order], -np.arange(len(order)))
-        if len(kept) >= most or len(best) == len(values):
-            return np.asarray(order[kept][:most])
+        best_kept = suppress(region_boxes[order], where[order], -np.arange(len(order)))
+        if len(best_kept) >= most or len(best) == len(values):
+            return np.asarray(order[best_kept][:most])
         looked *= 4
 
 
@@ -202,41 +208,45 @@ def box_average_precision(
     >>> box_average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
     0.5
     """
-    found, wanted = _boxes_of(boxes, "region"), _boxes_of(gold, "gold box")
-    if not len(wanted):
+    region_boxes, gold_boxes = _boxes_of(boxes, "region"), _boxes_of(gold, "gold box")
+    if not len(gold_boxes):
         return float("nan")
     order = np.argsort(-_scores(scores), kind="stable")
     where, gold_where = np.asarray(images)[order], np.asarray(gold_images)
-    free = np.ones(len(wanted), dtype=bool)
-    hits = np.zeros(len(found), dtype=bool)
-    for place in np.flatnonzero(np.isin(where, gold_where)):
-        candidates = np.flatnonzero(gold_where == where[place])
-        overlaps = _iou(found[order[place]], wanted[candidates])
+    free = np.ones(len(gold_boxes), dtype=bool)
+    hits = np.zeros(len(region_boxes), dtype=bool)
+    for index in np.flatnonzero(np.isin(where, gold_where)):
+        candidates = np.flatnonzero(gold_where == where[index])
+        overlaps = _iou(region_boxes[order[index]], gold_boxes[candidates])
         best = candidates[np.argmax(overlaps)]
-        hits[place] = overlaps.max() >= threshold and free[best]
-        free[best] &= not hits[place]
+        hits[index] = overlaps.max() >= threshold and free[best]
+        free[best] &= not hits[index]
     precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
     falling = np.maximum.accumulate(precision[::-1])[::-1]
-    return float(falling[hits].sum() / len(wanted))
+    return float(falling[hits].sum() / len(gold_boxes))
 
 
 def average_precisions(regions: Regions, gold: Regions, *, phrases: int) -> _Floats:
     """AP-NMS of each phrase, shape (phrases,), NaN for one without gold; mAP is the mean of the others."""
-    found = np.full(phrases, np.nan)
+    precisions = np.full(phrases, np.nan)
     for phrase in range(phrases):
-        own, wanted = regions.of(phrase), gold.of(phrase)
-        kept = suppress(own.boxes, own.images, own.scores)
-        found[phrase] = box_average_precision(
-            own.boxes[kept], own.images[kept], own.scores[kept], wanted.boxes, wanted.images
+        detected, gold_of_phrase = regions.of(phrase), gold.of(phrase)
+        remaining = suppress(detected.boxes, detected.images, detected.scores)
+        precisions[phrase] = box_average_precision(
+            detected.boxes[remaining],
+            detected.images[remaining],
+            detected.scores[remaining],
+            gold_of_phrase.boxes,
+            gold_of_phrase.images,
         )
-    return found
+    return precisions
 
 
 def _scores(scores: ArrayLike) -> _Floats:
     values = np.asarray(scores, dtype=np.float64)
-    wrong = np.flatnonzero(np.isnan(values))
-    if len(wrong):
-        raise ValueError(f"score of region {wrong[0]} is NaN; every score must be a number")
+    bad = np.flatnonzero(np.isnan(values))
+    if len(bad):
+        raise ValueError(f"score of region {bad[0]} is NaN; every score must be a number")
     return values
 
 

@@ -95,8 +95,8 @@ def _jar() -> Path:
         return Path(named).resolve()
     package = find_spec("pycocoevalcap")
     folders = package.submodule_search_locations if package else None
-    found = [Path(folder) / "meteor" / JAR for folder in folders or ()]
-    jar = next((file for file in found if file.is_file()), None)
+    candidates = [Path(folder) / "meteor" / JAR for folder in folders or ()]
+    jar = next((file for file in candidates if file.is_file()), None)
     if jar is None:
         raise MeteorMissing(
             f"METEOR needs {JAR}: give its path in METEOR_JAR, install the package pycocoevalcap, "
@@ -117,8 +117,8 @@ def meteor(
         return Meteor(float("nan"), np.zeros(0))
     with _running(program or find_program()) as talk:
         statistics = []
-        for candidate, own in zip(candidates, references, strict=True):
-            talk.ask(["SCORE", *map(_bare, own), _bare(candidate)])
+        for candidate, texts in zip(candidates, references, strict=True):
+            talk.ask(["SCORE", *map(_bare, texts), _bare(candidate)])
             statistics.append(talk.answer())
         talk.ask(["EVAL", *statistics])
         scores = [talk.number() for _ in candidates]
@@ -133,9 +133,9 @@ def _bare(text: str) -> str:
 class _Talk:
     """Lines to the program and back."""
 
-    def __init__(self, process: subprocess.Popen[str], said: IO[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[str], log: IO[bytes]) -> None:
         self.process = process
-        self.said = said
+        self.log = log
 
     def ask(self, parts: Sequence[str]) -> None:
         assert self.process.stdin is not None  # opened as a pipe
@@ -162,8 +162,8 @@ class _Talk:
     def failed(self) -> MeteorFailed:
         self.process.kill()
         status = self.process.wait()
-        self.said.seek(0)
-        lines = self.said.read().decode("utf-8", "replace").splitlines()
+        self.log.seek(0)
+        lines = self.log.read().decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), f"status {status}")
         return MeteorFailed(f"METEOR stopped before it had scored everything: {last[:200]}")
 
@@ -172,18 +172,18 @@ class _Talk:
 def _running(program: Program) -> Iterator[_Talk]:
     """The program, ready to be asked; it has ended when this has."""
     command = [str(program.java), "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(program.jar)]
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [*command, "-", "-", "-stdio", "-l", "en", "-norm"],
             cwd=program.jar.parent,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=log,
             encoding="utf-8",
         )
         assert process.stdin is not None and process.stdout is not None  # opened as pipes
         try:
-            yield _Talk(process, said)
+            yield _Talk(process, log)
         finally:
             process.kill()
             process.wait()

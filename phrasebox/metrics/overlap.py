@@ -58,8 +58,8 @@ def content_words(text: str, *, stop_words: frozenset[str] = STOP_WORDS, stemmed
     >>> content_words("A dog is running on the beach.")
     ['dog', 'run', 'beach']
     """
-    kept = [word for word in words(text) if word not in stop_words]
-    return stems(kept) if stemmed else kept
+    content = [word for word in words(text) if word not in stop_words]
+    return stems(content) if stemmed else content
 
 
 def count_matrix(texts: Sequence[Entries], vocabulary: dict[Hashable, int]) -> sparse.csr_array:
@@ -91,9 +91,9 @@ def most_of_any(counts: sparse.csr_array, owners: NDArray[np.int64], number: int
     `owners` holds the owner, 0 to number - 1, of each row, in rising order.
     """
     largest = sparse.csr_array((number, counts.shape[1]), dtype=counts.dtype)
-    place = np.arange(len(owners)) - np.searchsorted(owners, owners)
-    for turn in range(int(place.max(initial=-1)) + 1):
-        rows = np.flatnonzero(place == turn)
+    number_in_owner = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    for step in range(int(number_in_owner.max(initial=-1)) + 1):
+        rows = np.flatnonzero(number_in_owner == step)
         # Row i of the selector picks the turn-th row that owner i has, if there is one.
         selector = sparse.csr_array(
             (np.ones(len(rows), dtype=counts.dtype), (owners[rows], rows)), shape=(number, counts.shape[0])
@@ -110,16 +110,16 @@ class Overlap:
     """
 
     def __init__(self, captions: Sequence[Entries], references: Sequence[Sequence[Entries]]) -> None:
-        for image, own in enumerate(references):
-            if not own:
+        for image, texts in enumerate(references):
+            if not texts:
                 raise ValueError(
                     f"image number {image} has no reference caption; give each image at least one"
                 )
         vocabulary: dict[Hashable, int] = {}
-        pooled = count_matrix([text for own in references for text in own], vocabulary)
+        pooled = count_matrix([text for texts in references for text in texts], vocabulary)
         self._captions = count_matrix(captions, vocabulary)
         self._references = widened(pooled, vocabulary)
-        self._owners = np.repeat(np.arange(len(references)), [len(own) for own in references])
+        self._owners = np.repeat(np.arange(len(references)), [len(texts) for texts in references])
         self._most = most_of_any(self._references, self._owners, len(references))
         self._caption_lengths = np.asarray(self._captions.sum(axis=1))
         self._reference_lengths = np.bincount(
@@ -136,10 +136,10 @@ class Overlap:
         shared = np.zeros(len(images), dtype=np.int64)
         first = np.searchsorted(self._owners, images)
         last = np.searchsorted(self._owners, images, side="right")
-        for turn in range(int((last - first).max(initial=0))):
-            pairs = np.flatnonzero(first + turn < last)
-            own = self._references[first[pairs] + turn]
-            shared[pairs] += np.asarray(self._captions[captions[pairs]].minimum(own).sum(axis=1))
+        for step in range(int((last - first).max(initial=0))):
+            pairs = np.flatnonzero(first + step < last)
+            reference_rows = self._references[first[pairs] + step]
+            shared[pairs] += np.asarray(self._captions[captions[pairs]].minimum(reference_rows).sum(axis=1))
         return _divided(shared, self._reference_lengths[images])
 
     def all_precisions(self) -> NDArray[np.float64]:

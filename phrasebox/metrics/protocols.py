@@ -75,10 +75,10 @@ class Selection:
 
 def protocol_named(name: str) -> Protocol:
     """The protocol `name`, spelt with spaces, hyphens or underscores; ValueError listing what exists."""
-    found = PROTOCOLS.get(" ".join(name.lower().replace("-", " ").replace("_", " ").split()))
-    if found is None:
+    protocol = PROTOCOLS.get(" ".join(name.lower().replace("-", " ").replace("_", " ").split()))
+    if protocol is None:
         raise ValueError(f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
-    return found
+    return protocol
 
 
 def select(
@@ -97,20 +97,22 @@ def select(
     >>> chosen.captions.tolist(), chosen.owner.tolist()
     ([0, 2], [0, 1])
     """
-    asked = protocol_named(protocol)
+    chosen_protocol = protocol_named(protocol)
     owner = np.asarray(image_of, dtype=np.intp)
     called = range(int(owner.max(initial=-1)) + 1) if images is None else images
     called = range(called) if isinstance(called, int) else called
-    count, wanted = len(called), asked.number
+    count, caption_number = len(called), chosen_protocol.number
     chosen = np.arange(len(owner))
-    if wanted is not None:
-        wanted = wanted if number is None else number
-        chosen = chosen[_numbers(owner) == wanted]
+    if caption_number is not None:
+        caption_number = caption_number if number is None else number
+        chosen = chosen[_numbers(owner) == caption_number]
     elif number is not None:
-        raise ValueError(f"protocol {asked.name!r} uses all captions; leave out the number {number}")
+        raise ValueError(
+            f"protocol {chosen_protocol.name!r} uses all captions; leave out the number {number}"
+        )
     without = np.flatnonzero(np.bincount(owner[chosen], minlength=count) == 0)
     if len(without):
-        which = "" if wanted is None else f" number {wanted} (counted from 0)"
+        which = "" if caption_number is None else f" number {caption_number} (counted from 0)"
         raise ValueError(
             f"image {called[without[0]]} has no caption{which}; {len(without)} of {count} images lack one"
         )
@@ -146,10 +148,10 @@ def both_directions(
     >>> found["annotation"]["R@1"].value, found["search"]["R@1"].value
     (0.5, 1.0)
     """
-    asked = list(measures)
+    names = list(measures)
     part = scores.select(selection.images, selection.captions)
     rows, columns = from_tiles(part, selection.annotation(), selection.search(), ties=ties)
-    return {"annotation": evaluate(rows, asked), "search": evaluate(columns, asked)}
+    return {"annotation": evaluate(rows, names), "search": evaluate(columns, names)}
 
 
 def over_folds(
@@ -162,11 +164,13 @@ def over_folds(
     >>> over_folds(scores, select("any of five", [0, 1]), ["R@1"], number=2)["annotation"]  # each is alone
     {'R@1': 1.0}
     """
-    asked = list(measures)
-    found = [both_directions(scores, fold, asked, ties=ties) for fold in folds(selection, number)]
+    names = list(measures)
+    fold_scores = [both_directions(scores, fold, names, ties=ties) for fold in folds(selection, number)]
     return {
-        direction: {name: float(np.mean([fold[direction][name].value for fold in found])) for name in figures}
-        for direction, figures in found[0].items()
+        direction: {
+            name: float(np.mean([fold[direction][name].value for fold in fold_scores])) for name in figures
+        }
+        for direction, figures in fold_scores[0].items()
     }
 
 

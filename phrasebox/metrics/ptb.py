@@ -48,7 +48,7 @@ _FILE_TYPES = (
 ).split()
 
 #: Tokens that the COCO evaluation drops: its marks, and what the tokenizer writes as one of them.
-_DROPPED = frozenset(
+_PUNCTUATION = frozenset(
     "' '' ` `` . .. ... .... ..... ? ! , : ; - -- --- ---- \" "
     "\u2013 \u2014 \u2015 \u2026 \u2018 \u2019 \u201b \u201c \u201d \u00ab \u00bb \u2039 \u203a".split()
 )
@@ -161,7 +161,7 @@ def _cut(chunk: str, before_digit: bool) -> tuple[str, ...]:
         token, start = longest[1], longest.end(1)
         if token in _IN_TWO and start == longest.end():
             words += _IN_TWO[token]
-        elif token not in _DROPPED:
+        elif token not in _PUNCTUATION:
             if _CUT_OFF.fullmatch(token):
                 token = token.replace("\u2019", "'")
             words.append(_WRITTEN.get(token, token).translate(_ROUND))

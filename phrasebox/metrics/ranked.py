@@ -33,7 +33,7 @@ class Places:
 
     pair: NDArray[np.intp]
     query: NDArray[np.intp]
-    place: QueryValues
+    rank: QueryValues
     order: NDArray[np.intp]
     tie: NDArray[np.intp]
 
@@ -94,9 +94,9 @@ class Ranked:
         number = np.arange(len(chosen))
         first_of_tie = number[new_tie][tie]
         others = self.equal[chosen] - np.bincount(tie)[tie] if len(chosen) else np.empty(0)
-        place = better + EQUAL_BEFORE[self.ties] * others + (number - first_of_tie) + 1
+        rank = better + EQUAL_BEFORE[self.ties] * others + (number - first_of_tie) + 1
         of_query = number - number[new_query][np.cumsum(new_query) - 1] + 1
-        return Places(chosen, query, place, of_query, tie)
+        return Places(chosen, query, rank, of_query, tie)
 
     def before(self, places: Places, others: Mask) -> QueryValues:
         """How many of `others` stand before each of `places`, equal ones by the rule for ties."""
@@ -105,8 +105,8 @@ class Ranked:
         base = self.judged.query * (2 * span)
         line = np.sort((base + np.minimum(self.better, span))[others])
         starts = np.searchsorted(line, places.query * (2 * span), side="left")
-        own = (base + np.minimum(self.better, span))[places.pair]
-        below, upto = np.searchsorted(line, own, side="left"), np.searchsorted(line, own, side="right")
+        keys = (base + np.minimum(self.better, span))[places.pair]
+        below, upto = np.searchsorted(line, keys, side="left"), np.searchsorted(line, keys, side="right")
         return (below - starts) + EQUAL_BEFORE[self.ties] * (upto - below)
 
 
@@ -143,20 +143,20 @@ def from_tiles(
     """
     high, wide = scores.shape
     none = np.empty(0, dtype=np.intp)
-    asked = []
-    for given, shape, word in ((rows, (high, wide), "rows"), (columns, (wide, high), "columns")):
-        if given is not None and (given.queries, given.items) != shape:
+    both = []
+    for judgments, shape, word in ((rows, (high, wide), "rows"), (columns, (wide, high), "columns")):
+        if judgments is not None and (judgments.queries, judgments.items) != shape:
             raise ValueError(
-                f"the judgments of {word} are about {given.queries} queries and {given.items} items, "
+                f"the judgments of {word} are about {judgments.queries} queries and {judgments.items} items, "
                 f"the scores have {shape[0]} and {shape[1]}; expected the same"
             )
         empty = Judged(*shape, none, none, none.astype(np.float64), none.astype(bool))
-        asked.append(given or empty)
-    by_row, by_column = asked
-    found = count(scores, (by_row.query, by_row.item), (by_column.item, by_column.query))
+        both.append(judgments or empty)
+    by_row, by_column = both
+    counts = count(scores, (by_row.query, by_row.item), (by_column.item, by_column.query))
     return (
-        _counted(by_row, found[0], wide, ties, level),
-        _counted(by_column, found[1], high, ties, level),
+        _counted(by_row, counts[0], wide, ties, level),
+        _counted(by_column, counts[1], high, ties, level),
     )
 
 
@@ -191,14 +191,14 @@ def from_lists(
     if scores is not None:
         first, equal = _tied(_falling(scores, filled), filled, places)
     key = judged.query * judged.items + judged.item
-    query, place = np.nonzero(filled)
-    listed = query * judged.items + items[query, place]
+    query, rank = np.nonzero(filled)
+    listed = query * judged.items + items[query, rank]
     at = np.searchsorted(key, listed)
     at[at == len(key)] = 0
     hit = (key[at] == listed) if len(key) else np.zeros(len(listed), dtype=bool)
     better, ones = np.full(len(key), np.inf), np.ones(len(key))
-    better[at[hit]] = first[query, place][hit]
-    ones[at[hit]] = equal[query, place][hit]
+    better[at[hit]] = first[query, rank][hit]
+    ones[at[hit]] = equal[query, rank][hit]
     return Ranked(judged, better, ones, depth, ties, level)
 
 
@@ -213,19 +213,17 @@ def _check_lists(items: NDArray[np.intp], filled: Mask, number: int) -> None:
         raise BadJudgments(
             f"list of query {gap[0, 0]} has a gap at place {gap[0, 1] + 1}; expected -1 at its end only"
         )
-    wrong = np.argwhere((items >= number) | (items < -1))
-    if len(wrong):
-        query, place = wrong[0]
+    bad = np.argwhere((items >= number) | (items < -1))
+    if len(bad):
+        query, rank = bad[0]
         raise BadJudgments(
-            f"list of query {query} contains item {items[query, place]}; expected 0 to {number - 1}, or -1"
+            f"list of query {query} contains item {items[query, rank]}; expected 0 to {number - 1}, or -1"
         )
     ordered = np.sort(items, axis=1)
     twice = np.argwhere((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0))
     if len(twice):
-        query, place = twice[0]
-        raise BadJudgments(
-            f"list of query {query} contains item {ordered[query, place]} twice; expected once"
-        )
+        query, rank = twice[0]
+        raise BadJudgments(f"list of query {query} contains item {ordered[query, rank]} twice; expected once")
 
 
 def _falling(scores: ArrayLike, filled: Mask) -> NDArray[Any]:
@@ -233,14 +231,12 @@ def _falling(scores: ArrayLike, filled: Mask) -> NDArray[Any]:
     if values.shape != filled.shape:
         raise BadJudgments(f"scores have shape {values.shape}, lists {filled.shape}; expected the same")
     if values.dtype.kind == "f" and np.isnan(values[filled]).any():
-        query, place = np.argwhere(np.isnan(values) & filled)[0]
-        raise BadJudgments(
-            f"score of query {query} at place {place + 1} is NaN; every score must be a number"
-        )
+        query, rank = np.argwhere(np.isnan(values) & filled)[0]
+        raise BadJudgments(f"score of query {query} at place {rank + 1} is NaN; every score must be a number")
     rises = np.argwhere((values[:, 1:] > values[:, :-1]) & filled[:, 1:])
     if len(rises):
-        query, place = rises[0]
-        raise BadJudgments(f"scores of query {query} rise at place {place + 2}; expected the best first")
+        query, rank = rises[0]
+        raise BadJudgments(f"scores of query {query} rise at place {rank + 2}; expected the best first")
     return values
 
 

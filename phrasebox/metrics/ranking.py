@@ -81,8 +81,8 @@ def precision(ranked: Ranked, k: int) -> QueryValues:
 
 def recall(ranked: Ranked, k: int) -> QueryValues:
     """The share of the relevant items that are in the top k; shape (queries,)."""
-    found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
-    return shares_or_zero(found, number_of(ranked, ranked.relevant))
+    hits = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
+    return shares_or_zero(hits, number_of(ranked, ranked.relevant))
 
 
 def r_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
@@ -103,8 +103,8 @@ def average_precision_at_r(ranked: Ranked, k: int | None = None) -> QueryValues:
 
 def _average_precision(ranked: Ranked, limit: QueryValues) -> QueryValues:
     places = ranked.places(ranked.relevant)
-    counted = places.place <= limit[places.query]
-    gained = sum_per_query(ranked, places.query, counted * places.order / places.place)
+    counted = places.rank <= limit[places.query]
+    gained = sum_per_query(ranked, places.query, counted * places.order / places.rank)
     return shares_or_zero(gained, number_of(ranked, ranked.relevant))
 
 
@@ -118,7 +118,7 @@ def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
         gains = (np.bincount(places.tie, weights=gains) / np.bincount(places.tie))[places.tie]
     elif ranked.ties == "pessimistic":
         gains = gains[np.lexsort((gains, places.tie))]
-    discounts = np.where(places.place <= limit[places.query], 1 / np.log2(1 + places.place), 0)
+    discounts = np.where(places.rank <= limit[places.query], 1 / np.log2(1 + places.rank), 0)
     best = np.lexsort((-ranked.judged.grade[places.pair], places.query))
     # Places are counted within a query whatever the order inside it, so they serve the ideal order too.
     ideal = np.where(places.order <= limit[places.query], 1 / np.log2(1 + places.order), 0)

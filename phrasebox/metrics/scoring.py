@@ -37,15 +37,16 @@ def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
     {'R@1': 0.5, 'median rank': 1.5}
     """
     return {
-        asked.name: _score(ranked, asked) for asked in [METRICS.find(m, family="ranking") for m in measures]
+        requested.name: _score(ranked, requested)
+        for requested in [METRICS.find(m, family="ranking") for m in measures]
     }
 
 
-def _score(ranked: Ranked, asked: MeasureWithCutoff) -> Score:
-    measure = asked.measure
-    values = measure.values(ranked, asked.k)
-    best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, asked.k))
-    return Score(asked.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), best)
+def _score(ranked: Ranked, requested: MeasureWithCutoff) -> Score:
+    measure = requested.measure
+    values = measure.values(ranked, requested.k)
+    best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, requested.k))
+    return Score(requested.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), best)
 
 
 def _summary(measure: Measure, values: QueryValues) -> float:

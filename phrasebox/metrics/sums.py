@@ -25,15 +25,15 @@ def shares_or_zero(amounts: QueryValues, by: QueryValues) -> QueryValues:
 def first_place(ranked: Ranked, mask: Mask) -> QueryValues:
     """The place of the best masked item; NaN where a query has none, infinity if none was retrieved."""
     places = ranked.places(mask)
-    found = np.full(ranked.judged.queries, np.nan)
+    first = np.full(ranked.judged.queries, np.nan)
     leads = places.order == 1
-    found[places.query[leads]] = places.place[leads]
-    return found
+    first[places.query[leads]] = places.rank[leads]
+    return first
 
 
 def count_within(ranked: Ranked, places: Places, limit: QueryValues) -> QueryValues:
     """How many stand at places up to their query's limit; `limit` has shape (queries,)."""
-    return sum_per_query(ranked, places.query, places.place <= limit[places.query])
+    return sum_per_query(ranked, places.query, places.rank <= limit[places.query])
 
 
 def cut(ranked: Ranked, k: int | None) -> QueryValues:

@@ -108,14 +108,14 @@ class Measures:
         head, k = _parts(name)
         measure = self._by_key.get(_key(name)) or self._by_key.get(_key(head))
         if measure is None or family not in (None, measure.family):
-            keys = [key for key, one in self._by_key.items() if family in (None, one.family)]
+            keys = [key for key, entry in self._by_key.items() if family in (None, entry.family)]
             near = get_close_matches(_key(head), keys, n=1, cutoff=0.75)
-            wrong = f"unknown measure {name!r}"
+            message = f"unknown measure {name!r}"
             if measure is not None:
-                wrong = f"{name!r} is a measure of {measure.family}, not of {family}"
+                message = f"{name!r} is a measure of {measure.family}, not of {family}"
             elif near:
-                wrong += f" (did you mean {self._by_key[near[0]].name}?)"
-            raise UnknownMeasure(f"{wrong}; known: {', '.join(self.names(family))}")
+                message += f" (did you mean {self._by_key[near[0]].name}?)"
+            raise UnknownMeasure(f"{message}; known: {', '.join(self.names(family))}")
         if _key(name) in self._by_key:
             k = None
         if k is not None and measure.cut_off == "none":
@@ -148,8 +148,8 @@ METRIC_FOLDERS = PlugInFolders("metric", also=(EXAMPLES_FILE,))
 
 def _parts(name: str) -> tuple[str, int | None]:
     """("P", 10) of "P@10" and of "P_10"; ("MAP", None) of "MAP"."""
-    found = re.fullmatch(r"\s*(.+?)\s*(?:@|_)\s*(\d+)\s*", name)
-    return (found[1], int(found[2])) if found else (name.removesuffix("@k"), None)
+    match = re.fullmatch(r"\s*(.+?)\s*(?:@|_)\s*(\d+)\s*", name)
+    return (match[1], int(match[2])) if match else (name.removesuffix("@k"), None)
 
 
 def _key(name: str) -> str:

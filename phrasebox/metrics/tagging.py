@@ -33,15 +33,15 @@ def draw_distractors(true_tags: Sequence[Sequence[int]], number: int, *, seed: i
     """Distractors of each image: tags of other images, not its own; fewer where there are not as many."""
     if number < 0:
         raise ValueError(f"{number} distractors; expected 0 or more")
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     all_tags = np.unique(
-        np.concatenate([np.asarray(own, np.intp) for own in true_tags] or [np.empty(0, np.intp)])
+        np.concatenate([np.asarray(tags, np.intp) for tags in true_tags] or [np.empty(0, np.intp)])
     )
-    found = []
-    for own in true_tags:
-        others = np.setdiff1d(all_tags, np.asarray(own, np.intp))
-        found.append(dice.choice(others, min(number, len(others)), replace=False))
-    return found
+    distractors = []
+    for tags in true_tags:
+        others = np.setdiff1d(all_tags, np.asarray(tags, np.intp))
+        distractors.append(rng.choice(others, min(number, len(others)), replace=False))
+    return distractors
 
 
 def precision_at(
@@ -64,15 +64,15 @@ def precision_at(
         raise ValueError(f"scores have shape {values.shape}; expected ({len(true_tags)}, tags)")
     if k < 1:
         raise ValueError(f"k is {k}; expected 1 or more")
-    found = np.full(len(values), np.nan)
-    for image, own in enumerate(true_tags):
+    precisions = np.full(len(values), np.nan)
+    for image, tags in enumerate(true_tags):
         extra = [] if distractors is None else list(distractors[image])
-        pool = np.array([*own, *extra], dtype=np.intp)
+        pool = np.array([*tags, *extra], dtype=np.intp)
         _check_pool(pool, values, image)
-        depth = min(k, len(own))
+        depth = min(k, len(tags))
         if depth:
-            found[image] = first_among_best(values[image, pool], depth) / depth
-    return found
+            precisions[image] = first_among_best(values[image, pool], depth) / depth
+    return precisions
 
 
 def expected_precision_at(
@@ -82,16 +82,18 @@ def expected_precision_at(
     distractors: Sequence[Sequence[int] | _Indices] | None = None,
 ) -> _Floats:
     """Precision@k of a random order of each image's pool: the dashed lines of Figure 3."""
-    own = np.array([len(tags) for tags in true_tags], dtype=np.float64)
+    tag_counts = np.array([len(tags) for tags in true_tags], dtype=np.float64)
     extra = 0 if distractors is None else np.array([len(tags) for tags in distractors])
-    pool = own + extra
-    return np.divide(np.minimum(k, own), pool, out=np.full(len(own), np.nan), where=own > 0)
+    pool = tag_counts + extra
+    return np.divide(
+        np.minimum(k, tag_counts), pool, out=np.full(len(tag_counts), np.nan), where=tag_counts > 0
+    )
 
 
 def _check_pool(pool: _Indices, values: _Floats, image: int) -> None:
-    wrong = pool[(pool < 0) | (pool >= values.shape[1])]
-    if len(wrong):
-        raise ValueError(f"image {image} has tag {wrong[0]}; expected 0 to {values.shape[1] - 1}")
+    bad = pool[(pool < 0) | (pool >= values.shape[1])]
+    if len(bad):
+        raise ValueError(f"image {image} has tag {bad[0]}; expected 0 to {values.shape[1] - 1}")
     if len(np.unique(pool)) != len(pool):
         tags, times = np.unique(pool, return_counts=True)
         raise ValueError(f"tag {tags[times > 1][0]} is in the pool of image {image} twice; expected once")
@@ -132,7 +134,7 @@ def among_wrong_tags(
     >>> average_precision(among_wrong_tags(images, scores, [[1.0], []], 1)).tolist()
     [0.5, 1.0]
     """
-    own = np.asarray(scores, np.float64)[images.judged.query, images.judged.item]
+    true_scores = np.asarray(scores, np.float64)[images.judged.query, images.judged.item]
     better, equal = images.better.copy(), images.equal.copy()
     begin = np.searchsorted(images.judged.query, np.arange(images.judged.queries + 1))
     for image, listed in enumerate(others):
@@ -140,11 +142,13 @@ def among_wrong_tags(
         line = np.sort(np.asarray(listed, np.float64))
         if len(line) > number:
             raise ValueError(f"image {image} has {len(line)} further tags; expected {number} at most")
-        above = len(line) - np.searchsorted(line, own[pairs], side="right")
-        level = np.searchsorted(line, own[pairs], side="right") - np.searchsorted(line, own[pairs])
+        above = len(line) - np.searchsorted(line, true_scores[pairs], side="right")
+        level = np.searchsorted(line, true_scores[pairs], side="right") - np.searchsorted(
+            line, true_scores[pairs]
+        )
         unlisted = number - len(line)
-        better[pairs] += above + unlisted * (own[pairs] < absent)
-        equal[pairs] += level + unlisted * (own[pairs] == absent)
+        better[pairs] += above + unlisted * (true_scores[pairs] < absent)
+        equal[pairs] += level + unlisted * (true_scores[pairs] == absent)
     judged_of_all = replace(images.judged, items=images.judged.items + number)
     return Ranked(judged_of_all, better, equal, images.depth + number, images.ties, images.level)
 

@@ -92,13 +92,13 @@ class PoolJudging:
 class NextPairs:
     """What to ask next: `pairs`, none where the ranking is `stable` or nothing is left.
 
-    `asked` of `pool` pairs were asked before, and `tau` is the smallest one with the last rankings, NaN
-    before there are enough of them.
+    `asked_before` of `pool` pairs were asked before, and `tau` is the smallest one with the last rankings,
+    NaN before there are enough of them.
     """
 
     pairs: PairIds
     pool: int
-    asked: int
+    asked_before: int
     stable: bool
     tau: float
 
@@ -124,7 +124,7 @@ def choose_next_pairs(
     pool: PairPool,
     candidates: PairIds,
     *,
-    asked: PairIds,
+    asked_pairs: PairIds,
     relevant: PairIds,
     rule: RoundRule,
 ) -> NextPairs:
@@ -135,13 +135,13 @@ def choose_next_pairs(
     UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
     """
     look = _looker(shortlists, rule.stop)
-    lists, weights, given = _laid_out(shortlists, pool, candidates)
-    there, truth = among(candidates, asked), among(candidates, relevant)
+    lists, weights, original_scores = _laid_out(shortlists, pool, candidates)
+    there, truth = among(candidates, asked_pairs), among(candidates, relevant)
     number = len(candidates)
     step = max(1, round(rule.stop.step * number))
     order = STRATEGIES.get(rule.strategy)(lists, number, step, np.random.default_rng(rule.seed))
     known = np.zeros(number)
-    rankings = [given]
+    rankings = [original_scores]
     done, tau, stable = 0, float("nan"), False
     places = next(order, None)
     while places is not None and not stable:
@@ -150,7 +150,7 @@ def choose_next_pairs(
             return NextPairs(np.sort(candidates[fresh[: rule.most]]), number, int(there.sum()), False, tau)
         known[places] = truth[places]
         done += len(places)
-        rankings.append(given + weights @ known)
+        rankings.append(original_scores + weights @ known)
         tau = look(rankings, done / number)
         stable = tau >= rule.stop.stable
         try:
@@ -181,8 +181,8 @@ def _agreement(
     """Kendall's tau-b of two rankings of the runs, of two directions the smaller one; `orderless` where
     neither of a direction's has an order, which is no order that could be stable."""
     by_direction: dict[str, list[int]] = {}
-    for number, one in enumerate(shortlists):
-        by_direction.setdefault(one.direction, []).append(number)
+    for number, shortlist in enumerate(shortlists):
+        by_direction.setdefault(shortlist.direction, []).append(number)
     sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
     if not sides:
         raise BadPool("only one run of this direction was given; pool two or more")
@@ -204,27 +204,33 @@ def judge(
     """
     stop = stop or Stop()
     agreement, look = _agreement(shortlists), _looker(shortlists, stop)
-    asked = pool.to_judge
-    truth = among(asked, relevant)
-    lists, weights, given = _laid_out(shortlists, pool, asked)
-    full = given + weights @ truth.astype(np.float64)
-    step = max(1, round(stop.step * len(asked)))
-    order = STRATEGIES.get(strategy)(lists, len(asked), step, np.random.default_rng(seed))
-    known = np.zeros(len(asked))
-    rankings = [given]
+    pairs_to_judge = pool.to_judge
+    truth = among(pairs_to_judge, relevant)
+    lists, weights, original_scores = _laid_out(shortlists, pool, pairs_to_judge)
+    full = original_scores + weights @ truth.astype(np.float64)
+    step = max(1, round(stop.step * len(pairs_to_judge)))
+    order = STRATEGIES.get(strategy)(lists, len(pairs_to_judge), step, np.random.default_rng(seed))
+    known = np.zeros(len(pairs_to_judge))
+    rankings = [original_scores]
     done, stable = 0, False
     places = next(order, None)
     while places is not None and not stable:
         known[places] = truth[places]
         done += len(places)
-        rankings.append(given + weights @ known)
-        stable = look(rankings, done / len(asked)) >= stop.stable
+        rankings.append(original_scores + weights @ known)
+        stable = look(rankings, done / len(pairs_to_judge)) >= stop.stable
         try:
             places = order.send(truth[places])
         except StopIteration:
             break
     return PoolJudging(
-        strategy, len(asked), done, int(known.sum()), stable, rankings[-1], agreement(rankings[-1], full)
+        strategy,
+        len(pairs_to_judge),
+        done,
+        int(known.sum()),
+        stable,
+        rankings[-1],
+        agreement(rankings[-1], full),
     )
 
 
@@ -238,57 +244,63 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
 
 
 def _laid_out(
-    shortlists: Sequence[Shortlist], pool: PairPool, asked: PairIds
+    shortlists: Sequence[Shortlist], pool: PairPool, asked_pairs: PairIds
 ) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
     """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
     pairs); and what originals add."""
-    runs, places, given = [], [], np.zeros(len(shortlists))
+    runs, places, original_scores = [], [], np.zeros(len(shortlists))
     weights = []
-    for number, one in enumerate(shortlists):
-        lists = one.lists[:, : pool.depth]
+    for number, shortlist in enumerate(shortlists):
+        lists = shortlist.lists[:, : pool.depth]
         filled = lists >= 0
         images, captions = (
-            (one.queries[:, None], lists) if one.direction == ANNOTATION else (lists, one.queries[:, None])
+            (shortlist.queries[:, None], lists)
+            if shortlist.direction == ANNOTATION
+            else (lists, shortlist.queries[:, None])
         )
         pairs = pool.space.pairs(*np.broadcast_arrays(np.maximum(images, 0), np.maximum(captions, 0)))
-        own = filled & pool.space.original(pairs)
-        ask = filled & ~own & among(pairs, asked)
-        found = np.full(lists.shape, -1, dtype=np.int64)
-        found[ask] = np.searchsorted(asked, pairs[ask])
-        each = 1 / max(1, len(lists) * pool.depth)
-        given[number] = own.sum() * each
-        row = np.bincount(found[ask], minlength=len(asked)) * each
+        is_original = filled & pool.space.original(pairs)
+        ask = filled & ~is_original & among(pairs, asked_pairs)
+        columns = np.full(lists.shape, -1, dtype=np.int64)
+        columns[ask] = np.searchsorted(asked_pairs, pairs[ask])
+        unit = 1 / max(1, len(lists) * pool.depth)
+        original_scores[number] = is_original.sum() * unit
+        row = np.bincount(columns[ask], minlength=len(asked_pairs)) * unit
         weights.append(sparse.csr_array(row[None, :]))
         wide = np.full((len(lists), pool.depth), -1, dtype=np.int64)
-        wide[:, : lists.shape[1]] = found
+        wide[:, : lists.shape[1]] = columns
         runs.append(np.full(len(lists), number, dtype=np.int64))
         places.append(wide)
-    return Lists(np.concatenate(runs), np.concatenate(places)), sparse.vstack(weights).tocsr(), given
+    return (
+        Lists(np.concatenate(runs), np.concatenate(places)),
+        sparse.vstack(weights).tocsr(),
+        original_scores,
+    )
 
 
-def _depth(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+def _depth(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _Order:
     best = np.full(number, lists.places.shape[1])
     for rank in reversed(range(lists.places.shape[1])):
         column = lists.places[:, rank]
         best[column[column >= 0]] = rank
-    order = np.lexsort((dice.random(number), best))
+    order = np.lexsort((rng.random(number), best))
     for start in range(0, number, step):
         yield order[start : start + step]
 
 
-def _spread(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
-    order = dice.permutation(number)
+def _spread(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _Order:
+    order = rng.permutation(number)
     for start in range(0, number, step):
         yield order[start : start + step]
 
 
-def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+def _move_to_front(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _Order:
     """One pair at a time within a list, `step` answers looked at together."""
     rows = [row[row >= 0].tolist() for row in lists.places]
     at = [0] * len(rows)
     fresh = np.ones(number, dtype=bool)
     # The lists in hand, best first: how often each was put behind, then by chance.
-    queue = [(0, float(chance), row) for row, chance in enumerate(dice.random(len(rows)))]
+    queue = [(0, float(chance), row) for row, chance in enumerate(rng.random(len(rows)))]
     heapq.heapify(queue)
     while queue:
         chosen: list[int] = []
@@ -299,9 +311,9 @@ def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generat
                 at[row] += 1
             if at[row] == len(rows[row]):
                 continue
-            place = rows[row][at[row]]
-            fresh[place] = False
-            chosen.append(place)
+            pair = rows[row][at[row]]
+            fresh[pair] = False
+            chosen.append(pair)
             owners.append((behind, chance, row))
         if chosen:
             answers = yield np.array(chosen, dtype=np.int64)
@@ -309,14 +321,14 @@ def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generat
                 heapq.heappush(queue, (behind + (not yes), chance, row))
 
 
-def _thompson(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
+def _thompson(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _Order:
     runs = int(lists.run.max(initial=-1)) + 1
     # Each run's pairs, best ranks first, queries of one rank at random.
     stock = []
     for run in range(runs):
         places = lists.places[lists.run == run]
         ranks = np.broadcast_to(np.arange(places.shape[1]), places.shape)
-        order = np.lexsort((dice.random(places.size), ranks.ravel()))
+        order = np.lexsort((rng.random(places.size), ranks.ravel()))
         stock.append(places.ravel()[order][places.ravel()[order] >= 0])
     at = np.zeros(runs, dtype=np.int64)
     fresh = np.ones(number, dtype=bool)
@@ -324,19 +336,19 @@ def _thompson(lists: Lists, number: int, step: int, dice: np.random.Generator) -
     while fresh.any():
         chosen: list[int] = []
         owners: list[int] = []
-        drawn = dice.beta(yes, no, size=(step, runs))
+        drawn = rng.beta(yes, no, size=(step, runs))
         for chances in drawn:
             for run in np.argsort(-chances).tolist():
-                own = stock[run]
-                while at[run] < len(own) and not fresh[own[at[run]]]:
+                candidates = stock[run]
+                while at[run] < len(candidates) and not fresh[candidates[at[run]]]:
                     at[run] += 1
-                if at[run] < len(own):
+                if at[run] < len(candidates):
                     break
             else:
                 break
-            place = int(own[at[run]])
-            fresh[place] = False
-            chosen.append(place)
+            pair = int(candidates[at[run]])
+            fresh[pair] = False
+            chosen.append(pair)
             owners.append(run)
         answers = yield np.array(chosen, dtype=np.int64)
         yes += np.bincount(owners, weights=answers, minlength=runs)

@@ -20,20 +20,20 @@ from phrasebox.pooling.pools import ANNOTATION, PairIds, PairPool, Shortlist, Sp
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A run with, and without, what its system alone contributes: `own` pairs, of which `relevant` are.
+class OmittedSystem:
+    """A run with, and without, what its system alone contributes: `own_pairs` pairs, of which `relevant` are.
 
-    Places count from 1 among the runs of its direction; equal values share the better place.
+    Ranks count from 1 among the runs of its direction; equal values share the better rank.
     """
 
     run: str
     direction: str
-    own: int
+    own_pairs: int
     relevant: int
     score: float
     score_without: float
-    place: int
-    place_without: int
+    rank: int
+    rank_without: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +64,34 @@ def leave_out(
     relevant: NDArray[np.bool_],
     *,
     measure: str = "R-precision",
-) -> list[LeftOut]:
+) -> list[OmittedSystem]:
     """Each run of the pool with and without what its system alone contributes, under a ranking measure.
 
     `known` are judged pairs, sorted, and `relevant` says which of them are. A system's runs of both
     directions are left out together: a new one would come with both.
     """
-    found = []
+    omissions = []
     higher = METRICS.find(measure).measure.higher_is_better
     whole = scores(shortlists, pool.space, known, relevant, measure=measure)
     for run in shortlists:
-        together = [one.name for one in shortlists if one.of == run.of]
+        together = [shortlist.name for shortlist in shortlists if shortlist.of == run.of]
         mine = among(known, pool.pairs) & ~among(known, pool.without(together))
         mine &= ~pool.space.original(known)
         less = scores(shortlists, pool.space, known[~mine], relevant[~mine], measure=measure)
-        rivals = [one.name for one in shortlists if one.direction == run.direction]
-        found.append(
-            LeftOut(
+        rivals = [shortlist.name for shortlist in shortlists if shortlist.direction == run.direction]
+        omissions.append(
+            OmittedSystem(
                 run.name,
                 run.direction,
                 int(mine.sum()),
                 int((mine & relevant).sum()),
                 whole[run.name],
                 less[run.name],
-                _place(whole, run.name, rivals, higher=higher),
-                _place(less, run.name, rivals, higher=higher),
+                _rank_among(whole, run.name, rivals, higher=higher),
+                _rank_among(less, run.name, rivals, higher=higher),
             )
         )
-    return found
+    return omissions
 
 
 def scores(
@@ -103,8 +103,8 @@ def scores(
     measure: str = "R-precision",
 ) -> dict[str, float]:
     """Each run's value on a ranking measure, under judged pairs and originals."""
-    own = space.pairs(space.owner, np.arange(space.captions))[: space.captions * space.originals]
-    pairs = np.union1d(known, own)
+    originals = space.pairs(space.owner, np.arange(space.captions))[: space.captions * space.originals]
+    pairs = np.union1d(known, originals)
     grade = np.ones(len(pairs))
     grade[np.searchsorted(pairs, known)] = relevant
     images, captions = space.parts(pairs)
@@ -120,7 +120,7 @@ def scores(
     return values
 
 
-def _place(values: dict[str, float], run: str, rivals: Sequence[str], *, higher: bool) -> int:
-    """The place of a run by its value, from 1; the `higher` values are better, or else the lower ones."""
-    better = (values[other] > values[run] if higher else values[other] < values[run] for other in rivals)
+def _rank_among(values: dict[str, float], run: str, rivals: Sequence[str], *, higher: bool) -> int:
+    """The rank of a run by its value, from 1; the `higher` values are better, or else the lower ones."""
+    better = (values[rival] > values[run] if higher else values[rival] < values[run] for rival in rivals)
     return 1 + sum(better)

@@ -80,8 +80,8 @@ class Shortlist:
         """Its pairs down to `depth`, each once and in the order of their numbers."""
         lists = self.lists[:, :depth]
         asks = np.broadcast_to(self.queries[:, None], lists.shape)[lists >= 0]
-        found = lists[lists >= 0]
-        images, captions = (asks, found) if self.direction == ANNOTATION else (found, asks)
+        items = lists[lists >= 0]
+        images, captions = (asks, items) if self.direction == ANNOTATION else (items, asks)
         return np.unique(space.pairs(images, captions))
 
 
@@ -122,10 +122,10 @@ def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> PairPo
     if not shortlists:
         raise BadPool("no runs were given; name at least one to pool")
     of_run: dict[str, PairIds] = {}
-    for one in shortlists:
-        if one.name in of_run:
-            raise BadPool(f"run {one.name!r} is named twice; name each once")
-        of_run[one.name] = one.pairs(space, depth)
+    for shortlist in shortlists:
+        if shortlist.name in of_run:
+            raise BadPool(f"run {shortlist.name!r} is named twice; name each once")
+        of_run[shortlist.name] = shortlist.pairs(space, depth)
     return PairPool(space, depth, np.unique(np.concatenate(list(of_run.values()))), of_run)
 
 

@@ -35,11 +35,14 @@ def bleu_pre(
     Raises ValueError for an image of a pair that has no reference.
     """
     images, captions = space.parts(pairs)
-    asked, image = np.unique(images, return_inverse=True)
+    unique_images, image = np.unique(images, return_inverse=True)
     candidates, candidate = np.unique(captions, return_inverse=True)
     overlap = Overlap(
         [content_words(texts[caption]) for caption in candidates.tolist()],
-        [[content_words(text) for text in references[one]] for one in asked.tolist()],
+        [
+            [content_words(text) for text in references[image_number]]
+            for image_number in unique_images.tolist()
+        ],
     )
     return overlap.precision(image.astype(np.int64), candidate.astype(np.int64))
 
@@ -52,7 +55,7 @@ class FilterLoss:
     `images`, and tell as much as `effective` independent pairs. `low` and `high` bound the share of relevant
     ones. `expected`, `at_least` and `at_most` are
     relevant pairs among all `filtered`, as far as fillers stand for them; `lost` is their share of all
-    relevant pairs, those `found` among the pairs that the filter left included.
+    relevant pairs, those `relevant_left` among the pairs that the filter left included.
     """
 
     judged: int
@@ -67,7 +70,7 @@ class FilterLoss:
     expected: float
     at_least: float
     at_most: float
-    found: int
+    relevant_left: int
     lost: float | None
     lost_at_most: float | None
 
@@ -78,25 +81,25 @@ def filter_loss(
     some_yes: NDArray[np.bool_],
     *,
     filtered: int,
-    found: int,
+    relevant_left: int,
     level: float = 0.95,
 ) -> FilterLoss | None:
     """What the filter loses, from judged fillers; None where none was judged.
 
     `images`, `relevant`, `some_yes`: shape (fillers,), of pairs among the `filtered`, which are so many in
-    all. `found` of the pairs that the filter left are judged to be relevant.
+    all. `relevant_left` of the pairs that the filter left are judged to be relevant.
     """
     number, hits = len(images), int(relevant.sum())
     if not number:
         return None
     _, cluster = np.unique(images, return_inverse=True)
     own_hits = np.bincount(cluster, weights=relevant)
-    own = np.bincount(cluster)
-    low, high = share_interval(own_hits, own, level)
+    sizes = np.bincount(cluster)
+    low, high = share_interval(own_hits, sizes, level)
     expected, at_most = hits / number * filtered, high * filtered
 
     def lost(missed: float) -> float | None:
-        return missed / (missed + found) if missed + found else None
+        return missed / (missed + relevant_left) if missed + relevant_left else None
 
     return FilterLoss(
         judged=number,
@@ -105,13 +108,13 @@ def filter_loss(
         level=level,
         low=low,
         high=high,
-        images=len(own),
-        effective=effective_number(own_hits, own, level),
+        images=len(sizes),
+        effective=effective_number(own_hits, sizes, level),
         filtered=filtered,
         expected=expected,
         at_least=low * filtered,
         at_most=at_most,
-        found=found,
+        relevant_left=relevant_left,
         lost=lost(expected),
         lost_at_most=lost(at_most),
     )

@@ -91,9 +91,9 @@ class GradedRule:
         # Files write decimals, of which a float is the nearest binary fraction.
         grades = sorted(Fraction(grade).limit_denominator(DECIMALS) for grade in pair.grades)
         if not grades or not self.low <= grades[0] <= grades[-1] <= self.high:
-            given = ", ".join(f"{grade:g}" for grade in pair.grades)
+            listing = ", ".join(f"{grade:g}" for grade in pair.grades)
             raise ValueError(
-                f"{pair.query!r} with {pair.document!r} has the grades {given or 'none'}: rule "
+                f"{pair.query!r} with {pair.document!r} has the grades {listing or 'none'}: rule "
                 f"{self.name!r} is for grades from {number(self.low)} to {number(self.high)}"
             )
         if self.summary == "mean":
@@ -148,14 +148,14 @@ def rule_on(
 
 def graded_rule_named(name: str) -> GradedRule:
     """The rule that a name as "mean 0 to 5 from 3" says; raises ValueError where it is none."""
-    found = _NAMED.fullmatch(name)
-    if not found:
+    match = _NAMED.fullmatch(name)
+    if not match:
         raise ValueError(f"{name!r} is not a rule for grades; expected one such as 'mean 0 to 5 from 3'")
-    summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
-    low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
-    gains = EXPONENTIAL if found[5] else LINEAR
-    steps = min(float(high - low), GREATEST_GAIN.bit_length() + 1) if found[5] else float(high - low)
-    highest = 2**steps - 1 if found[5] else steps
+    summary: Literal["mean", "median"] = "mean" if match[1] == "mean" else "median"
+    low, high, threshold = (Fraction(match[group]) for group in (2, 3, 4))
+    gains = EXPONENTIAL if match[5] else LINEAR
+    steps = min(float(high - low), GREATEST_GAIN.bit_length() + 1) if match[5] else float(high - low)
+    highest = 2**steps - 1 if match[5] else steps
     unit = next((unit for unit in UNITS if highest * unit <= GREATEST_GAIN), 1)
     return GradedRule(name, threshold, summary, low, high, gains, unit)
 

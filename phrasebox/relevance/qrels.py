@@ -86,7 +86,7 @@ class GivenRelevance:
     @property
     def name(self) -> str:
         """The rule's name, which ends in its level."""
-        return f"{GIVEN}{self.level}"
+        return f"{IMPORTED}{self.level}"
 
     @property
     def highest(self) -> int:
@@ -107,7 +107,7 @@ class GivenRelevance:
 
 
 #: How the name of a rule begins that takes relevance as it is given.
-GIVEN = "given from "
+IMPORTED = "given from "
 
 #: For yes and no, for grades, or for what a file says.
 AnyRule = RelevanceRule | GradedRule | GivenRelevance
@@ -118,8 +118,8 @@ def rule_named(name: str) -> AnyRule:
 
     Rules on other scales, and those of imported qrels, are named by what they say.
     """
-    if name.startswith(GIVEN) and name.removeprefix(GIVEN).isdecimal():
-        return GivenRelevance(int(name.removeprefix(GIVEN)))
+    if name.startswith(IMPORTED) and name.removeprefix(IMPORTED).isdecimal():
+        return GivenRelevance(int(name.removeprefix(IMPORTED)))
     if " from " in name:
         try:
             return graded_rule_named(name)
@@ -231,32 +231,32 @@ def freeze_pairs(
     )
 
 
-def next_version(made: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
+def next_version(qrels: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
     """`made` as the version after `previous`, or `previous` itself where nothing changed; as
     `freeze_pairs`."""
     if previous is None:
-        return made
-    if same_source and previous.digest == made.digest:
+        return qrels
+    if same_source and previous.digest == qrels.digest:
         return previous
-    return replace(made, version=previous.version + 1)
+    return replace(qrels, version=previous.version + 1)
 
 
 def relevant_by_rule(
     pairs: Collection[JudgedPair], originals: Iterable[tuple[str, str]] = (), *, like: AnyRule = MAJORITY
 ) -> dict[str, int]:
     """How many pairs are relevant under each rule of the kind of `like`, `originals` always among them."""
-    own = frozenset(originals)
+    original_pairs = frozenset(originals)
     rules: Iterable[AnyRule] = RELEVANCE_RULES if isinstance(like, RelevanceRule) else [like]
     if isinstance(like, GradedRule) and like.name in GRADED_RULES:
         rules = GRADED_RULES
     return {
-        rule.name: len(own | {(pair.query, pair.document) for pair in pairs if rule.holds(pair)})
+        rule.name: len(original_pairs | {(pair.query, pair.document) for pair in pairs if rule.holds(pair)})
         for rule in rules
     }
 
 
 def _grouped(pairs: Iterator[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {}
     for query, document in pairs:
-        found.setdefault(query, set()).add(document)
-    return {query: frozenset(documents) for query, documents in found.items()}
+        groups.setdefault(query, set()).add(document)
+    return {query: frozenset(documents) for query, documents in groups.items()}

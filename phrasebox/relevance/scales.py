@@ -41,8 +41,8 @@ def scale_named(text: str) -> Scale:
     """The scale `text`: "votes", or its least and greatest grade, as "1-4" or "0-5"; raises BadScale."""
     if text.strip().lower() == VOTE_SCALE.name:
         return VOTE_SCALE
-    found = _RANGE.fullmatch(text.strip())
-    low, high = (Fraction(part) for part in found.groups()) if found else (Fraction(0), Fraction(0))
+    match = _RANGE.fullmatch(text.strip())
+    low, high = (Fraction(part) for part in match.groups()) if match else (Fraction(0), Fraction(0))
     if not low < high:
         raise BadScale(f"{text!r} is not a scale; expected {EXPECTED}")
     return Scale(low, high)

@@ -62,19 +62,19 @@ def copies_among(places: NDArray[np.intp]) -> Copies:
     """The copies among items of which each is somewhere, shape (items,): those in the same place are copies,
     and those in a place below 0 do not count."""
     by_place: dict[int, list[int]] = {}
-    for row, place in enumerate(places.tolist()):
-        if place >= 0:
-            by_place.setdefault(place, []).append(row)
+    for row, place_of_row in enumerate(places.tolist()):
+        if place_of_row >= 0:
+            by_place.setdefault(place_of_row, []).append(row)
     return _grouped(by_place.values())
 
 
-def _grouped(found: Iterable[list[int]]) -> Copies:
+def _grouped(rows_by_place: Iterable[list[int]]) -> Copies:
     """The rows that have copies, of lists of those that are alike."""
-    several = [own for own in found if len(own) > 1]
-    rows = np.asarray([row for own in several for row in own], np.intp)
-    groups = np.repeat(np.arange(len(several)), [len(own) for own in several])
+    several = [members for members in rows_by_place if len(members) > 1]
+    rows = np.asarray([row for members in several for row in members], np.intp)
+    groups = np.repeat(np.arange(len(several)), [len(members) for members in several])
     order = np.argsort(rows)
-    return Copies(rows[order], groups[order], np.asarray([own[0] for own in several], np.intp))
+    return Copies(rows[order], groups[order], np.asarray([members[0] for members in several], np.intp))
 
 
 def _suspects(vectors: NDArray[Any]) -> NDArray[np.intp]:

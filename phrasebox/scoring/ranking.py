@@ -61,10 +61,12 @@ def count(
 
     # Wanted scores are computed as the tiles are: with other threads their last bits might differ.
     with one_blas_thread():
-        wanted = scores.at(np.concatenate([rows[0], columns[0]]), np.concatenate([rows[1], columns[1]]))
+        target_scores = scores.at(
+            np.concatenate([rows[0], columns[0]]), np.concatenate([rows[1], columns[1]])
+        )
         ways = (
-            _Way(0, rows[0], wanted[: len(rows[0])], scores.shape[0]),
-            _Way(1, columns[1], wanted[len(rows[0]) :], scores.shape[1]),
+            _Way(0, rows[0], target_scores[: len(rows[0])], scores.shape[0]),
+            _Way(1, columns[1], target_scores[len(rows[0]) :], scores.shape[1]),
         )
         for_each(add, tile_grid(scores))
     return ways[0].counts, ways[1].counts
@@ -96,20 +98,20 @@ class _Way:
                 self._by_comparing(tile, span, layer[low:high])
 
     def _by_comparing(self, tile: ScoreArray, span: slice, chosen: RowIndices) -> None:
-        own = tile
+        compared = tile
         if len(chosen) < span.stop - span.start:
-            own = np.take(tile, self.queries[chosen] - span.start, axis=self.axis)
+            compared = np.take(tile, self.queries[chosen] - span.start, axis=self.axis)
         limits = np.expand_dims(self.thresholds[chosen], 1 - self.axis)
-        better, equal = _true(own > limits, 1 - self.axis), _true(own == limits, 1 - self.axis)
+        better, equal = _true(compared > limits, 1 - self.axis), _true(compared == limits, 1 - self.axis)
         with self._writing:
             self.counts.better[self.pairs[chosen]] += better
             self.counts.equal[self.pairs[chosen]] += equal
 
     def _by_sorting(self, tile: ScoreArray, span: slice, chosen: slice) -> None:
-        own = np.sort(tile if self.axis == 0 else tile.T, axis=1)
+        ordered = np.sort(tile if self.axis == 0 else tile.T, axis=1)
         queries, limits, pairs = self.queries[chosen], self.thresholds[chosen], self.pairs[chosen]
         bounds = np.searchsorted(queries, np.arange(span.start, span.stop + 1))
-        for row, start, stop in zip(own, bounds[:-1], bounds[1:], strict=True):
+        for row, start, stop in zip(ordered, bounds[:-1], bounds[1:], strict=True):
             if start < stop:
                 upto = np.searchsorted(row, limits[start:stop], side="right")
                 below = np.searchsorted(row, limits[start:stop], side="left")
@@ -173,11 +175,11 @@ def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
             span = slice(left, min(left + wide, columns))
             tile = checked_tile(scores.tile(strip, span), strip, span)
             largest = _largest(tile, width)
-            own = np.take_along_axis(tile, largest, axis=1)
+            tile_values = np.take_along_axis(tile, largest, axis=1)
             items = np.concatenate([items, largest + left], axis=1)
-            values = own if values is None else np.concatenate([values, own], axis=1)
-            kept = _largest(values, width)
-            items, values = (np.take_along_axis(a, kept, axis=1) for a in (items, values))
+            values = tile_values if values is None else np.concatenate([values, tile_values], axis=1)
+            largest_first = _largest(values, width)
+            items, values = (np.take_along_axis(a, largest_first, axis=1) for a in (items, values))
         if values is None:
             values = np.empty(items.shape)
         # Backwards twice: a stable sort that descends, for any type of number.
@@ -191,13 +193,13 @@ def _largest(values: ScoreArray, k: int) -> RowIndices:
     if columns <= k:
         return np.broadcast_to(np.arange(columns), (rows, columns))
     least = np.partition(values, columns - k, axis=1)[:, columns - k, None]
-    keep = values >= least
-    surplus = np.flatnonzero(_true(keep, 1) > k)
-    if len(surplus):
-        above, equal = values[surplus] > least[surplus], values[surplus] == least[surplus]
+    chosen = values >= least
+    extra = np.flatnonzero(_true(chosen, 1) > k)
+    if len(extra):
+        above, equal = values[extra] > least[extra], values[extra] == least[extra]
         room = k - _true(above, 1)[:, None]
-        keep[surplus] = above | (equal & (np.cumsum(equal, axis=1) <= room))
-    return np.nonzero(keep)[1].reshape(rows, k)
+        chosen[extra] = above | (equal & (np.cumsum(equal, axis=1) <= room))
+    return np.nonzero(chosen)[1].reshape(rows, k)
 
 
 def positions(scores: ArrayLike) -> NDArray[np.float64]:
@@ -215,9 +217,9 @@ def positions(scores: ArrayLike) -> NDArray[np.float64]:
     closes = np.ones(values.shape, dtype=bool)
     closes[..., :-1] = change[..., 1:]
     last = np.minimum.accumulate(np.where(closes, places, values.shape[-1])[..., ::-1], axis=-1)[..., ::-1]
-    found = np.empty(values.shape)
-    np.put_along_axis(found, order, (first + last) / 2, axis=-1)
-    return found
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2, axis=-1)
+    return ranks
 
 
 def borda(rankings: ArrayLike) -> NDArray[np.int64]:
@@ -247,6 +249,6 @@ def first_among_best(scores: ScoreArray, depth: int) -> int:
     >>> first_among_best(np.array([0.2, 0.9, 0.5]), 2)
     1
     """
-    wanted = np.arange(len(scores)) < depth
-    order = np.lexsort((wanted, -scores))
-    return int(wanted[order[:depth]].sum())
+    among_first = np.arange(len(scores)) < depth
+    order = np.lexsort((among_first, -scores))
+    return int(among_first[order[:depth]].sum())

@@ -78,13 +78,13 @@ class Dense(Scores):
     """A matrix in memory, or mapped from a file: any real type, shape (queries, items)."""
 
     def __init__(self, array: ArrayLike) -> None:
-        found = array if isinstance(array, np.ndarray) else np.asarray(array)
-        if found.ndim != 2:
-            raise ValueError(f"scores have shape {found.shape}; expected (queries, items)")
-        if found.dtype.kind not in "fiub":
-            raise ValueError(f"scores are of type {found.dtype}; expected real numbers")
+        values = array if isinstance(array, np.ndarray) else np.asarray(array)
+        if values.ndim != 2:
+            raise ValueError(f"scores have shape {values.shape}; expected (queries, items)")
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"scores are of type {values.dtype}; expected real numbers")
         # Truth values cannot be subtracted or negated.
-        self.array: ScoreArray = found.view(np.uint8) if found.dtype.kind == "b" else found
+        self.array: ScoreArray = values.view(np.uint8) if values.dtype.kind == "b" else values
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,8 +128,8 @@ class Products(Scores):
         self.cosine = cosine
         self.type = np.result_type(self.queries, self.items, np.float32)
         lengths = [_lengths(side) for side in (self.queries, self.items)]
-        self.odd = tuple(_odd(own, self.type, cosine=cosine) for own in lengths)
-        self._lengths = [_divisors(own) if cosine else None for own in lengths]
+        self.odd = tuple(_odd(lengths_of_side, self.type, cosine=cosine) for lengths_of_side in lengths)
+        self._lengths = [_divisors(lengths_of_side) if cosine else None for lengths_of_side in lengths]
         self._copies = [copies_of(side) for side in (self.queries, self.items)]
         # The grid runs down the columns, so one block of items serves many tiles.
         self._block: tuple[slice, ScoreArray] | None = None
@@ -150,18 +150,18 @@ class Products(Scores):
         if block is None or block[0] != columns:
             block = self._block = columns, self._cut(1, columns)
         queries = self._cut(0, rows)
-        found = np.asarray(queries @ block[1].T)
+        products = np.asarray(queries @ block[1].T)
         down, across = self._copies
         places, groups = across.within(columns)
-        self._fill(found, places, groups, queries)
+        self._fill(products, places, groups, queries)
         lines, of_lines = down.within(rows)
         for firsts, chosen in down.blocks(of_lines):
             # As the column of an item, so is the row of a query: no other row of the tile plays a part.
-            own = self._cut(0, firsts)
-            block_of_lines = own @ block[1].T
-            self._fill(block_of_lines, places, groups, own)
-            found[lines[chosen]] = block_of_lines[down.place_in_block(of_lines[chosen])]
-        return found
+            unique_queries = self._cut(0, firsts)
+            block_of_lines = unique_queries @ block[1].T
+            self._fill(block_of_lines, places, groups, unique_queries)
+            products[lines[chosen]] = block_of_lines[down.place_in_block(of_lines[chosen])]
+        return products
 
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
         return at_by_tiles(self, rows, columns, self.type)
@@ -171,18 +171,18 @@ class Products(Scores):
 
     def turned(self) -> Products:
         # Not made anew: that would read all embeddings again to check them.
-        other = copy(self)
-        other.queries, other.items = self.items, self.queries
-        other._lengths, other._block, other.odd = self._lengths[::-1], None, self.odd[::-1]
-        other._copies = self._copies[::-1]
-        return other
+        transposed = copy(self)
+        transposed.queries, transposed.items = self.items, self.queries
+        transposed._lengths, transposed._block, transposed.odd = self._lengths[::-1], None, self.odd[::-1]
+        transposed._copies = self._copies[::-1]
+        return transposed
 
-    def _fill(self, found: ScoreArray, places: RowIndices, groups: RowIndices, queries: ScoreArray) -> None:
+    def _fill(self, block: ScoreArray, places: RowIndices, groups: RowIndices, queries: ScoreArray) -> None:
         """Put the scores of items that have copies into the columns at `places`."""
         across = self._copies[1]
         for firsts, chosen in across.blocks(groups):
-            own = queries @ self._cut(1, firsts).T
-            found[:, places[chosen]] = own[:, across.place_in_block(groups[chosen])]
+            products = queries @ self._cut(1, firsts).T
+            block[:, places[chosen]] = products[:, across.place_in_block(groups[chosen])]
 
     def _cut(self, side: int, span: slice | RowIndices) -> ScoreArray:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)
@@ -195,7 +195,7 @@ class Products(Scores):
 
 def at_by_tiles(scores: Scores, rows: RowIndices, columns: RowIndices, kind: np.dtype[Any]) -> ScoreArray:
     """The scores of pairs, taken from the tiles of `tile_grid`, of which each is computed once."""
-    found = np.empty(len(rows), dtype=kind)
+    scores_at = np.empty(len(rows), dtype=kind)
     high, wide = scores.tile_shape
     across = -(-scores.shape[1] // wide)
     number = rows // high * across + columns // wide
@@ -207,8 +207,8 @@ def at_by_tiles(scores: Scores, rows: RowIndices, columns: RowIndices, kind: np.
             slice(top * high, min((top + 1) * high, scores.shape[0])),
             slice(left * wide, min((left + 1) * wide, scores.shape[1])),
         )
-        found[pairs] = tile[rows[pairs] - top * high, columns[pairs] - left * wide]
-    return found
+        scores_at[pairs] = tile[rows[pairs] - top * high, columns[pairs] - left * wide]
+    return scores_at
 
 
 def tile_grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
@@ -230,19 +230,19 @@ def checked_tile(tile: ScoreArray, rows: slice, columns: slice) -> ScoreArray:
 
 def _lengths(vectors: ScoreArray) -> NDArray[np.float64]:
     """Euclidean lengths in double precision, shape (vectors,); infinite where that has no such number."""
-    found = np.empty(len(vectors), dtype=np.float64)
+    lengths = np.empty(len(vectors), dtype=np.float64)
     step = max(1, _ENTRIES // max(1, vectors.shape[1]))
     for start in range(0, len(vectors), step):
         part = np.asarray(vectors[start : start + step], dtype=np.float64)
         with np.errstate(over="ignore"):
-            own = np.sqrt(np.einsum("ij,ij->i", part, part))
+            part_lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
             # Squares may have left the range of doubles: those of numbers of which the largest is 1 do not.
-            for row in np.flatnonzero((own < _SHORT) | (own > _LONG)):
+            for row in np.flatnonzero((part_lengths < _SHORT) | (part_lengths > _LONG)):
                 largest = np.abs(part[row]).max(initial=0.0)
                 if largest:
-                    own[row] = largest * np.sqrt(np.square(part[row] / largest).sum())
-        found[start : start + step] = own
-    return found
+                    part_lengths[row] = largest * np.sqrt(np.square(part[row] / largest).sum())
+        lengths[start : start + step] = part_lengths
+    return lengths
 
 
 def _divisors(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -271,13 +271,13 @@ def check_finite(vectors: ScoreArray, name: str) -> None:
 
 
 def _vectors(values: ArrayLike, name: str) -> ScoreArray:
-    found = values if isinstance(values, np.ndarray) else np.asarray(values)
-    if found.ndim != 2:
-        raise ValueError(f"embeddings of {name} have shape {found.shape}; expected ({name}, dimensions)")
-    if found.dtype.kind not in "fiu":
-        raise ValueError(f"embeddings of {name} are of type {found.dtype}; expected real numbers")
-    check_finite(found, name)
-    return found
+    vectors = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if vectors.ndim != 2:
+        raise ValueError(f"embeddings of {name} have shape {vectors.shape}; expected ({name}, dimensions)")
+    if vectors.dtype.kind not in "fiu":
+        raise ValueError(f"embeddings of {name} are of type {vectors.dtype}; expected real numbers")
+    check_finite(vectors, name)
+    return vectors
 
 
 def _run(indices: RowIndices) -> slice | RowIndices:

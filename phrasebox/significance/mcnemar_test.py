@@ -41,9 +41,9 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, method: _Method = "exact") -
     if method not in get_args(_Method):
         raise ValueError(f"unknown method {method!r}; known: {', '.join(get_args(_Method))}")
     values = paired(first, second)
-    wrong = np.argwhere((values != 0) & (values != 1))
-    if len(wrong):
-        query = int(wrong[:, 1].min())
+    bad = np.argwhere((values != 0) & (values != 1))
+    if len(bad):
+        query = int(bad[:, 1].min())
         raise ValueError(f"query {query} scores {values[:, query].tolist()}; McNemar's test needs 0 or 1")
     ours, theirs = values.astype(bool)
     b, c = int((ours & ~theirs).sum()), int((~ours & theirs).sum())

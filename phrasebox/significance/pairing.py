@@ -29,10 +29,10 @@ def paired(*systems: ArrayLike, queries: str = "query") -> NDArray[np.float64]:
             f"{queries} {uneven[0]} has no value for system {system} and one for another; "
             "compare systems under the same judgments"
         )
-    kept = np.ascontiguousarray(table[:, ~missing.any(axis=0)])
-    if not kept.shape[1]:
+    complete = np.ascontiguousarray(table[:, ~missing.any(axis=0)])
+    if not complete.shape[1]:
         raise ValueError(f"no {queries} has a value; there is nothing to compare")
-    return kept
+    return complete
 
 
 def shared_images(images: Sequence[Hashable] | None, first: ArrayLike) -> NDArray[np.int64] | None:
@@ -50,7 +50,11 @@ def shared_images(images: Sequence[Hashable] | None, first: ArrayLike) -> NDArra
     if len(images) != len(defined):
         raise ValueError(f"{len(images)} images for {len(defined)} queries; name one for each query")
     numbers: dict[Hashable, int] = {}
-    of = [numbers.setdefault(image, len(numbers)) for image, own in zip(images, defined, strict=True) if own]
+    of = [
+        numbers.setdefault(image, len(numbers))
+        for image, is_defined in zip(images, defined, strict=True)
+        if is_defined
+    ]
     return np.array(of, dtype=np.int64) if len(numbers) < len(of) else None
 
 

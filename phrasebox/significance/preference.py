@@ -61,9 +61,9 @@ def preference(
         low, high = wilson(better, better + worse, level)
         p = mcnemar(above, below).p
     else:
-        hits, misses = (np.bincount(owners, weights=own) for own in (above, below))
-        told = hits + misses > 0
-        low, high = share_interval(hits[told], (hits + misses)[told], level)
+        hits, misses = (np.bincount(owners, weights=weights) for weights in (above, below))
+        decided = hits + misses > 0
+        low, high = share_interval(hits[decided], (hits + misses)[decided], level)
         # Above less below has the difference's sign alone.
         p = of_mean(above, below, images=owners.tolist(), rounds=rounds, seed=seed).p
     return Preference(

@@ -58,26 +58,28 @@ def of_means(
     >>> of_means([[1, 1], [0, 1]], rounds=100).differences.tolist()
     [[0.0, 0.5], [-0.5, 0.0]]
     """
-    given = np.asarray(systems, dtype=np.float64)
-    values = paired(*given)
+    tables = np.asarray(systems, dtype=np.float64)
+    values = paired(*tables)
     number, queries = values.shape
     # What all systems share cannot tell them apart, and would only cost digits.
     values = values - values.mean(axis=0)
-    owners = shared_images(images, given[0])
+    owners = shared_images(images, tables[0])
     if owners is not None:
-        values = np.stack([np.bincount(owners, weights=own) for own in values])
+        values = np.stack([np.bincount(owners, weights=row) for row in values])
     total = values.sum(axis=1)
     as_large = np.zeros((number, number), dtype=np.int64)
     seen = np.abs(total[:, None] - total)
-    spread = np.stack([np.abs(one - values).sum(axis=1) for one in values])
+    spread = np.stack([np.abs(first - values).sum(axis=1) for first in values])
     least = seen - _ROUNDING * spread
     with one_blas_thread():
         for bits in _bits(rounds, values.shape[1], seed):
             # Signs of +1 and -1, as bits: sum(sign * v) = 2 * sum(bit * v) - sum(v).
             sums = 2 * (values @ bits.astype(np.float64).T) - total[:, None]
-            for one in range(number - 1):
-                moved = np.abs(sums[one + 1 :] - sums[one])
-                as_large[one, one + 1 :] += np.count_nonzero(moved >= least[one, one + 1 :, None], axis=1)
+            for first in range(number - 1):
+                moved = np.abs(sums[first + 1 :] - sums[first])
+                as_large[first, first + 1 :] += np.count_nonzero(
+                    moved >= least[first, first + 1 :, None], axis=1
+                )
     p = np.ones((number, number))
     upper = np.triu_indices(number, 1)
     p[upper] = (as_large[upper] + 1) / (rounds + 1)
@@ -130,9 +132,9 @@ def of_median(
     of_images = queries if owners is None else int(owners.max()) + 1
     for drawn in _bits(rounds, of_images, seed, width=queries):
         bits = drawn if owners is None else drawn.take(owners, axis=1)
-        one = np.multiply(bits, ours - theirs, dtype=np.int32) + theirs
-        other = ours + theirs - one
-        moved = np.abs(paired_differences(_medians(one, known), _medians(other, known)))
+        ours_swapped = np.multiply(bits, ours - theirs, dtype=np.int32) + theirs
+        theirs_swapped = ours + theirs - ours_swapped
+        moved = np.abs(paired_differences(_medians(ours_swapped, known), _medians(theirs_swapped, known)))
         as_large += int(np.count_nonzero(moved >= abs(seen) * (1 - _ROUNDING)))
     return Randomisation(float(seen), (as_large + 1) / (rounds + 1), rounds)
 
@@ -146,11 +148,11 @@ def _bits(rounds: int, queries: int, seed: int, *, width: int = 0) -> Iterator[N
         raise ValueError(f"{rounds} permutations; use at least 1")
     if rounds > MOST_ROUNDS:
         raise ValueError(f"{rounds} permutations; use {MOST_ROUNDS} at most")
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     wide = -(-queries // 8)
     step = max(1, _BLOCK // max(width, queries))
     for start in range(0, rounds, step):
-        packed = np.frombuffer(dice.bytes(wide * min(step, rounds - start)), dtype=np.uint8)
+        packed = np.frombuffer(rng.bytes(wide * min(step, rounds - start)), dtype=np.uint8)
         yield np.unpackbits(packed.reshape(-1, wide), axis=1, count=queries)
 
 

@@ -71,17 +71,17 @@ def figure_interval(
     >>> found.kind, found.value, round(found.low, 3), round(found.high, 3)
     ('Wilson', 0.75, 0.301, 0.954)
     """
-    (own,) = paired(values)
+    (defined,) = paired(values)
     owners, clusters = _owners(values, bootstrap)
-    if statistic == "mean" and np.isinf(own).any():
+    if statistic == "mean" and np.isinf(defined).any():
         raise ValueError("a value is infinite (not retrieved): it has no mean; use the median")
-    if share and statistic == "mean" and ((own == 0) | (own == 1)).all():
-        hits = np.bincount(owners, weights=own, minlength=clusters)
+    if share and statistic == "mean" and ((defined == 0) | (defined == 1)).all():
+        hits = np.bincount(owners, weights=defined, minlength=clusters)
         items = np.bincount(owners, minlength=clusters)
         low, high = share_interval(hits, items, bootstrap.level)
-        return Interval(float(own.mean()), low, high, bootstrap.level, 0, WILSON, clusters, "")
-    take = (_means if statistic == "mean" else _medians)(own, owners, clusters)
-    drawn = _draws(bootstrap, clusters, len(own) if statistic == "median" else clusters)
+        return Interval(float(defined.mean()), low, high, bootstrap.level, 0, WILSON, clusters, "")
+    take = (_means if statistic == "mean" else _medians)(defined, owners, clusters)
+    drawn = _draws(bootstrap, clusters, len(defined) if statistic == "median" else clusters)
     moved = np.concatenate([take(part) for part in drawn])
     low, high = _between(moved, bootstrap.level, clusters)
     return Interval(
@@ -121,7 +121,7 @@ def bootstrap_difference(
         parts.append(paired_differences(measured[0](drawn), measured[1](drawn)))
     whole = np.ones((1, clusters))
     seen = paired_differences(measured[0](whole), measured[1](whole))[0]
-    return _told(float(seen), np.concatenate(parts), bootstrap, clusters)
+    return _difference(float(seen), np.concatenate(parts), bootstrap, clusters)
 
 
 def bootstrap_difference_of_sums(
@@ -139,24 +139,24 @@ def bootstrap_difference_of_sums(
     >>> round(found.value, 3), found.clusters
     (0.667, 2)
     """
-    tables = [np.asarray(one, np.float64) for one in (first, second)]
+    tables = [np.asarray(pairs_of_sums, np.float64) for pairs_of_sums in (first, second)]
     if tables[0].shape != tables[1].shape or tables[0].ndim != 2:
         raise ValueError(
             f"sums have shapes {tables[0].shape} and {tables[1].shape}; expected (items, sums) twice"
         )
     owners, clusters = clusters_of(bootstrap, len(tables[0]))
     held = [np.zeros((clusters, table.shape[1])) for table in tables]
-    for own, table in zip(held, tables, strict=True):
-        np.add.at(own, owners, table)
+    for sums, table in zip(held, tables, strict=True):
+        np.add.at(sums, owners, table)
 
     def apart(drawn: _Floats) -> _Floats:
         return paired_differences(figure(drawn @ held[0]), figure(drawn @ held[1]))
 
     moved = np.concatenate([apart(drawn) for drawn in _draws(bootstrap, clusters, tables[0].shape[1])])
-    return _told(float(apart(np.ones((1, clusters)))[0]), moved, bootstrap, clusters)
+    return _difference(float(apart(np.ones((1, clusters)))[0]), moved, bootstrap, clusters)
 
 
-def _told(seen: float, moved: _Floats, bootstrap: Bootstrap, clusters: int) -> Difference:
+def _difference(seen: float, moved: _Floats, bootstrap: Bootstrap, clusters: int) -> Difference:
     """The difference that was seen, with what resamples of it say."""
     level = bootstrap.level
     low, high = _between(moved, level, clusters)
@@ -178,16 +178,16 @@ def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -
     """
     values = paired(first, second)
     owners, clusters = _owners(first, bootstrap)
-    top, base = (_means(one, owners, clusters) for one in values)
+    top, base = (_means(values_of, owners, clusters) for values_of in values)
     parts = [np.ones((1, clusters)), *_draws(bootstrap, clusters, clusters)]
     bases = [base(part) for part in parts]
-    if any((one <= 0).any() for one in bases):
+    if any((values_of <= 0).any() for values_of in bases):
         raise ValueError("the second mean is not above 0, so that there is no ratio to it")
-    ratios = [top(part) / own for part, own in zip(parts, bases, strict=True)]
+    ratios = [top(part) / base_mean for part, base_mean in zip(parts, bases, strict=True)]
     moved = np.concatenate(ratios[1:])
     low, high = _between(moved, bootstrap.level, clusters)
-    said = remarks(moved, clusters, bootstrap.unit)
-    return Interval(float(ratios[0][0]), low, high, bootstrap.level, len(moved), BOOTSTRAP, clusters, said)
+    remark = remarks(moved, clusters, bootstrap.unit)
+    return Interval(float(ratios[0][0]), low, high, bootstrap.level, len(moved), BOOTSTRAP, clusters, remark)
 
 
 def _between(moved: _Floats, level: float, clusters: int) -> tuple[float, float]:
@@ -202,18 +202,18 @@ def _owners(values: ArrayLike, bootstrap: Bootstrap) -> tuple[NDArray[np.int64],
     """The image of each query that has a value, and how many images there are of those."""
     defined = ~np.isnan(np.asarray(values, dtype=np.float64))
     owners, _ = clusters_of(bootstrap, len(defined))
-    found, numbers = np.unique(owners[defined], return_inverse=True)
-    return numbers.astype(np.int64), len(found)
+    cluster_ids, numbers = np.unique(owners[defined], return_inverse=True)
+    return numbers.astype(np.int64), len(cluster_ids)
 
 
 def _draws(bootstrap: Bootstrap, clusters: int, width: int) -> Iterator[_Floats]:
     """How often each image was drawn, (some resamples, images) at a time."""
-    dice = np.random.default_rng(bootstrap.seed)
+    rng = np.random.default_rng(bootstrap.seed)
     even = np.full(clusters, 1 / clusters)
     step = max(1, _BLOCK // max(width, clusters))
     for start in range(0, bootstrap.resamples, step):
         size = min(step, bootstrap.resamples - start)
-        yield dice.multinomial(clusters, even, size=size).astype(np.float64)
+        yield rng.multinomial(clusters, even, size=size).astype(np.float64)
 
 
 class _means:

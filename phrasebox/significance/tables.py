@@ -25,12 +25,12 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
     >>> spearman([1, 2, 3], [10, 30, 20]).value
     0.5
     """
-    one, other, reason = _columns(first, second)
+    first_values, second_values, reason = _columns(first, second)
     if reason:
-        return Estimate(None, len(one), reason)
+        return Estimate(None, len(first_values), reason)
     from scipy import stats  # takes a second to import, which few processes need
 
-    return Estimate(float(stats.spearmanr(one, other).statistic), len(one))
+    return Estimate(float(stats.spearmanr(first_values, second_values).statistic), len(first_values))
 
 
 def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] = "b") -> Estimate:
@@ -39,12 +39,14 @@ def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] =
     >>> round(kendall([1, 2, 3], [10, 30, 20]).value, 3)  # two pairs in order, one not
     0.333
     """
-    one, other, reason = _columns(first, second)
+    first_values, second_values, reason = _columns(first, second)
     if reason:
-        return Estimate(None, len(one), reason)
+        return Estimate(None, len(first_values), reason)
     from scipy import stats
 
-    return Estimate(float(stats.kendalltau(one, other, variant=variant).statistic), len(one))
+    return Estimate(
+        float(stats.kendalltau(first_values, second_values, variant=variant).statistic), len(first_values)
+    )
 
 
 def holm(p: ArrayLike) -> NDArray[np.float64]:
@@ -55,19 +57,19 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     >>> holm([0.01, 0.04, 0.03]).tolist()  # 3 x 0.01, 2 x 0.03, and no less than that
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p, dtype=np.float64)
-    tested = ~np.isnan(given)
-    values = given[tested]
-    wrong = values[(values < 0) | (values > 1)]
-    if len(wrong):
-        raise ValueError(f"p is {wrong[0]}; expected 0 to 1")
+    all_values = np.asarray(p, dtype=np.float64)
+    tested = ~np.isnan(all_values)
+    values = all_values[tested]
+    bad = values[(values < 0) | (values > 1)]
+    if len(bad):
+        raise ValueError(f"p is {bad[0]}; expected 0 to 1")
     order = np.argsort(values, kind="stable")
     raised = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
     adjusted = np.empty(len(values))
     adjusted[order] = np.minimum(raised, 1)
-    found = np.full(given.shape, np.nan)
-    found[tested] = adjusted
-    return found
+    adjusted_all = np.full(all_values.shape, np.nan)
+    adjusted_all[tested] = adjusted
+    return adjusted_all
 
 
 def mark(p: float, marks: tuple[tuple[float, str], ...] = _MARKS) -> str:
@@ -80,17 +82,24 @@ def mark(p: float, marks: tuple[tuple[float, str], ...] = _MARKS) -> str:
 
 
 def _columns(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-    one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
-    if one.shape != other.shape or one.ndim != 1:
-        raise ValueError(f"shapes {one.shape} and {other.shape}; expected one value of each for every system")
-    for values in (one, other):
+    first_values, second_values = (np.asarray(values, dtype=np.float64) for values in (first, second))
+    if first_values.shape != second_values.shape or first_values.ndim != 1:
+        raise ValueError(
+            f"shapes {first_values.shape} and {second_values.shape}; expected one value of each for "
+            "every system"
+        )
+    for values in (first_values, second_values):
         if np.isnan(values).any():
             raise ValueError(
                 f"system {int(np.argmax(np.isnan(values)))} has no value (NaN); leave it out of both lists"
             )
-    if len(one) < 2:
-        return one, other, f"{len(one)} system cannot be ranked; give at least two"
-    for values, word in ((one, "first"), (other, "second")):
+    if len(first_values) < 2:
+        return first_values, second_values, f"{len(first_values)} system cannot be ranked; give at least two"
+    for values, word in ((first_values, "first"), (second_values, "second")):
         if (values == values[0]).all():
-            return one, other, f"the {word} measure has the same value for all systems: {values[0]:g}"
-    return one, other, ""
+            return (
+                first_values,
+                second_values,
+                f"the {word} measure has the same value for all systems: {values[0]:g}",
+            )
+    return first_values, second_values, ""

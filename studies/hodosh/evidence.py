@@ -118,8 +118,8 @@ class Evidence:
         """The crowd's share of yes on each of the experts' pairs; NaN where the crowd did not judge."""
         shares = np.full((len(self.images), len(self.images)), np.nan)
         shares[self.crowd.images, self.crowd.captions] = self.crowd.means
-        found: ExpertScores = shares[self.experts.images, self.experts.captions]
-        return found
+        scores_of_pairs: ExpertScores = shares[self.experts.images, self.experts.captions]
+        return scores_of_pairs
 
     def bleu_overlap(self, references: tuple[int, ...], conventions: Conventions) -> Overlap:
         """The pool against references, over the words that BLEU counts."""
@@ -139,7 +139,8 @@ class Evidence:
         if key not in self._overlaps:
             cut = self._cut(kind)
             self._overlaps[key] = Overlap(
-                [own[POOL] for own in cut], [[own[number] for number in references] for own in cut]
+                [entries[POOL] for entries in cut],
+                [[entries[number] for number in references] for entries in cut],
             )
         return self._overlaps[key]
 
@@ -147,18 +148,20 @@ class Evidence:
         """The captions as words, or as runs of content words."""
         if kind not in self._entries:
             if kind == ("words",):
-                made: list[list[Entries]] = [[words(text) for text in own] for own in self.captions]
+                entries: list[list[Entries]] = [
+                    [words(text) for text in captions] for captions in self.captions
+                ]
             else:
                 _, order, stop, stemmed, lemmatised = kind
                 stop_words = STOP_WORDS if stop else frozenset()
-                made = [
+                entries = [
                     [
                         grams(content_words(text, stop_words=stop_words, stemmed=stemmed), order)
-                        for text in own
+                        for text in captions
                     ]
-                    for own in (self.lemmas if lemmatised else self.captions)
+                    for captions in (self.lemmas if lemmatised else self.captions)
                 ]
-            self._entries[kind] = made
+            self._entries[kind] = entries
         return self._entries[kind]
 
 
@@ -171,18 +174,18 @@ def _pool(images: Sequence[str]) -> dict[str, str]:
 
 
 def _judged(
-    given: Iterable[JudgedPair] | None,
+    given_pairs: Iterable[JudgedPair] | None,
     reader: Flickr8kExpert | Flickr8kCrowd,
     images: Sequence[str],
     folder: Path,
 ) -> _Judged:
     """The pairs, or what the folder holds, as columns; FormatError where one is not in the pool."""
-    pairs = reader.read(folder) if given is None else given
-    source = folder / reader.file if given is None else f"the {reader.title} that were given"
+    pairs = reader.read(folder) if given_pairs is None else given_pairs
+    source = folder / reader.file if given_pairs is None else f"the {reader.title} that were given"
     numbers = {image: number for number, image in enumerate(images)}
     captions = {caption: numbers[image] for image, caption in _pool(images).items()}
-    found = tuple(pairs)
-    for pair in found:
+    judged_pairs = tuple(pairs)
+    for pair in judged_pairs:
         if pair.query not in numbers or pair.document not in captions:
             raise FormatError(
                 f"{short_repr(pair.query)} with {short_repr(pair.document)} is outside the pool",
@@ -190,8 +193,8 @@ def _judged(
                 expected=f"a test image and the caption #{POOL} of a test image",
             )
     return _Judged(
-        pairs=found,
-        images=np.array([numbers[pair.query] for pair in found], dtype=np.int64),
-        captions=np.array([captions[pair.document] for pair in found], dtype=np.int64),
-        means=np.array([pair.mean for pair in found]),
+        pairs=judged_pairs,
+        images=np.array([numbers[pair.query] for pair in judged_pairs], dtype=np.int64),
+        captions=np.array([captions[pair.document] for pair in judged_pairs], dtype=np.int64),
+        means=np.array([pair.mean for pair in judged_pairs]),
     )

@@ -61,7 +61,7 @@ class Neighbour:
     """A printed word with both similarities, and its place in our list, counted from 1."""
 
     cell: PrintedCell
-    place: int | None
+    rank: int | None
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class Figure3:
         """Printed words whose similarity is within 0.02."""
         return sum(bool(n.cell.within) for n in self.neighbours if n.cell.column == column)
 
-    def found(self, column: str) -> int:
+    def count_listed(self, column: str) -> int:
         """Printed words among our own first `SIMILAR_WORDS_SHOWN`."""
         return sum(
-            n.place is not None and n.place <= SIMILAR_WORDS_SHOWN
+            n.rank is not None and n.rank <= SIMILAR_WORDS_SHOWN
             for n in self.neighbours
             if n.cell.column == column
         )
@@ -117,12 +117,18 @@ def make_figure3(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: s
         if not isinstance(had, str):
             ours[column] = {word: had[1](word, SIMILAR_WORDS_SHOWN) for word in words}
         for word, printed in words.items():
-            places = {other: n for n, (other, _) in enumerate(ours.get(column, {}).get(word, ()), start=1)}
-            for other, value in printed.items():
-                found = None if isinstance(had, str) else had[0](word, other)
-                why = had if isinstance(had, str) else "" if found is not None else "not in our vocabulary"
-                cell = PrintedCell(TABLE, f"{word}, {other}", column, value, found, KAPPA, column, why=why)
-                neighbours.append(Neighbour(cell, places.get(other)))
+            places = {
+                neighbour: n for n, (neighbour, _) in enumerate(ours.get(column, {}).get(word, ()), start=1)
+            }
+            for neighbour, value in printed.items():
+                similarity = None if isinstance(had, str) else had[0](word, neighbour)
+                why = (
+                    had if isinstance(had, str) else "" if similarity is not None else "not in our vocabulary"
+                )
+                cell = PrintedCell(
+                    TABLE, f"{word}, {neighbour}", column, value, similarity, KAPPA, column, why=why
+                )
+                neighbours.append(Neighbour(cell, places.get(neighbour)))
     classes = word_classes(training)
     counted = (len(frequent(captions)), len(classes.nouns), len(classes.verbs), len(classes.both))
     sizes = tuple(
@@ -133,9 +139,9 @@ def make_figure3(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: s
 
 
 def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], Nearest]:
-    def value(one: str, other: str) -> float | None:
-        known = one in kernel.places and other in kernel.places
-        return kernel(one, other) if known else None
+    def value(first: str, second: str) -> float | None:
+        known = first in kernel.places and second in kernel.places
+        return kernel(first, second) if known else None
 
     def nearest(word: str, count: int) -> tuple[tuple[str, float], ...]:
         return kernel.nearest(word, count) if word in kernel.places else ()
@@ -146,14 +152,14 @@ def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], 
 def _of_lin(lin: Lin) -> tuple[Callable[[str, str], float | None], Nearest]:
     """Lists are of all the captions' nouns: print has "traveler" and "horseman", which they hold once."""
 
-    def value(one: str, other: str) -> float | None:
-        known = one in lin.senses and other in lin.senses
-        return lin.similarity(one, other) if known else None
+    def value(first: str, second: str) -> float | None:
+        known = first in lin.senses and second in lin.senses
+        return lin.similarity(first, second) if known else None
 
     def nearest(word: str, count: int) -> tuple[tuple[str, float], ...]:
         if word not in lin.senses:
             return ()
-        alike = sorted((-lin.similarity(word, other), other) for other in lin.senses if other != word)
-        return tuple((other, -value) for value, other in alike[:count])
+        alike = sorted((-lin.similarity(word, second), second) for second in lin.senses if second != word)
+        return tuple((second, -value) for value, second in alike[:count])
 
     return value, nearest

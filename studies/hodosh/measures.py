@@ -28,9 +28,9 @@ class PrintedFigure:
     family: str
 
 
-def cell_of(found: Estimate, figure: PrintedFigure, *, note: str = "", again: str = "") -> PrintedCell:
+def cell_of(estimate: Estimate, figure: PrintedFigure, *, note: str = "", again: str = "") -> PrintedCell:
     """A cell from an estimate, in per cent where the unit says so."""
-    ours = None if found.value is None else found.value * (100 if figure.unit == PERCENT else 1)
+    ours = None if estimate.value is None else estimate.value * (100 if figure.unit == PERCENT else 1)
     return PrintedCell(
         figure.table,
         figure.row,
@@ -39,7 +39,7 @@ def cell_of(found: Estimate, figure: PrintedFigure, *, note: str = "", again: st
         ours,
         figure.unit,
         figure.family,
-        why=found.reason,
+        why=estimate.reason,
         note=note,
         again=again,
     )
@@ -77,8 +77,8 @@ def against_experts(
 ) -> tuple[tuple[Estimate, ...], ...]:
     """Kappa of the experts' mean grades, a row for each of EXPERT, against `scores` cut at `columns`."""
     rows = (top(printed.EXPERT[0], conventions), *printed.EXPERT[1:])
-    found = sweep(evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict)
-    return found.kappa
+    swept = sweep(evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict)
+    return swept.kappa
 
 
 def lay_scores(evidence: Evidence, unjudged: UnjudgedConvention) -> ExpertScores:

@@ -58,7 +58,7 @@ class Alternative:
     family: str
     cells: tuple[PrintedCell, ...]
     chosen: CellTally
-    other: CellTally
+    alternative: CellTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _changed(conventions: Conventions) -> set[str]:
 
 
 def _by_family(cells: Iterator[PrintedCell] | tuple[PrintedCell, ...]) -> dict[str, tuple[PrintedCell, ...]]:
-    found: dict[str, list[PrintedCell]] = {}
+    cells_of_family: dict[str, list[PrintedCell]] = {}
     for cell in cells:
-        found.setdefault(cell.family, []).append(cell)
-    return {family: tuple(own) for family, own in found.items()}
+        cells_of_family.setdefault(cell.family, []).append(cell)
+    return {family: tuple(members) for family, members in cells_of_family.items()}

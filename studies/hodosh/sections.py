@@ -30,7 +30,7 @@ MEANT = "interval"
 def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """The frequent words of the lemmatised training captions, which show what the stop list is."""
     counts = Counter(
-        word for own in evidence.training_lemmas for text in own for word in text.lower().split()
+        word for captions in evidence.training_lemmas for text in captions for word in text.lower().split()
     )
     stop_words = STOP_WORDS if conventions.stop_words else frozenset()
     frequent = [
@@ -116,10 +116,10 @@ def filters(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
     for cut in printed.PRINTED_FILTERS:
         overlap_of = evidence.content_overlap if cut.preprocessed else evidence.bleu_overlap
         scores = overlap_of(REFERENCES["R5"], conventions).all_precisions()
-        kept = scores > cut.threshold if cut.above or conventions.strict else scores >= cut.threshold
-        judged_kept = kept[experts.images, experts.captions]
+        remaining = scores > cut.threshold if cut.above or conventions.strict else scores >= cut.threshold
+        judged_kept = remaining[experts.images, experts.captions]
         for column, kept_of, value in (
-            ("all pairs removed", kept, cut.removed),
+            ("all pairs removed", remaining, cut.removed),
             ("expert >= 2.66 removed", judged_kept[experts.means >= printed.GOOD], cut.lost_good),
             ("expert >= 3 removed", judged_kept[experts.means >= printed.BETTER], cut.lost_better),
         ):
@@ -138,7 +138,7 @@ def crowd_section(evidence: Evidence, conventions: Conventions) -> Iterator[Prin
     removed = scores <= cut if conventions.strict else scores < cut
     unpublished = "the top ten of the 30 systems were not published"
     total = printed.WANTED_KEPT + printed.REMOVED_YET_JUDGED
-    other = (
+    note = (
         f"the file holds {len(removed):,} judged pairs where print counts {total:,}, "
         "and does not mark which; of all that it holds"
     )
@@ -150,9 +150,9 @@ def crowd_section(evidence: Evidence, conventions: Conventions) -> Iterator[Prin
             "of these kept by the filter",
             printed.WANTED_KEPT,
             COUNT,
-            f"{other}, {len(removed) - number_removed:,} are kept",
+            f"{note}, {len(removed) - number_removed:,} are kept",
         ),
-        ("removed yet judged", printed.REMOVED_YET_JUDGED, COUNT, f"{other}, {number_removed:,} are removed"),
+        ("removed yet judged", printed.REMOVED_YET_JUDGED, COUNT, f"{note}, {number_removed:,} are removed"),
     ):
         yield PrintedCell(table, row, "pairs", float(value), None, unit, family, why=why)
     for column, value, ours in (
@@ -167,20 +167,20 @@ def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Itera
     family, table = "Section 4.3.2, crowd against experts", "Section 4.3.2"
     lay = lay_scores(evidence, conventions.unjudged_in_kappa)
     kappas = against_experts(evidence, lay, [printed.LAY_RELEVANT], conventions)
-    found = kappas[printed.EXPERT.index(3.3)][0]
+    estimate = kappas[printed.EXPERT.index(3.3)][0]
     yield cell_of(
-        found,
+        estimate,
         PrintedFigure(table, "expert >= 3.33", "lay >= 0.66", printed.BEST_LAY_KAPPA, KAPPA, family),
         again="Table 10(a)",
     )
     perfect, almost, good = (lay_against_experts(evidence, at, conventions) for at in (4.0, 3.6, 2.6))
-    for row, column, found, value in (
+    for row, column, estimate, value in (
         ("expert = 4", "recall", perfect.recall, printed.RECALL_PERFECT),
         ("expert >= 3.66", "recall", almost.recall, printed.RECALL_ALMOST),
         ("expert >= 2.66", "precision", good.precision, printed.PRECISION_GOOD),
     ):
         yield cell_of(
-            found,
+            estimate,
             PrintedFigure(table, row, f"lay >= 0.66, {column}", value, PERCENT, family),
             again="Table 10(b)",
         )
@@ -193,7 +193,7 @@ def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Pri
     pairs with four and six answers tell apart: what the rules not chosen give is noted beside each cell.
     """
     family, table = "Section 4.3.2, relevant pairs", "Section 4.3.2"
-    found = _relevance_counts(evidence, conventions.qrels)
+    numbers_of = _relevance_counts(evidence, conventions.qrels)
     others = {
         rule.name: _relevance_counts(evidence, replace(conventions.qrels, rule=rule))
         for rule in RELEVANCE_RULES
@@ -210,7 +210,7 @@ def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Pri
             for number, value in enumerate(values, start=1)
         ),
     ):
-        ours = found[row, column]
+        ours = numbers_of[row, column]
         note = ", ".join(f"{name}: {counts[row, column]:,}" for name, counts in others.items())
         why = ""
         if misprinted:
@@ -230,7 +230,7 @@ def _relevance_counts(evidence: Evidence, settings: QrelsSettings) -> dict[tuple
         evidence.crowd.pairs, name="flickr8k", settings=settings, originals=evidence.originals.items()
     )
     relevant = {(row.query, row.document) for row in qrels.rows if row.relevance}
-    found = {
+    counts = {
         ("relevant pairs", "besides the originals"): len(relevant - set(evidence.originals.items())),
     }
     for row, things, ids in (
@@ -240,5 +240,5 @@ def _relevance_counts(evidence: Evidence, settings: QrelsSettings) -> dict[tuple
         numbers = Counter(min(count, 4) for count in Counter(ids).values())
         for number in range(1, 5):
             head = f"{number} or more {things}" if number == 4 else f"{number} {things}"
-            found[row, head] = numbers[number]
-    return found
+            counts[row, head] = numbers[number]
+    return counts

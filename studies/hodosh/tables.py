@@ -46,11 +46,13 @@ def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
         for (row, values), (automatic, human) in zip(rows.items(), places, strict=True):
             ours: list[tuple[str, Estimate]] = []
             for direction, first in COLUMN_OF_DIRECTION.items():
-                one, other = AUTOMATIC[:, first + automatic], HUMAN[:, first + human]
-                ours.append((f"{direction} rho", spearman(one, other)))
-                ours.append((f"{direction} tau", kendall(one, other, variant=conventions.tau)))
-            for (column, found), figure in zip(ours, values, strict=True):
-                yield cell_of(found, PrintedFigure(table, row, column, figure, KAPPA, table))
+                automatic_values, human_values = AUTOMATIC[:, first + automatic], HUMAN[:, first + human]
+                ours.append((f"{direction} rho", spearman(automatic_values, human_values)))
+                ours.append(
+                    (f"{direction} tau", kendall(automatic_values, human_values, variant=conventions.tau))
+                )
+            for (column, estimate), figure in zip(ours, values, strict=True):
+                yield cell_of(estimate, PrintedFigure(table, row, column, figure, KAPPA, table))
 
 
 def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
@@ -108,8 +110,8 @@ def table_10(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCe
             )
     for threshold, values in zip(printed.EXPERT_10B, printed.TABLE_10B, strict=True):
         measured = lay_against_experts(evidence, threshold, conventions)
-        found = (measured.precision, measured.recall, measured.f1)
-        for name, estimate, value in zip(("precision", "recall", "F1"), found, values, strict=True):
+        estimates = (measured.precision, measured.recall, measured.f1)
+        for name, estimate, value in zip(("precision", "recall", "F1"), estimates, values, strict=True):
             yield cell_of(
                 estimate,
                 PrintedFigure("Table 10(b)", expert_row(threshold), name, value, PERCENT, "Table 10(b)"),

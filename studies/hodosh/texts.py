@@ -25,7 +25,7 @@ def similar_words_text(figure: Figure3) -> str:
     )
     counted = "\n".join(
         f"{column}: {figure.within(column)} of {sum(map(len, PRINTED_FIGURE3[column].values()))} within "
-        f"0.02, {figure.found(column)} in our first {SIMILAR_WORDS_SHOWN}"
+        f"0.02, {figure.count_listed(column)} in our first {SIMILAR_WORDS_SHOWN}"
         for column in figure.ours
     )
     lists = "\n".join(
@@ -48,7 +48,7 @@ def similar_words_table(figure: Figure3) -> Table:
                 neighbour.cell.printed,
                 neighbour.cell.ours,
             ),
-            *(WITHIN[neighbour.cell.within], neighbour.place, neighbour.cell.why),
+            *(WITHIN[neighbour.cell.within], neighbour.rank, neighbour.cell.why),
         ]
         for neighbour in figure.neighbours
     ]
@@ -162,9 +162,9 @@ def _others(report: ReproductionReport) -> str:
             alternative.family,
             alternative.chosen.cells,
             alternative.chosen.within,
-            alternative.other.within,
+            alternative.alternative.within,
             alternative.chosen.mean,
-            alternative.other.mean,
+            alternative.alternative.mean,
         ]
         for alternative in report.alternatives
     ]

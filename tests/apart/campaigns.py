@@ -140,20 +140,20 @@ class Place:
 
     def help(self, share: float) -> None:
         """Let the helpers bring the chains on by a share of the images, so that no kind runs dry."""
-        for kind, each in EACH.items():
-            for number in range(round(share * each * self.sizes.asked)):
+        for kind, item in EACH.items():
+            for number in range(round(share * item * self.sizes.asked)):
                 self._helps(self.helpers[number % len(self.helpers)], kind)
 
     def _helps(self, person: Simulated, kind: str) -> None:
         row = Worker.objects.get(pseudonym=person.name)
-        found = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
-        if isinstance(found, NoTask) and found.code == "no_test":
+        lease = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
+        if isinstance(lease, NoTask) and lease.code == "no_test":
             self._admit(row, kind)
-            found = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
-        if isinstance(found, NoTask):
+            lease = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
+        if isinstance(lease, NoTask):
             return
-        answer = self.answer(person, found.id)
-        submission.submit(worker=row.pk, assignment=found.id, answer=answer, token=f"h{found.id}", then=False)
+        answer = self.answer(person, lease.id)
+        submission.submit(worker=row.pk, assignment=lease.id, answer=answer, token=f"h{lease.id}", then=False)
 
     def _admit(self, row: Worker, kind: str) -> None:
         TrustState.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
@@ -186,25 +186,28 @@ def _truths(campaign: Campaign) -> Mapping[int, Truth]:
 
 def _pairs(rows: list[Image], seed: int) -> list[Pair]:
     """For each image one to three of its own captions, as a batch of rankings has them, and some others."""
-    found = []
+    pairs = []
     names = [
         f"{key}#{number}"
         for key, number in Caption.objects.filter(image__in=rows).values_list("image__key", "number")
     ]
     for row in rows:
-        own = [name for name in names if name.rpartition("#")[0] == row.key]
+        own_names = [name for name in names if name.rpartition("#")[0] == row.key]
         others = sorted(
-            (name for name in names if name not in own), key=lambda name: draw_number(seed, row.key, name)
+            (name for name in names if name not in own_names),
+            key=lambda name: draw_number(seed, row.key, name),
         )
-        own = sorted(own, key=lambda name: draw_number(seed, "own", name))[
+        own_names = sorted(own_names, key=lambda name: draw_number(seed, "own", name))[
             : 1 + int(draw_number(seed, "own", row.key) * 3)
         ]
-        found += [Pair(row.key, name) for name in [*own, *others[: 2 + int(draw_number(seed, row.key) * 18)]]]
-    return found
+        pairs += [
+            Pair(row.key, name) for name in [*own_names, *others[: 2 + int(draw_number(seed, row.key) * 18)]]
+        ]
+    return pairs
 
 
 def said(answer: Answer) -> dict[str, Any]:
     """An answer as the API takes it."""
     box = answer.box
-    plain = [box.xmin, box.ymin, box.xmax, box.ymax] if box else None
-    return json.loads(json.dumps({"answer": answer.answer, "box": plain, **(answer.content or {})}))
+    plain_value = [box.xmin, box.ymin, box.xmax, box.ymax] if box else None
+    return json.loads(json.dumps({"answer": answer.answer, "box": plain_value, **(answer.content or {})}))

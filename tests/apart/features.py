@@ -35,11 +35,11 @@ def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def plain(data: Any, path: str = "", *, at: float = 0.0) -> Numbers:
     """Each path's values as numbers: the first, the mean, the least, the greatest, how many."""
-    found: dict[str, list[float]] = defaultdict(list)
+    result: dict[str, list[float]] = defaultdict(list)
     for name, value in leaves(data, path):
-        found[name].append(_number(value, at))
+        result[name].append(_number(value, at))
     numbers: Numbers = {}
-    for name, values in found.items():
+    for name, values in result.items():
         numbers[name] = values[0]
         if len(values) > 1:
             numbers |= {
@@ -131,19 +131,19 @@ def page(html: str) -> dict[str, list[Any]]:
     """A page as data: tags by their class, attributes, texts, in their order."""
     parser = _Tags()
     parser.feed(html)
-    found: dict[str, list[Any]] = defaultdict(list)
+    result: dict[str, list[Any]] = defaultdict(list)
     for path, value in parser.seen:
-        found[path].append(int(value) if value.isdigit() and len(value) < 9 else value)
-    return dict(found)
+        result[path].append(int(value) if value.isdigit() and len(value) < 9 else value)
+    return dict(result)
 
 
 def table(rows: Sequence[Numbers]) -> tuple[list[str], Any]:
     """Names of the columns, and a matrix; what a row lacks is far below everything."""
     names = sorted({name for row in rows for name in row})
-    place = {name: number for number, name in enumerate(names)}
+    numbers = {name: number for number, name in enumerate(names)}
     matrix = np.full((len(rows), len(names)), -1e6)
     for number, row in enumerate(rows):
         for name, value in row.items():
-            matrix[number, place[name]] = value
+            matrix[number, numbers[name]] = value
     varied = (matrix != matrix[0]).any(axis=0) if len(matrix) else np.zeros(0, bool)
     return [name for name, use in zip(names, varied, strict=True) if use], matrix[:, varied]

@@ -16,8 +16,8 @@ FOLDS = 3
 
 def auc(scores: Numbers, known: NDArray[np.bool_]) -> float:
     """The chance that a known item scores higher than another one; ties count half."""
-    _, place, times = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(times) - (times - 1) / 2)[place]
+    _, index, times = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(times) - (times - 1) / 2)[index]
     positives = int(known.sum())
     negatives = len(known) - positives
     return float((ranks[known].sum() - positives * (positives + 1) / 2) / (positives * negatives))
@@ -31,8 +31,8 @@ def told_apart(
     Rows are tried by what was learned of other images and of other workers: one browser sees neither an
     item twice nor what others see. The areas of all parts are averaged by their rows.
     """
-    dice = np.random.default_rng(seed)
-    of_image, of_worker = _folds(images, dice), _folds(workers, dice)
+    rng = np.random.default_rng(seed)
+    of_image, of_worker = _folds(images, rng), _folds(workers, rng)
     areas: list[float] = []
     rows: list[int] = []
     weight = np.zeros(table.shape[1])
@@ -50,10 +50,10 @@ def told_apart(
     return float(np.average(areas, weights=rows)), best
 
 
-def _folds(names: Sequence[str], dice: np.random.Generator) -> NDArray[np.intp]:
+def _folds(names: Sequence[str], rng: np.random.Generator) -> NDArray[np.intp]:
     """The fold of each row, one for all rows of a name."""
     distinct = sorted(set(names))
-    fold = dict(zip(distinct, dice.permutation(len(distinct)) % FOLDS, strict=True))
+    fold = dict(zip(distinct, rng.permutation(len(distinct)) % FOLDS, strict=True))
     return np.array([fold[name] for name in names])
 
 
@@ -62,7 +62,7 @@ def _boosted(table: Numbers, known: NDArray[np.bool_], tried: Numbers) -> tuple[
     edges = [np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1])) for column in table.T]
     binned, others = _binned(table, edges), _binned(tried, edges)
     rows, columns = binned.shape
-    place = binned + np.arange(columns) * BINS
+    index = binned + np.arange(columns) * BINS
     weights = np.where(known, 0.5 / known.sum(), 0.5 / (~known).sum())
     signs = np.where(known, 1.0, -1.0)
     total, scores, used = np.zeros(rows), np.zeros(len(tried)), np.zeros(columns)
@@ -70,7 +70,7 @@ def _boosted(table: Numbers, known: NDArray[np.bool_], tried: Numbers) -> tuple[
         pull = weights * np.exp(-signs * total)
         pull /= pull.sum()
         for_known, against = (
-            np.bincount(place.ravel(), np.repeat(pull * chosen, columns), columns * BINS)
+            np.bincount(index.ravel(), np.repeat(pull * chosen, columns), columns * BINS)
             .reshape(columns, BINS)
             .cumsum(axis=1)
             for chosen in (known, ~known)
@@ -81,11 +81,11 @@ def _boosted(table: Numbers, known: NDArray[np.bool_], tried: Numbers) -> tuple[
             (for_known, against),
             (for_known[:, -1:] - for_known, against[:, -1:] - against),
         )
-        loss = sum(np.sqrt(one * other) for one, other in sides)
+        loss = sum(np.sqrt(first * second) for first, second in sides)
         column, cut = np.unravel_index(int(np.argmin(loss)), loss.shape)
         low, high = (
-            RATE * 0.5 * float(np.log((one[column, cut] + slack) / (other[column, cut] + slack)))
-            for one, other in sides
+            RATE * 0.5 * float(np.log((first[column, cut] + slack) / (second[column, cut] + slack)))
+            for first, second in sides
         )
         total += np.where(binned[:, column] <= cut, low, high)
         scores += np.where(others[:, column] <= cut, low, high)

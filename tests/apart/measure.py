@@ -53,20 +53,20 @@ FULL = {
 def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list[Row]:
     """What watchers of one campaign see, in rows."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
-        watchers = [Watcher(place, person) for person in place.watchers]
-        kinds = CHAINS if tasks == "entities" else tuple(place.campaign.kinds)
+        site = Place(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
+        watchers = [Watcher(site, person) for person in site.watchers]
+        kinds = CHAINS if tasks == "entities" else tuple(site.campaign.kinds)
         if tasks == "entities":
-            place.help(0.5)
-        _all_work(place, watchers, kinds, sizes.items)
-        found = []
+            site.help(0.5)
+        _all_work(site, watchers, kinds, sizes.items)
+        rows = []
         for watcher in watchers:
             watcher.read_file()
-            found += rows_seen(place, watcher.person.name, watcher.seen, timing=timing)
-    return found
+            rows += rows_seen(site, watcher.person.name, watcher.seen, timing=timing)
+    return rows
 
 
-def _all_work(place: Place, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
+def _all_work(site: Place, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
     """By turns, some items of one kind after the other, until each has so many of every kind."""
     done: Counter[tuple[int, str]] = Counter()
     busy = True
@@ -82,68 +82,68 @@ def _all_work(place: Place, watchers: Sequence[Watcher], kinds: Sequence[str], i
                     if not task["test"]:
                         done[number, kind] += len(task.get("blocks", "1"))
         if kinds == CHAINS:
-            place.help(0.05)
+            site.help(0.05)
 
 
-def rows_seen(place: Place, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
+def rows_seen(site: Place, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
     """The rows of what one watcher saw, in its order."""
     memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
-    for one in seen:
-        task = features.plain(one.task, "task", at=one.at)
+    for row in seen:
+        task = features.plain(row.task, "task", at=row.at)
         numbers = dict(task)
-        numbers |= memory.recurs(one.task)
+        numbers |= memory.recurs(row.task)
         before, held, after = (
-            features.plain(each, "offer", at=one.at) for each in (one.before, one.held, one.after)
+            features.plain(item, "offer", at=row.at) for item in (row.before, row.held, row.after)
         )
         numbers |= features.changes(before, held, "taking")
         numbers |= features.changes(held, after, "answering")
         numbers |= features.changes(before, after, "both")
-        numbers |= features.plain(one.receipt, "receipt", at=one.at)
-        numbers |= features.plain(one.headers, "header", at=one.at)
-        timeless = {name: value for name, value in one.filed.items() if timing or name not in _TIMES}
-        numbers |= features.plain(timeless, "file", at=one.at)
-        numbers |= {f"file {name}": value for name, value in filed.recurs(one.filed).items()}
-        numbers |= features.changes(last.get(one.kind, {}), task, "since last")
-        last[one.kind] = task
-        numbers |= {f"kind {one.kind}": 1.0}
+        numbers |= features.plain(row.receipt, "receipt", at=row.at)
+        numbers |= features.plain(row.headers, "header", at=row.at)
+        timeless = {name: value for name, value in row.filed.items() if timing or name not in _TIMES}
+        numbers |= features.plain(timeless, "file", at=row.at)
+        numbers |= {f"file {name}": value for name, value in filed.recurs(row.filed).items()}
+        numbers |= features.changes(last.get(row.kind, {}), task, "since last")
+        last[row.kind] = task
+        numbers |= {f"kind {row.kind}": 1.0}
         if timing:
-            numbers |= {"seconds to take": one.seconds[0], "seconds to answer": one.seconds[1]}
-        if one.test:
+            numbers |= {"seconds to take": row.seconds[0], "seconds to answer": row.seconds[1]}
+        if row.test:
             continue
-        known, group = place.known(one.task["id"]), place.group(one.task["id"])
+        known, group = site.known(row.task["id"]), site.group(row.task["id"])
         if isinstance(known, bool):
-            rows.append(Row(one.kind, known, str(group), worker, numbers))
+            rows.append(Row(row.kind, known, str(group), worker, numbers))
             continue
-        sizes = [len(block["captions"]) for block in one.task["blocks"]]
-        for number, (block, is_known) in enumerate(zip(one.task["blocks"], known, strict=True)):
-            own = features.plain(block, "block", at=one.at) | {
+        sizes = [len(block["captions"]) for block in row.task["blocks"]]
+        for number, (block, is_known) in enumerate(zip(row.task["blocks"], known, strict=True)):
+            values = features.plain(block, "block", at=row.at) | {
                 "block place": number,
                 "block alike in size": sizes.count(sizes[number]),
                 "block larger": sum(size < sizes[number] for size in sizes),
                 "block smaller": sum(size > sizes[number] for size in sizes),
             }
-            own |= _recurs(one.task, block, memory_of(seen, one))
-            pairs = [pair for pair in one.filed["pairs"] if pair["image"] == block["image"]["name"]]
-            own |= features.plain(pairs, "block filed", at=one.at)
-            rows.append(Row(one.kind, is_known, group[number], worker, numbers | own))
+            values |= _recurs(row.task, block, memory_of(seen, row))
+            pairs = [pair for pair in row.filed["pairs"] if pair["image"] == block["image"]["name"]]
+            values |= features.plain(pairs, "block filed", at=row.at)
+            rows.append(Row(row.kind, is_known, group[number], worker, numbers | values))
     return rows
 
 
 def memory_of(seen: Sequence[Seen], until: Seen) -> list[dict[str, Any]]:
     """The blocks of all pages before one."""
     blocks: list[dict[str, Any]] = []
-    for one in seen:
-        if one is until:
+    for row in seen:
+        if row is until:
             break
-        blocks += one.task.get("blocks", [])
+        blocks += row.task.get("blocks", [])
     return blocks
 
 
 def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, Any]]) -> Numbers:
     """How often a block's texts were in other blocks, and in the rest of the task."""
     here = Counter(value for _, value in features.texts(task))
-    earlier = Counter(value for other in before for _, value in features.texts(other))
+    earlier = Counter(value for another in before for _, value in features.texts(another))
     numbers: dict[str, list[float]] = {}
     for path, value in features.texts(block):
         numbers.setdefault(f"block{path} here", []).append(here[value])
@@ -158,13 +158,13 @@ def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, 
 
 def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]:
     """As many known items as others of each kind, drawn."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     chosen: list[Row] = []
     for kind in sorted({row.kind for row in rows}):
         sides = [[row for row in rows if row.kind == kind and row.known == known] for known in (True, False)]
         number = min(map(len, sides))
         for side in sides:
-            chosen += [side[i] for i in sorted(dice.permutation(len(side))[:number])]
+            chosen += [side[i] for i in sorted(rng.permutation(len(side))[:number])]
     return chosen
 
 

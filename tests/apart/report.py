@@ -15,7 +15,7 @@ ALL = "all"
 
 def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool) -> None:
     """Print for each seed how well known items are told apart, of each kind and of all; at last, as JSON."""
-    found: dict[int, dict[str, Found]] = {}
+    result: dict[int, dict[str, Found]] = {}
     for seed in seeds:
         started = time.perf_counter()
         rows: list[Row] = []
@@ -26,10 +26,12 @@ def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timin
             rows += rows_of(name, sizes, seed=seed, timing=timing)
         even = evened(rows, seed)
         parts = {kind: [row for row in even if row.kind == kind] for kind in sorted({r.kind for r in even})}
-        found[seed] = {}
+        result[seed] = {}
         for name, part in {**parts, ALL: even}.items():
-            found[seed][name] = one = found_by_learner(part, seed=seed)
-            by = "; ".join(one.by[:6])
-            print(f"seed {seed} {name}: {one.area:.3f} of {one.known} known, {one.others} others ({by})")
+            result[seed][name] = item = found_by_learner(part, seed=seed)
+            by = "; ".join(item.by[:6])
+            print(f"seed {seed} {name}: {item.area:.3f} of {item.known} known, {item.others} others ({by})")
         print(f"seed {seed}: {time.perf_counter() - started:.0f} s", flush=True)
-    print(json.dumps({seed: {name: asdict(one) for name, one in of.items()} for seed, of in found.items()}))
+    print(
+        json.dumps({seed: {name: asdict(item) for name, item in of.items()} for seed, of in result.items()})
+    )

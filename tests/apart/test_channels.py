@@ -66,7 +66,7 @@ HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "warm_up_items": 2, "warm
 PAGE = {"page": {"images": 4, "captions": 6}}
 
 
-def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campaign:
+def a_campaign(tasks: str, settings: dict[str, Any], *, item: int = 6) -> Campaign:
     """An open campaign over some images of a corpus; the others are known, by their captions."""
     numbers = ("one", "two", "three", "four", "five")
     records = [
@@ -79,23 +79,23 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campai
         for n in range(ASKED + KNOWN)
     ]
     a_corpus("quay", records)
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name="quay", corpus="quay", tasks=tasks, settings=settings, open_to_all=True
     )
     if campaigns.asks_pairs(tasks):
         pairs = [
             Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")
             for n in range(ASKED)
-            for k in range(each - n % 3)
+            for k in range(item - n % 3)
         ]
-        campaigns.open_pairs(campaign=made, pairs=pairs)
-        controls.from_split(campaign=made, split="val", purposes=[Control.CONTROL])
+        campaigns.open_pairs(campaign=campaign, pairs=pairs)
+        controls.from_split(campaign=campaign, split="val", purposes=[Control.CONTROL])
     else:
-        campaigns.open_campaign_images(campaign=made, split="train")
-    campaigns.begin_campaign(campaign=made)
-    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
-    made.refresh_from_db()
-    return made
+        campaigns.open_campaign_images(campaign=campaign, split="train")
+    campaigns.begin_campaign(campaign=campaign)
+    instructions.publish_text(campaign=campaign, kind=instructions.CONSENT, text="")
+    campaign.refresh_from_db()
+    return campaign
 
 
 def ann() -> tuple[Program, Worker]:
@@ -113,7 +113,7 @@ def a_world() -> tuple[World, Program]:
 
 
 def offer(program: Program, kind: str) -> dict[str, Any]:
-    (line,) = [each for each in program.get("/api/tasks")[1]["tasks"] if each["kind"] == kind]
+    (line,) = [task for task in program.get("/api/tasks")[1]["tasks"] if task["kind"] == kind]
     return dict(line)
 
 
@@ -123,25 +123,26 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
 
 def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> Iterator[tuple[bool, Any]]:
     """So many items, one after the other: whether it was a known one, and all that was said on its way."""
-    for turn in range(number):
+    for index in range(number):
         before = offer(program, kind)
         task = program.take(kind)
         held = offer(program, kind)
-        said = program.answer(task, token=f"t{turn}", seconds=0.001, next=False, **answer)[1]
+        message = program.answer(task, token=f"t{index}", seconds=0.001, next=False, **answer)[1]
         after = offer(program, kind)
         row = Assignment.objects.get(pk=task["id"])
-        yield row.control_id is not None, (changed(before, held), changed(held, after), said)
+        yield row.control_id is not None, (changed(before, held), changed(held, after), message)
 
 
+@pytest.mark.slow  # by default the other channels, in this file
 def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
     a_campaign("graded", HALF)
     program, _ = ann()
     program.answer(program.take(GRADED_RELEVANCE), answer="4", token="first", next=False)
-    said: dict[bool, set[str]] = {True: set(), False: set()}
-    for known, told in items(program, GRADED_RELEVANCE, {"answer": "4"}, 12):
-        said[known].add(json.dumps([sorted(t) if isinstance(t, set) else t for t in told]))
-    assert said[True] == said[False] and len(said[True]) == 1
-    (only,) = map(json.loads, said[True])
+    message: dict[bool, set[str]] = {True: set(), False: set()}
+    for known, reported in items(program, GRADED_RELEVANCE, {"answer": "4"}, 12):
+        message[known].add(json.dumps([sorted(t) if isinstance(t, set) else t for t in reported]))
+    assert message[True] == message[False] and len(message[True]) == 1
+    (only,) = map(json.loads, message[True])
     assert only == [
         ["in_hand"],
         ["in_hand", "items", "today"],
@@ -159,27 +160,29 @@ def test_an_answer_that_came_too_late_to_count_is_answered_as_any_other():
     Task.objects.update(live=0)
     while Task.objects.filter(assignments=task["id"], state=Task.OPEN).exists():
         world.submit(1, world.held(1), then=False)
-    said = program.answer(task, answer="no", next=False)[1]
-    assert said == {"repeated": False, "today": None, "next": None}
+    message = program.answer(task, answer="no", next=False)[1]
+    assert message == {"repeated": False, "today": None, "next": None}
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "captions", "regions"])
 def test_a_task_about_an_image_does_not_carry_its_captions(tasks: str):
     """One of them among the sentences to be judged would be of a known item: others are drawn for it."""
-    made = a_campaign(tasks, {**TRUSTING, **PAGE})
+    campaign = a_campaign(tasks, {**TRUSTING, **PAGE})
     program, _ = ann()
-    task = program.take(made.kinds[0])
+    task = program.take(campaign.kinds[0])
     assert (task["captions"], task["mentions"], task["boxes"]) == ([], [], [])
-    said = json.dumps(task)
-    assert '"key"' not in said and not any(
-        f'"{key}"' in said for key in made.corpus.images.values_list("key", flat=True)
+    text = json.dumps(task)
+    assert '"key"' not in text and not any(
+        f'"{key}"' in text for key in campaign.corpus.images.values_list("key", flat=True)
     )
 
 
 def test_a_question_about_phrases_carries_the_captions_that_they_stand_in():
     world, program = a_world()
     task = program.take()
-    assert [each["number"] for each in task["captions"]] == sorted({m["caption"] for m in task["mentions"]})
+    assert [caption["number"] for caption in task["captions"]] == sorted(
+        {m["caption"] for m in task["mentions"]}
+    )
     assert len(task["mentions"]) == 2
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
     drawing = program.take(q.BOX_DRAWING)
@@ -187,12 +190,14 @@ def test_a_question_about_phrases_carries_the_captions_that_they_stand_in():
 
 
 def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
-    made = a_campaign("graded", TRUSTING)
+    campaign = a_campaign("graded", TRUSTING)
     program, worker = ann()
     task = program.take(GRADED_RELEVANCE)
     image = Task.objects.get(assignments=task["id"]).image.image
     assert task["image"]["name"] == name_of(image.pk) == shown_image(image.pk).name
-    names = [name_of(image) for image in made.corpus.images.order_by("position").values_list("pk", flat=True)]
+    names = [
+        name_of(image) for image in campaign.corpus.images.order_by("position").values_list("pk", flat=True)
+    ]
     assert len(set(names)) == len(names) and names != sorted(names)
 
 
@@ -236,18 +241,18 @@ def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
     apart = likeness._apart
     expected = past[10]
     assert apart(past[11], expected) < apart(past[12], expected) < apart(likeness.NEVER_MET, expected)
-    shown = {"mentions": ["0:4-6", "1:2-4"], "boxes": [], "pending": None}
-    other = {"mentions": ["0:4-6", "1:3-5"], "boxes": [], "pending": None}
-    more = {**shown, "boxes": [[1, 1, 5, 5]]}
+    displayed = {"mentions": ["0:4-6", "1:2-4"], "boxes": [], "pending": None}
+    another = {"mentions": ["0:4-6", "1:3-5"], "boxes": [], "pending": None}
+    more = {**displayed, "boxes": [[1, 1, 5, 5]]}
     looks, unlike = likeness.looks, likeness._unlike
-    assert unlike(looks(shown), looks(shown)) == 0
-    assert 0 < unlike(looks(shown), looks(other)) < unlike(looks(shown), looks(more))
+    assert unlike(looks(displayed), looks(displayed)) == 0
+    assert 0 < unlike(looks(displayed), looks(another)) < unlike(looks(displayed), looks(more))
 
 
 def test_an_image_of_ones_own_test_gives_no_known_item_while_there_are_others():
     world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     first, second = (image.image_id for image in world.images())
-    tested, other = known_link(world, first), known_link(world, second)
+    tested, other_known_link = known_link(world, first), known_link(world, second)
     item = known_link(world, first, purpose=Control.QUALIFICATION)
     Assignment.objects.create(
         campaign=world.campaign,
@@ -264,12 +269,12 @@ def test_an_image_of_ones_own_test_gives_no_known_item_while_there_are_others():
     strange = controls.strangeness(
         past,
         image=second,
-        content=other.content,
+        content=other_known_link.content,
         campaign=world.campaign.pk,
         kind=q.COREF_LINK,
         revision=world.campaign.revision,
     )
-    assert strange[str(tested.pk)] > 100 > strange[str(other.pk)]
+    assert strange[str(tested.pk)] > 100 > strange[str(other_known_link.pk)]
 
 
 def sizes_of(task: dict[str, Any]) -> list[int]:
@@ -279,15 +284,15 @@ def sizes_of(task: dict[str, Any]) -> list[int]:
 def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
     """They were the only ones with all ten, where fillers ran out."""
     trust = {**TRUSTING["trust"], "warm_up_items": 60, "warm_up_known": 30}
-    made = a_campaign("relevance", {**PAGE, "trust": trust})
+    campaign = a_campaign("relevance", {**PAGE, "trust": trust})
     program, worker = ann()
-    asked = {
+    counts = {
         tuple(sorted(len(content["captions"]) for content in task.items.values_list("content", flat=True)))
         for task in Task.objects.all()
     }
-    assert {size for page in asked for size in page} == {4, 5, 6}
+    assert {size for page in counts for size in page} == {4, 5, 6}
     mixed = only = 0
-    for turn in range(8):
+    for index in range(8):
         task = program.take(RELEVANCE)
         row = Assignment.objects.get(pk=task["id"])
         put = list(PageControl.objects.filter(assignment=row).values_list("captions", flat=True))
@@ -295,7 +300,7 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
         if row.task_id is None:
             only += 1
             # One of a page's blocks is asked about twice: the place of the known image.
-            assert any(not set(page) - set(sizes) and len(sizes) == len(page) + 1 for page in asked)
+            assert any(not set(page) - set(sizes) and len(sizes) == len(page) + 1 for page in counts)
         else:
             mixed += 1
             beside = [
@@ -304,27 +309,27 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
             ]
             assert put and set(put) <= set(beside) and sorted([*put, *beside]) == sorted(sizes)
         assert task["image"] == task["blocks"][0]["image"]
-        page = relevance_pages.blocks(task["id"], seed=made.seed, settings=settings_of(made.settings))
+        page = relevance_pages.blocks(task["id"], seed=campaign.seed, settings=settings_of(campaign.settings))
         right = [[image == block.image for image, _ in block.captions] for block in page]
-        assert program.answer(task, answer="judged", ticked=right, token=f"t{turn}", next=False)[0] == 200
+        assert program.answer(task, answer="judged", ticked=right, token=f"t{index}", next=False)[0] == 200
     assert mixed and only
     assert TrustState.objects.get(worker=worker).known >= 6
 
 
 def test_wrong_captions_of_known_items_are_those_that_the_campaign_asks_about():
     """What stood beside known images only, or was shorter than all others, told them."""
-    made = a_campaign("graded", TRUSTING)
-    asked = {tuple(content["caption"]) for content in Item.objects.values_list("content", flat=True)}
-    wrong = [tuple(row.content["caption"]) for row in Control.objects.filter(stratum="1")]
-    assert wrong and set(wrong) <= asked
+    campaign = a_campaign("graded", TRUSTING)
+    captions = {tuple(content["caption"]) for content in Item.objects.values_list("content", flat=True)}
+    invalid = [tuple(row.content["caption"]) for row in Control.objects.filter(stratum="1")]
+    assert invalid and set(invalid) <= captions
     words = {
         image: [
             len(text.split()) for text in made_from.captions.order_by("number").values_list("text", flat=True)
         ]
-        for image, made_from in ((row.pk, row) for row in Image.objects.filter(corpus=made.corpus))
+        for image, made_from in ((row.pk, row) for row in Image.objects.filter(corpus=campaign.corpus))
     }
-    lengths = [words[image][number] for image, number in asked]
-    mean = sum(words[image][number] for image, number in wrong) / len(wrong)
+    lengths = [words[image][number] for image, number in captions]
+    mean = sum(words[image][number] for image, number in invalid) / len(invalid)
     assert abs(mean - sum(lengths) / len(lengths)) < 1
 
 
@@ -342,19 +347,19 @@ def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
     """
     keys = set(corpus.images.values_list("key", flat=True))
     keys |= {f"{key}#{number}" for key, number in corpus.images.values_list("key", "captions__number")}
-    given = Judgment.objects.filter(worker=worker).select_related("assignment").order_by("pk")
-    found: dict[str, dict[str, set[str]]] = {}
-    for row, line in zip(given, own_answers(worker), strict=True):
-        told = {value for _, value in features.texts(line)}
-        assert not told & keys and row.key not in told and not {"key", "question", "role"} & set(line)
-        assert not {part for part in row.key.split("|")[1:] if len(part) == 18} & told
+    judgments = Judgment.objects.filter(worker=worker).select_related("assignment").order_by("pk")
+    makes: dict[str, dict[str, set[str]]] = {}
+    for row, line in zip(judgments, own_answers(worker), strict=True):
+        values = {value for _, value in features.texts(line)}
+        assert not values & keys and row.key not in values and not {"key", "question", "role"} & set(line)
+        assert not {part for part in row.key.split("|")[1:] if len(part) == 18} & values
         assert row.assignment is not None
         sorts = {f"{path} {type(value).__name__}" for path, value in features.leaves(line)}
         was = "test" if row.role == "qualification" else "known" if row.image_id is None else "asked"
-        found.setdefault(row.kind, {}).setdefault(was, set()).add(json.dumps([list(line), sorted(sorts)]))
+        makes.setdefault(row.kind, {}).setdefault(was, set()).add(json.dumps([list(line), sorted(sorts)]))
         image = row.image.image_id if row.image else getattr(row.assignment.control, "image_id", None)
         assert is_page(row.kind) or line["image"] == name_of(image)
-    return found
+    return makes
 
 
 def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_and_others():
@@ -380,25 +385,25 @@ def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_
 @pytest.mark.parametrize("tasks", ["graded", "relevance", "tags"])
 def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_pairs_and_others(tasks: str):
     page = {"page": {"images": 1, "captions": 4, "controls": 0}} if tasks == "tags" else PAGE
-    made = a_campaign(tasks, {**HALF, **page})
-    (kind,) = made.kinds
+    campaign = a_campaign(tasks, {**HALF, **page})
+    (kind,) = campaign.kinds
     program, worker = ann()
-    told = []
-    for turn in range(8):
+    messages = []
+    for index in range(8):
         task = program.take(kind)
         if tasks == "graded":
             answer: dict[str, Any] = {"answer": "4"}
-            told.append([task["caption"]])
+            messages.append([task["caption"]])
         else:
             answer = {"answer": "judged", "ticked": [[False] * size for size in sizes_of(task)]}
-            told.append([text for block in task["blocks"] for text in block["captions"]])
-        assert program.answer(task, **answer, token=f"t{turn}", next=False)[0] == 200
-    makes = makes_of(worker, made.corpus)[kind]
+            messages.append([text for block in task["blocks"] for text in block["captions"]])
+        assert program.answer(task, **answer, token=f"t{index}", next=False)[0] == 200
+    makes = makes_of(worker, campaign.corpus)[kind]
     if tasks != "relevance":
         assert makes["known"] == makes["asked"] and len(makes["known"]) == 1
     # What the tasks told stands there, and nothing else of it.
     lines = own_answers(worker)
-    for texts, line in zip(told, lines, strict=True):
+    for texts, line in zip(messages, lines, strict=True):
         assert texts == ([line["caption"]] if tasks == "graded" else [p["caption"] for p in line["pairs"]])
     if tasks != "graded":
         assert PageControl.objects.filter(assignment__worker=worker).exists()
@@ -406,37 +411,37 @@ def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_pairs_a
 
 
 def test_the_file_of_ones_own_answers_names_images_as_tasks_do_where_nobody_knows_an_answer():
-    made = a_campaign("regions", TRUSTING)
+    campaign = a_campaign("regions", TRUSTING)
     program, worker = ann()
     regions = [{"box": [1, 1, 5, n], "text": f"part {n}", "way": ""} for n in range(2, 7)]
     task = program.take(REGION_DESCRIPTION)
     assert program.answer(task, answer="described", regions=regions, next=False)[0] == 200
-    assert set(makes_of(worker, made.corpus)[REGION_DESCRIPTION]) == {"asked"}
+    assert set(makes_of(worker, campaign.corpus)[REGION_DESCRIPTION]) == {"asked"}
     (line,) = own_answers(worker)
     assert line["image"] == task["image"]["name"] and line["regions"] == regions
 
 
 def test_the_file_of_ones_own_answers_names_images_in_a_test_as_its_tasks_do():
-    made = a_campaign("captions", {})
+    campaign = a_campaign("captions", {})
     program, worker = ann()
     assert program.post("/api/tasks/test", {"campaign": "quay", "kind": CAPTION_WRITING})[0] == 200
     named = []
-    for turn in range(12):
+    for index in range(12):
         task = program.take(CAPTION_WRITING)
         right = Assignment.objects.get(pk=task["id"]).control
         assert task["test"] and right is not None
-        program.answer(task, answer=right.known, token=f"t{turn}", next=False)
+        program.answer(task, answer=right.known, token=f"t{index}", next=False)
         named.append(task["image"]["name"])
     task = program.take(CAPTION_WRITING)
     program.answer(task, answer="written", text="A dog runs home.", next=False)
-    assert set(makes_of(worker, made.corpus)[CAPTION_WRITING]) == {"test", "asked"}
+    assert set(makes_of(worker, campaign.corpus)[CAPTION_WRITING]) == {"test", "asked"}
     assert [line["image"] for line in own_answers(worker)] == [*named, task["image"]["name"]]
     assert own_answers(worker)[-1]["text"] == "A dog runs home."
 
 
 def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     trust = {**TRUSTING["trust"], "warm_up_items": 4, "warm_up_known": 4}
-    made = a_campaign("relevance", {**PAGE, "trust": trust})
+    campaign = a_campaign("relevance", {**PAGE, "trust": trust})
     program, worker = ann()
     task = program.take(RELEVANCE)
     assert Assignment.objects.get(pk=task["id"]).task_id is None
@@ -444,46 +449,46 @@ def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     program.answer(task, answer="judged", ticked=ticked, next=False)
     (answer,) = own_answers(worker)
     assert not {"question", "image"} & set(answer) and "known" not in json.dumps(answer)
-    makes_of(worker, made.corpus)
+    makes_of(worker, campaign.corpus)
     named = [block["image"]["name"] for block in task["blocks"]]
     assert list(dict.fromkeys(pair["image"] for pair in answer["pairs"])) == named
 
 
 def test_the_list_of_ones_last_answers_shows_of_a_page_the_picture_that_came_first():
     """Its own is one that is asked about: shown afterwards, it would be known as no control image."""
-    made = a_campaign("relevance", {**PAGE, **HALF})
+    campaign = a_campaign("relevance", {**PAGE, **HALF})
     program, worker = ann()
     first = []
-    for turn in range(4):
+    for index in range(4):
         task = program.take(RELEVANCE)
         ticked = [[False] * size for size in sizes_of(task)]
-        program.answer(task, answer="judged", ticked=ticked, token=f"t{turn}", next=False)
+        program.answer(task, answer="judged", ticked=ticked, token=f"t{index}", next=False)
         first.append(task["blocks"][0]["image"]["name"])
-    listed = recent_answers(worker=worker.pk, campaign=made.pk, kind=RELEVANCE)
-    assert [name_of(one.image) for one in reversed(listed)] == first
-    own = Task.objects.filter(assignments__worker=worker).values_list("image__image", flat=True)
-    assert {name_of(image) for image in own} - set(first)
+    listed = recent_answers(worker=worker.pk, campaign=campaign.pk, kind=RELEVANCE)
+    assert [name_of(row.image) for row in reversed(listed)] == first
+    images = Task.objects.filter(assignments__worker=worker).values_list("image__image", flat=True)
+    assert {name_of(image) for image in images} - set(first)
 
 
 def test_pages_are_of_one_make_whatever_the_item():
-    made = a_campaign("graded", HALF)
-    keys = set(made.corpus.images.values_list("key", flat=True))
+    campaign = a_campaign("graded", HALF)
+    keys = set(campaign.corpus.images.values_list("key", flat=True))
     _, worker = ann()
     client, address = Client(), "/tasks/quay/graded_relevance/"
     assert worker.identity.account is not None
     client.force_login(worker.identity.account)
     client.post(f"{address}instructions/")
     makes: dict[bool, set[str]] = {True: set(), False: set()}
-    for turn in range(6):
+    for index in range(6):
         html = client.get(address).content.decode()
         held = Assignment.objects.get(state=Assignment.LEASED)
         form = {"assignment": held.pk, "token": f"t{held.pk}", "answer": "4", "seconds": "1"}
         after = client.post(address, form, follow=True).content.decode()
-        seen = [features.page(each) for each in (html, after, client.get("/tasks/").content.decode())]
+        seen = [features.page(value) for value in (html, after, client.get("/tasks/").content.decode())]
         assert not [text for page in seen for text in features.texts(page) if text[1] in keys]
         # What is there, and how often; not what it says. The first answer of a day brings its count.
-        make = json.dumps([{name: len(found) for name, found in page.items()} for page in seen])
-        if turn:
+        make = json.dumps([{name: len(result) for name, result in page.items()} for page in seen])
+        if index:
             makes[held.control_id is not None].add(make)
     assert makes[True] == makes[False] and len(makes[True]) == 1
 
@@ -498,19 +503,19 @@ def test_a_learner_cannot_tell_known_items_from_others():
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert len(found) == 5
-    for seed, parts in found.items():
+    payload = json.loads(done.stdout.splitlines()[-1])
+    assert len(payload) == 5
+    for seed, parts in payload.items():
         assert min(parts["all"]["known"], parts["all"]["others"]) >= 1000, seed
         assert 0.45 < parts["all"]["area"] < 0.55, (seed, parts["all"])
 
 
 def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
-    dice = np.random.default_rng(3)
-    known = dice.random(600) < 0.5
-    noise = dice.normal(size=(600, 30))
-    images = [f"i{n}" for n in dice.integers(0, 100, 600)]
-    workers = [f"w{n}" for n in dice.integers(0, 12, 600)]
+    rng = np.random.default_rng(3)
+    known = rng.random(600) < 0.5
+    noise = rng.normal(size=(600, 30))
+    images = [f"i{n}" for n in rng.integers(0, 100, 600)]
+    workers = [f"w{n}" for n in rng.integers(0, 12, 600)]
     area, _ = learner.told_apart(noise, known, images, workers, seed=1)
     assert 0.4 < area < 0.6
     noise[:, 7] += 3 * known

@@ -67,8 +67,8 @@ class Seen:
 class Watcher:
     """One worker at a browser."""
 
-    def __init__(self, place: Place, person: Simulated) -> None:
-        self.place, self.person = place, person
+    def __init__(self, site: Place, person: Simulated) -> None:
+        self.place, self.person = site, person
         self.program = Program(Account.objects.get(username=person.name))
         self.seen: list[Seen] = []
         self._offers = self._list()
@@ -86,8 +86,8 @@ class Watcher:
         # What is known of a test is that it is one.
         held = before if task["test"] else self._list()
         answer = said(self.place.answer(self.person, task["id"]))
-        sent = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
-        receipt, told, _ = self._post(f"/api/assignments/{task['id']}/answer", sent)
+        payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
+        receipt, reported, _ = self._post(f"/api/assignments/{task['id']}/answer", payload)
         if not task["test"]:
             self._offers = self._list()
         self.seen.append(
@@ -100,7 +100,7 @@ class Watcher:
                 self._offers.get(kind, {}),
                 receipt,
                 headers,
-                (took, told),
+                (took, reported),
                 bool(task["test"]),
             )
         )
@@ -112,14 +112,14 @@ class Watcher:
         worker = own_data.worker_behind(account)
         assert worker is not None
         lines = json.loads("".join(own_data.own_data_json(account, worker)))["answers"]
-        for one, line in zip(self.seen, lines, strict=True):
-            one.filed = {name: value for name, value in line.items() if name not in _SAID}
-            for pair in one.filed.get("pairs", ()):
+        for row, line in zip(self.seen, lines, strict=True):
+            row.filed = {name: value for name, value in line.items() if name not in _SAID}
+            for pair in row.filed.get("pairs", ()):
                 del pair["yes"]
 
     def _list(self) -> dict[str, dict[str, Any]]:
-        said, _, _ = self.program.call("GET", "/api/tasks")
-        return {each["kind"]: each for each in said["tasks"]}
+        message, _, _ = self.program.call("GET", "/api/tasks")
+        return {task["kind"]: task for task in message["tasks"]}
 
     def _post(self, path: str, data: dict[str, Any]) -> tuple[dict[str, Any], float, dict[str, Any]]:
         return self.program.call("POST", path, data)
@@ -156,8 +156,8 @@ class Program:
         begun: list[tuple[str, list[tuple[str, str]]]] = []
         started = clock()
         answer = application(environ, lambda status, headers, *rest: begun.append((status, headers)))
-        said = b"".join(answer)
+        text = b"".join(answer)
         took = round(clock() - started, 3)
         status, headers = begun[-1]
-        assert status.startswith("200"), (status, said)
-        return json.loads(said), took, dict(headers)
+        assert status.startswith("200"), (status, text)
+        return json.loads(text), took, dict(headers)

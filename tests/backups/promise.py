@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROMISE = Path(__file__).with_name("promise")
 BACKUP, DATASET, OBSERVED, NAMES = "backup.tar.xz", "dataset.jsonl", "observed.json", "names.json"
 #: The campaign's images have pictures; the system's are described by vectors alone, which is smaller.
-IMAGES, DESCRIBED = 3, 40
+IMAGES, DESCRIBED = 2, 40
 #: What is asked of the API, and how an answer of it is compared: field by field, by kind of value.
 CALLS = (
     *("corpora", "corpora/walks", "campaigns", "campaigns/people", "campaigns/people/settings"),
@@ -44,18 +44,14 @@ def fill(folder: Path) -> None:
     from django.core.management import call_command as run
 
     run("migrate", verbosity=0)
-    for name, images in (("walks", IMAGES), ("words", DESCRIBED)):
-        run("make_sample", folder / name, images=images, verbosity=0)
+    run("make_sample", folder / "walks", images=IMAGES, verbosity=0)
+    run("make_sample", folder / "words", images=DESCRIBED, format="flickr30k", verbosity=0)
     pictures = {"images": folder / "walks" / "images"}
     run("import_corpus", "walks", folder / "walks", format="jsonl", **pictures)
-    run("import_corpus", "words", folder / "words", format="jsonl")
+    run("import_corpus", "words", folder / "words" / "captions.json", format="flickr30k")
     run("open_campaign", "people", corpus="walks", tasks="entities", unpaid=True, known="import")
     run("simulate_crowd", "people", workers=15, mix="perfect=1", through="queue", patience=0.0, orderly=True)
-    names = [
-        json.loads(line)["filename"]
-        for line in (folder / "words" / "corpus.jsonl").open()
-        if "captions" in line
-    ]
+    names = list(json.loads((folder / "words" / "captions.json").read_text()))
     vectors = np.random.default_rng(0).standard_normal((len(names), 8)).astype(np.float32)
     np.savez(folder / "vectors.npz", vectors=vectors, ids=np.array(names))
     run("import_features", "words", folder / "vectors.npz", name="drawn")
@@ -81,7 +77,7 @@ def observe(folder: Path) -> dict[str, Any]:
         for app in ("annotation", "evaluation")
         for model in apps.get_app_config(app).get_models()
     }
-    exports = {}
+    exports: dict[str, str] = {}
     for form in ("jsonl", "entities"):
         out = folder / f"export-{form}"
         run("export_dataset", "walks", layer="people", format=form, simulated=True, out=out)

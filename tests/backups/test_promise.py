@@ -28,7 +28,9 @@ def lost(before: Any, now: Any, where: str = "") -> list[str]:
     return [f"{where}: {now!r}, was {before!r}"] if known and type(before) is not type(now) else []
 
 
+@pytest.mark.slow
 def test_a_backup_of_1_0_0_is_restored_and_gives_the_same(tmp_path: Path) -> None:
+    """Costs a restore, three exports and four rankings in a process of its own; the other two are quick."""
     before, now = kept(promise.OBSERVED), promise.restored(promise.PROMISE / promise.BACKUP, tmp_path)
     assert now["exports"] == before["exports"]
     assert now["rankings"] == before["rankings"]

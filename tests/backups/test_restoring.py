@@ -116,6 +116,7 @@ def someone(name: str) -> tuple[Account, Worker]:
     return account, pseudonyms.worker_of(account)
 
 
+@pytest.mark.on_both
 def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_stays_so(
     world: World, tmp_path: Path
 ):

@@ -1,7 +1,7 @@
 """Browser profiles, used again for the next test after what the last one left in them is removed.
 
 A new profile starts a process and has loaded nothing: its first page asks for two dozen files. Reuse saves
-0.2 s of CPU a test (docs/testing.md).
+0.2 s of CPU a test.
 """
 
 from __future__ import annotations

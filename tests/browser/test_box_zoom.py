@@ -25,7 +25,7 @@ from tests.browser.box_editor import (
 )
 from tests.browser.conftest import Open
 from tests.queue.world import World
-from tests.sizes import THOROUGH
+from tests.sizes import THOROUGH, by_default
 from tests.web import desk
 from tests.web.world import SIZE
 
@@ -71,7 +71,7 @@ SCREENS = [
 ]
 
 
-@pytest.mark.parametrize(("times", "ratio"), SCREENS)
+@pytest.mark.parametrize(("times", "ratio"), SCREENS if THOROUGH else SCREENS[:1])
 def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
     page = opened(open_page, device_scale_factor=ratio)
     zoom(page, times, MIDDLE)
@@ -82,7 +82,7 @@ def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, time
     assert stored_box() == (DRAWN, "drag")
 
 
-@pytest.mark.parametrize(("times", "ratio"), SCREENS if THOROUGH else SCREENS[::2])
+@pytest.mark.parametrize(("times", "ratio"), SCREENS if THOROUGH else SCREENS[2:])
 def test_four_extreme_points_are_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
     page = opened(open_page, device_scale_factor=ratio)
     by_points(page)
@@ -95,7 +95,7 @@ def test_four_extreme_points_are_stored_to_the_pixel(work: World, open_page: Ope
     assert stored_box() == (DRAWN, "extreme")
 
 
-@pytest.mark.parametrize(("times", "taps"), [(1, 0), (3, 3)])
+@pytest.mark.parametrize(("times", "taps"), by_default(1, [(3, 3), (1, 0)]))
 def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float, taps: int):
     page = opened(open_page, **PHONE, device_scale_factor=2)
     for _ in range(taps):
@@ -117,7 +117,7 @@ def place_of_frame(page: Page, u: float, v: float) -> tuple[float, float]:
     return frame["x"] + u * frame["width"], frame["y"] + v * frame["height"]
 
 
-@pytest.mark.parametrize("times", [0.5, 3])
+@pytest.mark.parametrize("times", by_default(1, [3, 0.5]))
 def test_handles_work_at_every_zoom(editor: Page, times: float):
     drag(editor, (71, 91), (130, 160))
     zoom(editor, times, MIDDLE)

@@ -14,6 +14,7 @@ from tests.browser.at_work import answered, ask_for_a_second_box, at, unfold_edg
 from tests.browser.box_editor import EDGES, box, drag, point_at, stored_box
 from tests.browser.conftest import Open
 from tests.queue.world import World
+from tests.sizes import by_default
 from tests.web import desk
 
 #: Beside those of the tests of zooming.
@@ -39,7 +40,9 @@ def editor(work: World, open_page: Open) -> Page:
     return page
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda s: f"{s['width']}x{s.get('device_scale_factor', 1)}")
+@pytest.mark.parametrize(
+    "screen", by_default(1, SCREENS), ids=lambda s: f"{s['width']}x{s.get('device_scale_factor', 1)}"
+)
 def test_a_box_is_stored_to_the_pixel_on_every_screen(work: World, open_page: Open, screen: dict[str, Any]):
     page = open_page(**screen)
     at(page, q.BOX_DRAWING)

@@ -28,6 +28,7 @@ from tests.browser.at_work import (
 )
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody
+from tests.sizes import by_default
 from tests.web import counted_desk, desk
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
@@ -191,7 +192,7 @@ def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign
     expect(field(page)).to_be_focused()
 
 
-@pytest.mark.parametrize("trouble", ["no network", "a failing server"])
+@pytest.mark.parametrize("trouble", by_default(1, ["no network", "a failing server"]))
 def test_what_cannot_be_looked_at_is_sent_by_who_says_so_alone(work: Campaign, open_page: Open, trouble: str):
     page = open_page(faults=True)
     held = opened(page)

@@ -135,6 +135,7 @@ def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World
     expect(page.locator("[data-task]")).to_be_visible()
 
 
+@pytest.mark.slow  # by default an invitation is taken by keyboard, above
 def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):
     page = open_page(1280)
     address = link(work, uses=1)

@@ -238,6 +238,7 @@ def work_done() -> None:
         assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
 
 
+@pytest.mark.slow  # by default the same forms by requests, in `evaluation/web`
 def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch, open_page: Open
 ):

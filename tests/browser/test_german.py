@@ -36,6 +36,7 @@ from tests.browser.conftest import Open, sign_in, sign_in_by_form
 from tests.browser.looks import assert_accessible, fits, for_everybody
 from tests.browser.test_staff import PAGES, walks  # noqa: F401
 from tests.queue.world import TRUSTING, World
+from tests.sizes import THOROUGH, by_default
 from tests.web import counted_desk, desk, world
 
 PHONE = {"width": 390, "height": 844, "locale": "de-DE"}
@@ -90,14 +91,7 @@ def test_a_phone_that_asks_for_german_gets_it_from_sign_in_to_the_last_answer(wo
     for_everybody(page)
 
 
-#: The kinds whose pages differ most; the others are laid out as one of these.
-LAID_OUT = (q.COREF_LINK, q.BOX_REQUIREMENT, q.BOX_DRAWING)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [kind if kind in LAID_OUT else pytest.param(kind, marks=pytest.mark.slow) for kind in q.QUESTIONS],
-)
+@pytest.mark.parametrize("kind", by_default(1, [q.BOX_DRAWING, *sorted({*q.QUESTIONS} - {q.BOX_DRAWING})]))
 def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: Open, kind: str):
     desk.bring_up(work, kind)
     page = open_page(**PHONE)
@@ -109,7 +103,8 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
 
 
 @pytest.mark.parametrize(
-    ("tasks", "kind"), [("relevance", RELEVANCE), ("tags", TAG_RELEVANCE), ("graded", GRADED_RELEVANCE)]
+    ("tasks", "kind"),
+    by_default(1, [("relevance", RELEVANCE), ("tags", TAG_RELEVANCE), ("graded", GRADED_RELEVANCE)]),
 )
 def test_a_counted_question_in_german_fits_and_is_for_everybody(
     transactional_db: None, tmp_path: Path, open_page: Open, tasks: str, kind: str
@@ -137,6 +132,7 @@ def all_open_fits(page: Page) -> None:
     for_everybody(page)
 
 
+@pytest.mark.slow  # by default `test_regions_are_described_by_german_words`
 def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
     spelling.load_dictionary()  # as the server has it from its start
@@ -193,7 +189,7 @@ def test_every_page_of_staff_fits_in_german(open_page: Open):
     page = open_page()
     sign_in(page, "boss")
     page.get_by_role("button", name="Deutsch").click()
-    for address in PAGES:
+    for address in PAGES if THOROUGH else PAGES[::3]:
         page.goto(address)
         expect(page.locator("html")).to_have_attribute("lang", "de")
         for_everybody(page, other_words=True)

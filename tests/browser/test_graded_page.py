@@ -13,6 +13,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from tests.browser.at_work import answered, at, in_hand, moved_on, stored, wait_for_task
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
+from tests.sizes import by_default
 from tests.web import counted_desk
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
@@ -36,7 +37,9 @@ def by_keys(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "device"), [(by_mouse, {}), (by_keys, {}), (by_finger, PHONE)], ids=["mouse", "keys", "touch"]
+    ("answer", "device"),
+    by_default(1, [(by_keys, {}), (by_mouse, {}), (by_finger, PHONE)]),
+    ids=["keys", "mouse", "touch"],
 )
 def test_a_pair_is_graded_by_every_means(
     work: Campaign, open_page: Open, answer: Any, device: dict[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from annotation.common.operations import all_operations
@@ -41,6 +42,7 @@ def test_one_signs_in_and_finds_an_image(scenes: Corpus, open_page: Open):
     expect(page).to_have_title("Sign in · Phrasebox")
 
 
+@pytest.mark.slow  # by default the same pages of all images
 def test_a_page_of_chosen_images_and_a_chain_of_another_layer_fit(scenes: Corpus, open_page: Open):
     page = open_page()
     sign_in(page)

@@ -18,6 +18,7 @@ from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.at_work import unfold_edges
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody, overflow
+from tests.sizes import by_default
 from tests.web import counted_desk, desk
 
 EDGES = ("Left", "Top", "Right", "Bottom")
@@ -84,6 +85,7 @@ def test_all_of_it_goes_by_keys_alone_and_ends_at_the_work(open_page: Open, tmp_
     assert not Judgment.objects.exists()
 
 
+@pytest.mark.slow  # by default boxes are practised in `test_practice_ways`
 def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open, tmp_path: Path):
     desk.campaign(tmp_path / "drawn")
     page = open_page()
@@ -128,12 +130,15 @@ def test_the_pages_of_the_chain_are_for_everybody(open_page: Open, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("tasks", "kind", "width", "scheme"),
-    [
-        ("relevance", RELEVANCE, 390, "dark"),
-        ("graded", GRADED_RELEVANCE, 1280, "dark"),
-        ("captions", CAPTION_WRITING, 390, "light"),
-        ("regions", REGION_DESCRIPTION, 1280, "light"),
-    ],
+    by_default(
+        2,
+        [
+            ("relevance", RELEVANCE, 390, "dark"),
+            ("regions", REGION_DESCRIPTION, 1280, "light"),
+            ("graded", GRADED_RELEVANCE, 1280, "dark"),
+            ("captions", CAPTION_WRITING, 390, "light"),
+        ],
+    ),
 )
 def test_the_pages_that_judge_write_and_describe_are_accessible(
     tasks: str, kind: str, width: int, scheme: str, open_page: Open, tmp_path: Path

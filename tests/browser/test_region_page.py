@@ -262,6 +262,7 @@ def test_the_page_is_for_everybody(work: Campaign, open_page: Open):
     for_everybody(page)
 
 
+@pytest.mark.slow  # by default those of a first box, in `test_box_points`
 def test_half_set_points_of_a_second_region_are_there_after_a_reload(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)

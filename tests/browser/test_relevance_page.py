@@ -13,6 +13,7 @@ from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.at_work import WORKING, answered, at, in_hand, moved_on, stored, take_time
 from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
+from tests.sizes import by_default
 from tests.web import counted_desk
 from tests.web.counted_desk import PICTURES, SENTENCES
 
@@ -109,8 +110,8 @@ def by_finger(page: Page) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "device"),
-    [(by_mouse, {}), (by_keys, {}), (by_letters_and_arrows, {}), (by_finger, PHONE)],
-    ids=["mouse", "digits and enter", "letters and arrows", "touch"],
+    by_default(2, [(by_keys, {}), (by_finger, PHONE), (by_mouse, {}), (by_letters_and_arrows, {})]),
+    ids=["digits and enter", "touch", "mouse", "letters and arrows"],
 )
 def test_a_page_is_ticked_by_every_means(
     work: Campaign, open_page: Open, answer: Any, device: dict[str, Any]
@@ -134,7 +135,7 @@ def test_a_page_is_ticked_without_scripts(work: Campaign, open_page: Open):
     assert stored_ticks() == TICKED
 
 
-@pytest.mark.parametrize("by_key", [True, False])
+@pytest.mark.parametrize("by_key", by_default(1, [True, False]))
 def test_a_page_with_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Open, by_key: bool):
     page = open_page()
     opened(page)

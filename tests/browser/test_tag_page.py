@@ -17,6 +17,7 @@ from tests.browser.conftest import Open
 from tests.browser.looks import for_everybody
 from tests.factories import a_corpus, an_image
 from tests.queue.world import TRUSTING
+from tests.sizes import by_default
 from tests.web import world
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
@@ -111,8 +112,8 @@ def by_ear(page: Page) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "device"),
-    [(by_keys, {}), (by_mouse, {}), (by_finger, PHONE), (by_ear, {})],
-    ids=["keys", "mouse", "touch", "screen reader"],
+    by_default(2, [(by_finger, PHONE), (by_ear, {}), (by_keys, {}), (by_mouse, {})]),
+    ids=["touch", "screen reader", "keys", "mouse"],
 )
 def test_tags_are_ticked_by_every_means(
     work: Campaign, open_page: Open, answer: Any, device: dict[str, Any]
@@ -152,7 +153,7 @@ def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Op
     assert stored_tags() == set()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", by_default(1, [390, 1280]))
 def test_the_page_is_for_everybody(work: Campaign, open_page: Open, width: int) -> None:
     page = open_page(width)
     opened(page)

@@ -32,7 +32,7 @@ def quay() -> Corpus:
     tags: dict[str, list[tuple[str, float]]] = {}
     for number in range(60):
         things = (("dog", DOGS), ("boat", BOATS), ("frisbee", FRISBEES))
-        tags[f"i{number}"] = [(tag, 0.5) for tag, those in things if number in those]
+        tags[f"i{number}"] = [(tag, 0.5) for tag, image_numbers in things if number in image_numbers]
     keep_tags(corpus=corpus, images=tags.items(), unit="nouns", alpha=0.75)
     return corpus
 

@@ -27,7 +27,7 @@ from tests.crowd import platform
 from tests.factories import some_images
 from tests.queue.world import World
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.on_both]
 MANY = 6
 
 

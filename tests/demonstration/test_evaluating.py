@@ -48,8 +48,8 @@ def folder(tmp_path: Path, settings) -> Path:
 
 def paint(folder: Path, images: int) -> None:
     """The sample corpus in small, a third of it in each split."""
-    made = enumerate(sample_records(images, seed=1, out=folder / "images"))
-    records = (replace(record, split=SPLITS[number % 3]) for number, record in made)
+    created = enumerate(sample_records(images, seed=1, out=folder / "images"))
+    records = (replace(record, split=SPLITS[number % 3]) for number, record in created)
     import_records(name=NAMES.corpus, records=records, format="jsonl", source="painted")
 
 
@@ -83,9 +83,9 @@ def test_a_corpus_with_few_images_is_left_alone(db: None, folder: Path) -> None:
 def record(name: str, *captions: str) -> ImageRecord:
     """An image whose captions' capitalised words are its mentions, each of a chain of its own."""
     mentions = [
-        Mention(number, place, place + 1, (word.lower(),), ("other",))
+        Mention(number, index, index + 1, (word.lower(),), ("other",))
         for number, caption in enumerate(captions)
-        for place, word in enumerate(caption.split())
+        for index, word in enumerate(caption.split())
         if word[0].isupper()
     ]
     layer = LayerRecord(chains=tuple(Chain(str(n), (mention,)) for n, mention in enumerate(mentions, 1)))
@@ -94,14 +94,14 @@ def record(name: str, *captions: str) -> ImageRecord:
 
 
 def test_a_caption_describes_where_all_its_things_but_one_are() -> None:
-    found = described(
+    result = described(
         [
             record("a", "the Man rides a Horse past a Barn", "the Man"),
             record("b", "a Man leads the Horse", "nobody is there"),
             record("c", "a Man", "the Barn"),
         ]
     )
-    assert found.captions == ("a.jpg#0", "a.jpg#1", "b.jpg#0", "b.jpg#1", "c.jpg#0", "c.jpg#1")
-    fits = [["-x"[int(fit)] for fit in row] for row in found.fits]
+    assert result.captions == ("a.jpg#0", "a.jpg#1", "b.jpg#0", "b.jpg#1", "c.jpg#0", "c.jpg#1")
+    fits = [["-x"[int(fit)] for fit in row] for row in result.fits]
     # Two of three things are enough; one thing alone, or none, describes nothing but its own picture.
     assert ["".join(row) for row in fits] == ["xxx---", "x-xx--", "x---xx"]

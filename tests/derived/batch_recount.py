@@ -61,7 +61,7 @@ class Person:
 
     @property
     def before(self) -> int:
-        return sum(one <= self.since for one in self.stand)
+        return sum(row <= self.since for row in self.stand)
 
     @property
     def counted(self) -> bool:
@@ -93,21 +93,21 @@ class Places:
 
     def pairs(self, numbers: Collection[tuple[int, int]]) -> set[Pair]:
         """Pairs of an image and the first caption of another, by their numbers."""
-        return {(self.image[n], self.captions[self.image[own]][0]) for n, own in numbers}
+        return {(self.image[n], self.captions[self.image[value]][0]) for n, value in numbers}
 
     def asked_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
         """A campaign's pages, and the pairs on them by their role."""
         if campaign.pk not in self._asked:
             pages: Pages = {}
-            asked: dict[str, set[Pair]] = {ROLE_WANTED: set(), ROLE_FILLER: set()}
+            pairs: dict[str, set[Pair]] = {ROLE_WANTED: set(), ROLE_FILLER: set()}
             items = Item.objects.filter(task__campaign=campaign)
             for task, image, key, content in items.values_list("task", "task__image", "task__key", "content"):
                 pages[task] = (image, key)
-                for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
-                    pair = (content["image"], self.captions[owner][place])
-                    assert pair not in asked[PAGE_ROLES[role]], "asked on two pages"
-                    asked[PAGE_ROLES[role]].add(pair)
-            self._asked[campaign.pk] = pages, asked
+                for (owner, index), role in zip(content["captions"], content["roles"], strict=True):
+                    pair = (content["image"], self.captions[owner][index])
+                    assert pair not in pairs[PAGE_ROLES[role]], "asked on two pages"
+                    pairs[PAGE_ROLES[role]].add(pair)
+            self._asked[campaign.pk] = pages, pairs
         return self._asked[campaign.pk]
 
     def held_by(self, judgments: JudgmentSet) -> dict[Pair, list[tuple[str, int]]]:
@@ -132,16 +132,16 @@ class Rows:
         self.leases = list(Assignment.objects.filter(**of))
         self.trust_states = list(TrustState.objects.filter(**of).select_related("worker"))
         self.payouts = sum(Payout.objects.filter(**of).values_list("amount", flat=True))
-        self.known = {one.pk: one for one in Control.objects.filter(**of)}
-        shown = PageControl.objects.filter(assignment__campaign=self.campaign)
+        self.known = {control.pk: control for control in Control.objects.filter(**of)}
+        page_controls = PageControl.objects.filter(assignment__campaign=self.campaign)
         self.graded: dict[tuple[int | None, int], bool | None] = {
-            (a, c): right for a, c, right in shown.values_list("assignment", "control", "right")
+            (a, c): right for a, c, right in page_controls.values_list("assignment", "control", "right")
         }
         # Nothing is added to a page, nor taken from it, once it is asked about.
         self.pages, self.asked = places.asked_by(self.campaign)
 
     def people(self, by_name: Collection[str]) -> dict[str, Person]:
-        found = {}
+        people = {}
         for row in self.trust_states:
             rights = self._rights(row)
             suspended = _suspended(rights)
@@ -149,23 +149,23 @@ class Rows:
             if not unused and sum(rights) < BAR * len(rights):
                 unused = f"{sum(rights)} of {len(rights)} control items right"
             withdrawn = row.withdrawn_at is not None
-            own = [j for j in self.judgments if j.worker_id == row.worker_id and j.image_id is not None]
+            values = [j for j in self.judgments if j.worker_id == row.worker_id and j.image_id is not None]
             # A page is withdrawn with its judge, and never by itself.
-            assert all(j.void == withdrawn for j in own), [(j.pk, j.void) for j in own]
-            found[row.worker.pseudonym] = Person(
+            assert all(j.void == withdrawn for j in values), [(j.pk, j.void) for j in values]
+            people[row.worker.pseudonym] = Person(
                 known=len(rights),
                 right=sum(rights),
                 suspended=suspended,
                 unused=unused,
-                stand=() if withdrawn else tuple(j.pk for j in own),
+                stand=() if withdrawn else tuple(j.pk for j in values),
                 since=row.since,
                 by_name=row.worker.pseudonym in by_name,
             )
-        return found
+        return people
 
     def _rights(self, row: TrustState) -> list[bool]:
         """Whether each known image was answered rightly since the trust state was given, in order."""
-        found = []
+        rights = []
         for judgment in self.judgments:
             if judgment.worker_id != row.worker_id or judgment.pk <= row.since:
                 continue
@@ -177,12 +177,12 @@ class Rows:
                 if graded is None:  # somebody disowned the item
                     continue
                 item = self.known[block["control"]]
-                (own,) = item.content["blocks"]
-                truth = dict(zip(map(tuple, own["captions"]), item.known, strict=True))
+                (own_block,) = item.content["blocks"]
+                truth = dict(zip(map(tuple, own_block["captions"]), item.known, strict=True))
                 right = [truth[tuple(caption)] for caption in block["captions"]] == block["yes"]
                 assert right == graded
-                found.append(right)
-        return found
+                rights.append(right)
+        return rights
 
     def decided(self) -> tuple[Any, ...]:
         """What people decided, or the rules did: nothing of it may be read late."""
@@ -195,7 +195,7 @@ class Rows:
                 )
             ),
             sum(j.void for j in self.judgments),
-            tuple(sorted((pk, one.active) for pk, one in self.known.items())),
+            tuple(sorted((pk, row.active) for pk, row in self.known.items())),
         )
 
     # What is still asked -----------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class Rows:
         if self.campaign.state == Campaign.CLOSED:
             return 0
         votes = self.votes()
-        held = [one.task_id for one in self.leases if one.state == Assignment.LEASED]
+        held = [lease.task_id for lease in self.leases if lease.state == Assignment.LEASED]
         on = Counter(task for task in held if task is not None)
         new = sum(max(0, JUDGES - votes[page] - on[task]) for task, page in self.pages.items())
         return new + sum(on.values())
@@ -219,15 +219,15 @@ class Rows:
     # Money -------------------------------------------------------------------------------------------
 
     def handed_in(self) -> int:
-        return sum(one.state == Assignment.SUBMITTED for one in self.leases)
+        return sum(lease.state == Assignment.SUBMITTED for lease in self.leases)
 
     def earned(self) -> int:
         return PAY * self.handed_in()
 
     def to_come(self) -> int | None:
         """What the answers to come earn; None until anybody answered."""
-        done = [one for one in self.leases if one.state == Assignment.SUBMITTED]
-        on_tasks = sum(one.role != "control" for one in done)
+        done = [lease for lease in self.leases if lease.state == Assignment.SUBMITTED]
+        on_tasks = sum(lease.role != "control" for lease in done)
         if not self.wanting():
             return 0
         return round(self.wanting() * self.earned() / on_tasks) if on_tasks else None
@@ -237,8 +237,8 @@ def _suspended(rights: Sequence[bool]) -> bool:
     """Whether the rules suspend somebody on the way: who is suspended stays so."""
     for number in range(ENOUGH, len(rights) + 1):
         last = rights[:number][-WINDOW:]
-        wrong = len(last) - sum(last)
-        if (WINDOW - wrong) / WINDOW < BAR:
+        invalid = len(last) - sum(last)
+        if (WINDOW - invalid) / WINDOW < BAR:
             return True
     return False
 
@@ -251,12 +251,12 @@ class Recount:
         self.own = rows[-1]
         self.places = places
         self.batch = self.own.batch
-        self.people = {one.batch.name: one.people(by_name.get(one.batch.name, ())) for one in rows}
+        self.people = {row.batch.name: row.people(by_name.get(row.batch.name, ())) for row in rows}
         self.mine = self.people[self.batch.name]
         self.given: Given = {}
         self.fillers: set[Pair] = set()
-        for one in rows:
-            self._take(one)
+        for row in rows:
+            self._take(row)
 
     def _take(self, rows: Rows) -> None:
         """The answers of a campaign: of each judge the first about a pair."""
@@ -268,10 +268,10 @@ class Recount:
             if judgment.pk <= person.since and not person.counted:
                 continue
             for block in (judgment.content or {})["blocks"]:
-                for (owner, place), role, yes in zip(
+                for (owner, index), role, yes in zip(
                     block["captions"], block["roles"], block["yes"], strict=True
                 ):
-                    pair = (block["image"], self.places.captions[owner][place])
+                    pair = (block["image"], self.places.captions[owner][index])
                     if PAGE_ROLES[role] == KNOWN:
                         continue
                     assert pair in rows.asked[PAGE_ROLES[role]]
@@ -282,11 +282,11 @@ class Recount:
     # Pairs -------------------------------------------------------------------------------------------
 
     def enough(self) -> set[Pair]:
-        return {pair for pair, given in self.given.items() if len(given) >= JUDGES}
+        return {pair for pair, provided in self.given.items() if len(provided) >= JUDGES}
 
     def relevant(self) -> set[Pair]:
         """Pairs that more judges say yes to than no."""
-        return {pair for pair, given in self.given.items() if 2 * sum(given.values()) > len(given)}
+        return {pair for pair, provided in self.given.items() if 2 * sum(provided.values()) > len(provided)}
 
     def judged(self) -> int:
         return len(self.own.asked[ROLE_WANTED] & self.enough())
@@ -301,11 +301,11 @@ class Recount:
         return len(others & self.enough()), len(others - self.enough())
 
     def counted_by_name(self) -> dict[str, list[str]]:
-        found = {
-            batch: sorted(name for name, one in people.items() if one.counted)
+        result = {
+            batch: sorted(name for name, person in people.items() if person.counted)
             for batch, people in self.people.items()
         }
-        return {batch: names for batch, names in found.items() if names}
+        return {batch: names for batch, names in result.items() if names}
 
     def collected(self) -> bool:
         newest = self.batch.judgments
@@ -314,7 +314,7 @@ class Recount:
         return newest.counted == self.counted_by_name() and self.places.held_by(newest) == self.told()
 
     def told(self) -> dict[Pair, list[tuple[str, int]]]:
-        return {pair: list(given.items()) for pair, given in self.given.items()}
+        return {pair: list(provided.items()) for pair, provided in self.given.items()}
 
     # What judges make of it --------------------------------------------------------------------------
 
@@ -322,7 +322,7 @@ class Recount:
         """Pairs asked that two judged, and Krippendorff's alpha of what they said."""
         twice = [g for pair, g in self.given.items() if pair in self.own.asked[ROLE_WANTED] and len(g) > 1]
         total = sum(map(len, twice))
-        yes = sum(sum(given.values()) for given in twice)
+        yes = sum(sum(provided.values()) for provided in twice)
         if not yes or yes == total:
             return len(twice), None
         apart = sum(sum(g.values()) * (len(g) - sum(g.values())) / (len(g) - 1) for g in twice)
@@ -338,11 +338,11 @@ class Recount:
             np.array([pair in self.relevant() for pair in fillers]),
             np.array([any(self.given[pair].values()) for pair in fillers]),
             filtered=len(unlikely),
-            found=len(self.relevant() & likely),
+            relevant_left=len(self.relevant() & likely),
         )
 
     def unused(self) -> dict[str, str]:
-        return {name: one.unused for name, one in self.mine.items() if one.unused and one.stand}
+        return {name: row.unused for name, row in self.mine.items() if row.unused and row.stand}
 
     def to_ask_again(self) -> int:
         return sum(len(self.mine[name].stand) for name in self.unused())
@@ -356,10 +356,10 @@ class Recount:
             self.own.campaign.state,
             (self.judged(), self.short(), self.reused()[1]),
             (self.own.handed_in(), self.own.earned()),
-            sum(len(one.stand) > one.left_out for one in self.mine.values()),
+            sum(len(row.stand) > row.left_out for row in self.mine.values()),
             sorted(self.unused().values()),
             self.withdrawn(),
-            sum(one.left_out for one in self.mine.values() if not one.unused),
-            sum(one.before for one in self.mine.values() if one.counted),
+            sum(row.left_out for row in self.mine.values() if not row.unused),
+            sum(row.before for row in self.mine.values() if row.counted),
             self.loss(),
         )

@@ -102,13 +102,13 @@ def planned(batch: str) -> Plan:
 def pooled(depth: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Pairs (number of the image, of the caption's image) among the best of some run, originals left out:
     those that share a word, which are asked about, and those that do not."""
-    found = set()
+    result = set()
     for system in SYSTEMS:
         table = scores(system)
         for n in range(ASKED):
-            found |= {(n, int(c)) for c in np.argsort(-table[n])[:depth]}
-            found |= {(int(i), n) for i in np.argsort(-table[:, n])[:depth]}
-    said = {n: {word for k in range(CAPTIONS) for word in words(n, k)} for n in range(ASKED)}
-    others = {pair for pair in found if pair[0] != pair[1]}
-    likely = {(image, own) for image, own in others if said[image] & set(words(own, 0))}
+            result |= {(n, int(c)) for c in np.argsort(-table[n])[:depth]}
+            result |= {(int(i), n) for i in np.argsort(-table[:, n])[:depth]}
+    message = {n: {word for k in range(CAPTIONS) for word in words(n, k)} for n in range(ASKED)}
+    others = {pair for pair in result if pair[0] != pair[1]}
+    likely = {(image, value) for image, value in others if message[image] & set(words(value, 0))}
     return likely, others - likely

@@ -64,7 +64,7 @@ class Recount:
 
     def counted_layer(self) -> dict[str, LayerRecord]:
         """As `layer`, without the chains that a reviewer excluded, and boxes of these alone."""
-        found = {}
+        counted_layer = {}
         for image in self.images:
             if (share := self.layer().get(image.row.image.key)) is None:
                 continue
@@ -73,8 +73,8 @@ class Recount:
             left = {chain.id for chain in chains}
             named = [(thing, tuple(name for name in thing.chains if name in left)) for thing in share.objects]
             objects = tuple(replace(thing, chains=names) for thing, names in named if names)
-            found[image.row.image.key] = LayerRecord(chains, objects)
-        return found
+            counted_layer[image.row.image.key] = LayerRecord(chains, objects)
+        return counted_layer
 
     def finished(self) -> set[str]:
         return {image.row.image.key for image in self.images if image.state.complete}
@@ -98,15 +98,15 @@ class Recount:
 
     def open_tasks(self) -> dict[str, dict[str, int]]:
         """Kind -> open questions, answers that somebody new may give, and answers in hand."""
-        found = {
+        result = {
             kind: dict.fromkeys(("open", "wanting", "in_hand", "double_checks"), 0) for kind in q.QUESTIONS
         }
         held = Counter(lease.task_id for lease in self.leases if lease.state == Assignment.LEASED)
         tasks = {(task.image_id, task.key): task for task in self.tasks}
         for image in self.images:
-            asked = {question.key: question for question in image.state.questions}
-            for key, question in asked.items():
-                of = found[question.kind]
+            questions = {question.key: question for question in image.state.questions}
+            for key, question in questions.items():
+                of = result[question.kind]
                 of["open"] += 1
                 of["wanting"] += max(0, question.wanted - held[tasks[image.row.pk, key].pk])
         for task in self.tasks:
@@ -115,14 +115,14 @@ class Recount:
                     j.image_id == task.image_id and j.key == task.key and j.role == q.VOTE and not j.void
                     for j in self.judgments
                 )
-                of = found[task.kind]
+                of = result[task.kind]
                 of["open"] += 1
                 of["double_checks"] += 1
                 of["wanting"] += task.wanted - votes - held[task.pk]
         for lease in self.leases:
             if lease.state == Assignment.LEASED and lease.role not in (q.CONTROL, "qualification"):
-                found[lease.kind]["in_hand"] += 1
-        return found
+                result[lease.kind]["in_hand"] += 1
+        return result
 
     def to_come(self) -> int | None:
         if self.campaign.state == Campaign.CLOSED:
@@ -142,19 +142,19 @@ class Recount:
 
     def earned(self) -> dict[tuple[int, str, str], tuple[int, int]]:
         """(worker, kind, role) -> answers handed in, and what they earned."""
-        found: dict[tuple[int, str, str], list[int]] = defaultdict(lambda: [0, 0])
+        result: dict[tuple[int, str, str], list[int]] = defaultdict(lambda: [0, 0])
         for lease in self.leases:
             if lease.state == Assignment.SUBMITTED:
-                of = found[lease.worker_id, lease.kind, lease.role]
+                of = result[lease.worker_id, lease.kind, lease.role]
                 of[0] += 1
                 of[1] += lease.pay
-        return {key: (answers, pay) for key, (answers, pay) in found.items()}
+        return {key: (answers, pay) for key, (answers, pay) in result.items()}
 
     def paid(self) -> dict[int, int]:
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for payout in self.payouts:
-            found[payout.worker_id] += payout.amount
-        return dict(found)
+            counts[payout.worker_id] += payout.amount
+        return dict(counts)
 
     def pay_to_come(self) -> int | None:
         answers = self.to_come()
@@ -169,15 +169,15 @@ class Recount:
 
     def cost(self) -> dict[str, Any]:
         """What the answers cost, as a layer's cost says it."""
-        found: dict[str, Counter[str]] = {
+        result: dict[str, Counter[str]] = {
             name: Counter() for name in ("judgments", "controls", "double_checks")
         }
         for (_, kind, role), (answers, _) in self.earned().items():
             if role == "qualification":
                 continue
             names = {q.VOTE: "judgments", q.EXTRA: "judgments", q.DOUBLE_CHECK: "double_checks"}
-            found[names.get(role, "controls")][kind] += answers
-        return {name: dict(counts) for name, counts in found.items()}
+            result[names.get(role, "controls")][kind] += answers
+        return {name: dict(counts) for name, counts in result.items()}
 
     # Agreement and known items -----------------------------------------------------------------------
 
@@ -189,22 +189,22 @@ class Recount:
         usual = [j for j in self.judgments if not j.void and j.role in (q.VOTE, q.DOUBLE_CHECK)]
         for task in Task.objects.filter(campaign=self.campaign, drawn_share__isnull=False):
             answers = sorted((j for j in usual if task_of[j.assignment_id] == task.pk), key=lambda j: j.pk)
-            said: dict[int, str] = {}
+            message: dict[int, str] = {}
             for j in answers:
                 if j.worker.kind == Worker.PERSON:
-                    said.setdefault(j.worker_id, j.answer)
-            if answers and not said:
+                    message.setdefault(j.worker_id, j.answer)
+            if answers and not message:
                 continue
             drawn[task.kind] += 1
-            if len(said) > 1:
-                (one, first), (two, second), *_ = said.items()
+            if len(message) > 1:
+                (item, first), (two, second), *_ = message.items()
                 assert task.drawn_share is not None
-                pairs[task.kind].append(AnswerPair(first, second, task.drawn_share, (one, two)))
+                pairs[task.kind].append(AnswerPair(first, second, task.drawn_share, (item, two)))
         return {kind: (number, pairs[kind]) for kind, number in drawn.items()}
 
     def wrong_items(self) -> list[str]:
         """Active known items that rest on this campaign's answers and that these do not bear out."""
-        found = []
+        result = []
         for item in Control.objects.filter(active=True, campaign=self.campaign, source="promoted"):
             (image,) = [i for i in self.images if i.row.image_id == item.image_id]
             votes = [
@@ -212,8 +212,8 @@ class Recount:
             ]
             used = [j for j in votes if j.role == q.VOTE and j.name not in image.state.superseded]
             if not used or {j.answer for j in votes} != {item.known}:
-                found.append(f"{item}: {[j.answer for j in votes]}, {len(used)} used")
-        return found
+                result.append(f"{item}: {[j.answer for j in votes]}, {len(used)} used")
+        return result
 
 
 def pay_of(campaign: Campaign) -> Any:

@@ -93,32 +93,32 @@ class Managed:
         #: By name of qrels: the set that the newest version was frozen from.
         self.frozen: dict[str, str] = {}
 
-    def batch(self, turn: int) -> Batch:
+    def batch(self, step: int) -> Batch:
         rows = list(Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk"))
-        row = rows[turn % len(rows)]
+        row = rows[step % len(rows)]
         self.about.add(row.name)
         return row
 
     # What may happen ---------------------------------------------------------------------------------
 
-    def take(self, number: int, turn: int) -> Lease | None:
+    def take(self, number: int, step: int) -> Lease | None:
         """A page in hand."""
-        found = leases.take_lease(
-            worker=self.judges[number], campaign=self.batch(turn).campaign, kind=RELEVANCE
+        lease = leases.take_lease(
+            worker=self.judges[number], campaign=self.batch(step).campaign, kind=RELEVANCE
         )
-        self.met["taken"] += isinstance(found, Lease)
-        return found if isinstance(found, Lease) else None
+        self.met["taken"] += isinstance(lease, Lease)
+        return lease if isinstance(lease, Lease) else None
 
-    def answer(self, number: int, turn: int, *, wrong: bool = False) -> bool:
+    def answer(self, number: int, step: int, *, invalid: bool = False) -> bool:
         """A page, mostly rightly; the careless judge mostly wrongly."""
-        lease = self.take(number, turn)
+        lease = self.take(number, step)
         if lease is None:
             return False
-        chance = Random(turn * PEOPLE + number)
-        wrong = wrong or chance.random() < (0.8 if number == CARELESS else 0.1)
+        chance = Random(step * PEOPLE + number)
+        invalid = invalid or chance.random() < (0.8 if number == CARELESS else 0.1)
         scene = {pk: world.scene(n) for pk, n in self.places.number.items()}
         ticked = [
-            [(scene[block["image"]] == scene[owner]) != wrong for owner, _ in block["captions"]]
+            [(scene[block["image"]] == scene[owner]) != invalid for owner, _ in block["captions"]]
             for block in lease.content["blocks"]
         ]
         if chance.random() < 0.3:
@@ -134,42 +134,42 @@ class Managed:
         self.met["answered"] += 1
         return True
 
-    def work(self, number: int, turn: int) -> None:
+    def work(self, number: int, step: int) -> None:
         """Several judges answer one page each, in turn."""
         for i in range(PEOPLE):
-            self.answer((number + i) % PEOPLE, turn)
+            self.answer((number + i) % PEOPLE, step)
 
-    def err(self, number: int, turn: int) -> None:
+    def err(self, number: int, step: int) -> None:
         """A judge answers wrongly as long as there is anything for them."""
-        while self.answer(number, turn, wrong=True):
+        while self.answer(number, step, invalid=True):
             pass
 
-    def second(self, number: int, turn: int) -> None:
+    def second(self, number: int, step: int) -> None:
         if Batch.objects.filter(name="second").exists():
             return
         launching.launch(world.planned("second"), "second", known_from="dev")
         self.met["second opened"] += 1
         self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
 
-    def withdraw(self, number: int, turn: int) -> None:
-        done = discarding.discard_worker(campaign=self.batch(turn).campaign, worker=self.judges[number])
+    def withdraw(self, number: int, step: int) -> None:
+        done = discarding.discard_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
         self.met["withdrawn"] += bool(done.judgments)
 
-    def restore(self, number: int, turn: int) -> None:
+    def restore(self, number: int, step: int) -> None:
         """Whose answers were withdrawn comes first."""
-        campaign = self.batch(turn).campaign
+        campaign = self.batch(step).campaign
         gone = TrustState.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
         done = discarding.restore_worker(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
 
-    def suspend(self, number: int, turn: int) -> None:
-        changed = discarding.suspend_worker(campaign=self.batch(turn).campaign, worker=self.judges[number])
+    def suspend(self, number: int, step: int) -> None:
+        changed = discarding.suspend_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
         self.met["suspended"] += bool(changed)
 
-    def reinstate(self, number: int, turn: int) -> None:
+    def reinstate(self, number: int, step: int) -> None:
         """Whom the rules suspended comes first."""
-        campaign = self.batch(turn).campaign
+        campaign = self.batch(step).campaign
         out = TrustState.objects.filter(campaign=campaign, state="suspended").order_by("worker")
         people = list(out.values_list("worker", flat=True))
         by_rules = bool(people)
@@ -181,8 +181,8 @@ class Managed:
         if back:
             self.met["reinstated after the rules" if by_rules else "reinstated"] += 1
 
-    def top_up(self, number: int, turn: int) -> None:
-        batch = self.batch(turn)
+    def top_up(self, number: int, step: int) -> None:
+        batch = self.batch(step)
         try:
             done = reassignment.reassign_answers(batch.name)
         except BatchError:
@@ -190,48 +190,48 @@ class Managed:
             return
         self.met["topped up"] += done.done
 
-    def add_known(self, number: int, turn: int) -> None:
+    def add_known(self, number: int, step: int) -> None:
         done = controls.from_split(
-            campaign=self.batch(turn).campaign, split="dev", purposes=[Control.CONTROL]
+            campaign=self.batch(step).campaign, split="dev", purposes=[Control.CONTROL]
         )
         self.met["control items added"] += bool(done.added)
 
-    def retire(self, number: int, turn: int) -> None:
-        campaign = self.batch(turn).campaign
+    def retire(self, number: int, step: int) -> None:
+        campaign = self.batch(step).campaign
         items = list(Control.objects.filter(campaign=campaign, active=True).order_by("pk"))
         if items:
-            controls.retire_control_items(campaign=campaign, controls=[items[turn % len(items)].pk])
+            controls.retire_control_items(campaign=campaign, controls=[items[step % len(items)].pk])
             self.met["retired"] += 1
 
-    def disown(self, number: int, turn: int) -> None:
+    def disown(self, number: int, step: int) -> None:
         """A known item that somebody answered, the careless judge perhaps."""
-        campaign = self.batch(turn).campaign
-        shown = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
-        if met := list(shown.order_by("right", "pk").values_list("control", flat=True)):
+        campaign = self.batch(step).campaign
+        page_controls = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
+        if met := list(page_controls.order_by("right", "pk").values_list("control", flat=True)):
             changed = discarding.disown_control_item(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
             self.met["trust states told again"] += bool(changed)
 
-    def pay(self, number: int, turn: int) -> None:
+    def pay(self, number: int, step: int) -> None:
         paid = payments.pay_all_due(
-            campaign=self.batch(turn).campaign, reference=f"payday-{next(self.tokens)}"
+            campaign=self.batch(step).campaign, reference=f"payday-{next(self.tokens)}"
         )
         self.met["paid"] += bool(paid)
 
-    def close(self, number: int, turn: int) -> None:
-        if turn % 4 == 0:
+    def close(self, number: int, step: int) -> None:
+        if step % 4 == 0:
             campaigns.close_campaign(campaign=self.batch(number).campaign)
             self.met["closed"] += 1
 
-    def collect(self, number: int, turn: int) -> None:
-        self._collect(self.batch(turn), None)
+    def collect(self, number: int, step: int) -> None:
+        self._collect(self.batch(step), None)
 
-    def count(self, number: int, turn: int) -> None:
+    def count(self, number: int, step: int) -> None:
         """Of those who were let back after the rules suspended them, somebody counts in full; or nobody."""
-        batch = self.batch(turn)
+        batch = self.batch(step)
         people = collecting.judges_of(batch)
-        there = sorted(name for name, one in people.items() if one.before and not one.unused)
-        names = [there[number % len(there)]] if there and turn % 3 else []
+        there = sorted(name for name, person in people.items() if person.before and not person.unused)
+        names = [there[number % len(there)]] if there and step % 3 else []
         self._collect(batch, names)
         self.met["counted by name"] += bool(names)
 
@@ -247,14 +247,14 @@ class Managed:
         assert (done.short, done.unused) == (now.short(), now.unused())
         self.met["collected"] += not done.unchanged
 
-    def freeze(self, number: int, turn: int) -> None:
+    def freeze(self, number: int, step: int) -> None:
         """What was collected; or all that there is, which is collected first."""
-        batch = self.batch(turn)
+        batch = self.batch(step)
         name = f"q-{batch.name}"
         if number % 2:
             try:
-                wanted = closing.SettleRequest(batch=batch.name, qrels=name)
-                done = closing.settle_batch(wanted, OperationContext()).frozen
+                settle_request = closing.SettleRequest(batch=batch.name, qrels=name)
+                done = closing.settle_batch(settle_request, OperationContext()).frozen
             except BatchError:
                 assert not self.now[batch.name].given
                 return
@@ -269,21 +269,21 @@ class Managed:
         if not done.unchanged:
             self.frozen[name] = batch.judgments.name
 
-    def report(self, number: int, turn: int) -> None:
-        batch = self.batch(turn)
+    def report(self, number: int, step: int) -> None:
+        batch = self.batch(step)
         name = f"r-{batch.name}"
         if f"q-{batch.name}" not in self.frozen:
-            self.freeze(1, turn)
+            self.freeze(1, step)
         if f"q-{batch.name}" not in self.frozen:
             return
         stood = name in self.built
         up_to_date = stood and self.built[name] == self.inputs_of(name)
         try:
             done = building.build_report(
-                replace(self.wanted(batch), replace=bool(turn % 2)), OperationContext()
+                replace(self.wanted(batch), replace=bool(step % 2)), OperationContext()
             )
         except ReportError:
-            assert stood and not up_to_date and not turn % 2
+            assert stood and not up_to_date and not step % 2
             self.met["report refused"] += 1
             return
         assert done.unchanged == up_to_date
@@ -301,9 +301,9 @@ class Managed:
             resamples=10,
         )
 
-    def export(self, number: int, turn: int) -> None:
+    def export(self, number: int, step: int) -> None:
         """The newest qrels of a batch, as a file."""
-        batch = self.batch(turn)
+        batch = self.batch(step)
         if f"q-{batch.name}" not in self.frozen:
             return
         snapshot = snapshot_named(f"q-{batch.name}")
@@ -315,9 +315,9 @@ class Managed:
             written = read_qrels(file)
         assert snapshot.judgments is not None
         expected: dict[str, dict[str, int]] = {}
-        for (image, caption), said in self.places.held_by(snapshot.judgments).items():
-            yes = sum(value for _, value in said)
-            grade = int(2 * yes > len(said))
+        for (image, caption), message in self.places.held_by(snapshot.judgments).items():
+            yes = sum(value for _, value in message)
+            grade = int(2 * yes > len(message))
             expected.setdefault(names.image_name[image], {})[names.caption_name[caption]] = grade
         for name in asked_images(batch, names):
             expected.setdefault(name, {})[f"{name}#0"] = 1
@@ -331,13 +331,13 @@ class Managed:
         rows = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk")
         read = [Rows(batch, self.places) for batch in rows]
         who = {
-            one.batch.name: one.batch.judgments.counted.get(one.batch.name, [])
-            for one in read
-            if one.batch.judgments is not None
+            row.batch.name: row.batch.judgments.counted.get(row.batch.name, [])
+            for row in read
+            if row.batch.judgments is not None
         }
         who |= by_name or {}
         return {
-            one.batch.name: Recount(read[: number + 1], self.places, who) for number, one in enumerate(read)
+            row.batch.name: Recount(read[: number + 1], self.places, who) for number, row in enumerate(read)
         }
 
     def inputs_of(self, name: str) -> tuple[Any, ...]:
@@ -350,16 +350,16 @@ class Managed:
         self.now = self.recounts()
         decided: list[Any] = []
         # To read both each time takes twice as long; and nothing of the first batch rests on the second.
-        turn = 1 if self.about == {"second"} else step % 2
-        told: dict[str, BatchState] = {}
+        second_choice = 1 if self.about == {"second"} else step % 2
+        batch_states: dict[str, BatchState] = {}
         for number, (name, now) in enumerate(self.now.items()):
             # The judges of the batches before it count, and whom these count by name.
             decided.append((now.own.decided(), now.batch.judgments and now.batch.judgments.pk))
-            if len(self.now) > 1 and not both and number != turn:
+            if len(self.now) > 1 and not both and number != second_choice:
                 continue
-            told[name] = batch_state.batch_state(name)
-            self._check_state(now, told[name])
-            self._check_kept(now, told[name], tuple(decided))
+            batch_states[name] = batch_state.batch_state(name)
+            self._check_state(now, batch_states[name])
+            self._check_kept(now, batch_states[name], tuple(decided))
             if step % 3 == 0:
                 self._check_campaign(now)
         for name, held in self.frozen.items():
@@ -367,7 +367,7 @@ class Managed:
             assert newest.judgments is not None and newest.judgments.name == held
 
         def state(name: str) -> BatchState:
-            return told.get(name) or batch_state.batch_state(name)
+            return batch_states.get(name) or batch_state.batch_state(name)
 
         with mock.patch.object(request, "batch_state", state):
             for row in Report.objects.select_related("corpus", "qrels", "batch"):
@@ -375,8 +375,8 @@ class Managed:
                 assert (building.outdated(row) == []) == up_to_date, building.outdated(row)
 
     def _check_state(self, now: Recount, seen: BatchState) -> None:
-        asked = len(now.own.asked["wanted"])
-        assert (seen.judges, seen.numbers["asked"], seen.state) == (2, asked, now.own.campaign.state)
+        requested = len(now.own.asked["wanted"])
+        assert (seen.judges, seen.numbers["asked"], seen.state) == (2, requested, now.own.campaign.state)
         assert (seen.judged, seen.short) == (now.judged(), now.short())
         assert (seen.reused, seen.lacking) == now.reused()
         assert (seen.open, seen.answers_to_come) == (now.own.open(), now.own.wanting())
@@ -387,12 +387,28 @@ class Managed:
         assert seen.earned == money(now.own.earned(), "USD")
         assert seen.to_come == ("" if to_come is None else money(to_come, "USD"))
         people = {
-            name: (one.known, one.right, one.unused, len(one.stand), one.before, one.counted, one.left_out)
-            for name, one in now.mine.items()
+            name: (
+                person.known,
+                person.right,
+                person.unused,
+                len(person.stand),
+                person.before,
+                person.counted,
+                person.left_out,
+            )
+            for name, person in now.mine.items()
         }
         assert people == {
-            name: (one.known, one.right, one.unused, one.answers, one.before, one.counted, one.left_out)
-            for name, one in seen.people.items()
+            name: (
+                person.known,
+                person.right,
+                person.unused,
+                person.answers,
+                person.before,
+                person.counted,
+                person.left_out,
+            )
+            for name, person in seen.people.items()
         }
         assert seen.unused == now.unused() == seen.top_up.judges
         assert (seen.top_up.answers, seen.top_up.micros) == (
@@ -411,7 +427,7 @@ class Managed:
         self.met["complete"] += seen.complete
         self.met["lacking"] += bool(seen.lacking)
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
-        self.met["suspended by the rules"] += any(one.suspended for one in now.mine.values())
+        self.met["suspended by the rules"] += any(person.suspended for person in now.mine.values())
         self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
         self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
 
@@ -419,46 +435,46 @@ class Managed:
         """What a page shows of a batch may miss answers, and nothing else."""
         name = now.batch.name
         with mock.patch.object(batch_state, "batch_state", lambda name: seen):
-            shown = batch_state.cached_batch_state(now.batch)
+            cached_batch_state = batch_state.cached_batch_state(now.batch)
         was = self.seen.get(name)
-        if was is not None and was[0] == decided and shown != seen:
-            assert shown == was[1]
+        if was is not None and was[0] == decided and cached_batch_state != seen:
+            assert cached_batch_state == was[1]
             self.met["kept for a while"] += 1
         else:
-            assert shown == seen
-        self.seen[name] = decided, shown
+            assert cached_batch_state == seen
+        self.seen[name] = decided, cached_batch_state
 
     def _check_campaign(self, now: Recount) -> None:
         """Its campaign's figures are the batch's."""
         campaign = now.own.campaign
         pay = settings_of(campaign.settings).pay
-        told = overview(campaign, pay, fresh=True)
+        reported = overview(campaign, pay, fresh=True)
         coming = glance(campaign, pay)
-        assert (told.pace.to_come, told.pay_to_come) == (now.own.wanting(), now.own.to_come())
+        assert (reported.pace.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
         assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
-        assert (told.cost.answers, told.cost.earned) == (now.own.handed_in(), now.own.earned())
-        assert told.cost.paid == now.own.payouts
+        assert (reported.cost.answers, reported.cost.earned) == (now.own.handed_in(), now.own.earned())
+        assert reported.cost.paid == now.own.payouts
 
     def check_reports(self) -> None:
         """What says that it is up to date stands as it is when it is built again, and nothing else does."""
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
-            wanted = self.wanted(Batch.objects.get(reports=row))
+            expected = self.wanted(Batch.objects.get(reports=row))
             if building.outdated(row):
                 with pytest.raises(ReportError):
-                    building.build_report(wanted, OperationContext())
+                    building.build_report(expected, OperationContext())
             else:
-                assert building.build_report(wanted, OperationContext()).unchanged
+                assert building.build_report(expected, OperationContext()).unchanged
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
     """What a function returns for the names of a corpus and runs, which never change, told once a run."""
-    found: dict[tuple[str, ...], Any] = {}
+    result: dict[tuple[str, ...], Any] = {}
 
     def remembered(corpus: str, of: Sequence[Run] = (), **also: Any) -> Any:
-        asked = (corpus, *(run.name for run in of), str(also))
-        if asked not in found:
-            found[asked] = function(corpus, of, **also) if of else function(corpus)
-        return found[asked]
+        requested = (corpus, *(run.name for run in of), str(also))
+        if requested not in result:
+            result[requested] = function(corpus, of, **also) if of else function(corpus)
+        return result[requested]
 
     return remembered
 
@@ -494,12 +510,12 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
         for reader in (collecting, importing):
             stack.enter_context(mock.patch.object(reader, "names_of", once(names_of)))
         run = Managed()
-        for step, (what, number, turn) in enumerate(acts):
+        for step, (what, number, choice) in enumerate(acts):
             act: Callable[[int, int], object] = getattr(run, what)
             run.about.clear()
             wrote = Wrote()
             with connection.execute_wrapper(wrote):
-                act(number, turn)
+                act(number, choice)
             # What nothing was written for reads as it did.
             if wrote.anything or step == 0:
                 run.check(step, both=both)

@@ -64,14 +64,18 @@ def promoted_and_duplicated() -> tuple[World, Campaign]:
     for worker in (1, 2):
         answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
     control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
-    made = campaigns.duplicate_campaign(campaign=world.campaign, name="again", open_to_all=True)
+    created = campaigns.duplicate_campaign(campaign=world.campaign, name="again", open_to_all=True)
     campaigns.open_campaign(
         campaigns.CampaignPlan(
-            name="again", corpus=made.corpus.name, tasks=made.tasks, settings=made.settings, open_to_all=True
+            name="again",
+            corpus=created.corpus.name,
+            tasks=created.tasks,
+            settings=created.settings,
+            open_to_all=True,
         )
     )
     again = copy(world)
-    again.campaign = Campaign.objects.get(pk=made.pk)
+    again.campaign = Campaign.objects.get(pk=created.pk)
     return again, world.campaign
 
 
@@ -136,9 +140,9 @@ def another(world: World) -> Campaign:
 
 
 def own_layer(world: World) -> Any:
-    found = layers.layer_to_read(world.corpus, world.campaign.name)
-    assert found is not None
-    return found
+    layer = layers.layer_to_read(world.corpus, world.campaign.name)
+    assert layer is not None
+    return layer
 
 
 def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(people_world: World):
@@ -151,9 +155,9 @@ def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(
         control_items.from_gold(campaign=campaign, layer=layer)
     except NoGold:
         assert len(unfinished) == 4
-    made = Control.objects.filter(campaign=campaign)
-    assert not made.filter(image__in=unfinished).exists()
-    assert {item.layer_id for item in made} <= {layer.pk}
+    created = Control.objects.filter(campaign=campaign)
+    assert not created.filter(image__in=unfinished).exists()
+    assert {item.layer_id for item in created} <= {layer.pk}
 
 
 def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: World):
@@ -180,16 +184,16 @@ def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(peo
     control_items.from_gold(campaign=campaign, layer=own_layer(people_world))
     item = Control.objects.filter(kind=q.BOX_REQUIREMENT, known="box").order_by("pk")[0]
     row = OpenImage.objects.get(campaign=people_world.campaign, image=item.image)
-    before = {one.pk: one for one in Control.objects.filter(image=row.image_id)}
+    before = {control.pk: control for control in Control.objects.filter(image=row.image_id)}
     (chain,) = [c["m"] for c in row.state["chains"] if set(item.content["mentions"]) & set(c["m"])]
     ruled = rulings.make_ruling(image=row.pk, ruling=Closure(tuple(chain), "none"))
     gone = {item.pk for item in ruled.retired}
     truth = Truth(ruled.state.layer, size=(row.image.width, row.image.height))
-    for pk, one in before.items():
-        about = one.content.get("mentions", [])
-        if one.kind == q.BOX_REQUIREMENT:
-            wanted = "box" if truth.boxes[truth.chain(about)] else "none"
-            assert (pk in gone) == (one.known == "box" and wanted == "none")
+    for pk, control in before.items():
+        about = control.content.get("mentions", [])
+        if control.kind == q.BOX_REQUIREMENT:
+            expected = "box" if truth.boxes[truth.chain(about)] else "none"
+            assert (pk in gone) == (control.known == "box" and expected == "none")
     assert item.pk in gone and gone < before.keys()
     # Gold says something else about these now: they are passed over, and named.
     again = control_items.from_gold(campaign=campaign, layer=own_layer(people_world))

@@ -30,9 +30,9 @@ PAID = {**TRUSTING, "link_votes": 3, "pay": {"basis": "hour", "hourly": 12.5, "c
 
 @pytest.fixture
 def world(db: None) -> World:
-    made = World(some_images(3), settings=PAID)
-    made.work()
-    return made
+    created = World(some_images(3), settings=PAID)
+    created.work()
+    return created
 
 
 def sheet(world: World, folder: Path, format: str = "jsonl", **how: Any) -> tuple[dict[str, Any], str]:
@@ -55,21 +55,21 @@ def test_figures_are_those_of_a_recount(world: World, tmp_path: Path) -> None:
     by_question = defaultdict(list)
     for row in Judgment.objects.filter(campaign=world.campaign).order_by("pk"):
         by_question[row.kind, row.image_id, row.key].append((row.answer, row.worker_id))
-    for kind, told in figures["campaign"]["questions"].items():
+    for kind, question in figures["campaign"]["questions"].items():
         two = [
             AnswerPair(answers[0][0], answers[1][0], share, (answers[0][1], answers[1][1]))
-            for (of, *place), answers in by_question.items()
-            if of == kind and (share := drawn.get(tuple(place))) is not None
+            for (of, *index), answers in by_question.items()
+            if of == kind and (share := drawn.get(tuple(index))) is not None
         ]
         handed_in = Assignment.objects.filter(campaign=world.campaign, kind=kind, state="submitted")
-        assert told["answers"] == handed_in.count() > 0
+        assert question["answers"] == handed_in.count() > 0
         if not two:
-            assert told["agreement"] is None
+            assert question["agreement"] is None
             continue
-        assert told["agreement"]["pairs"] == len(two)
+        assert question["agreement"]["pairs"] == len(two)
         equal = measure_agreement(two, drawn=len(two), draws=2).equal
-        assert equal is not None and told["agreement"]["equal"]["value"] == round(equal.value, 4)
-        assert told["agreement"]["equal"]["low"] < equal.value
+        assert equal is not None and question["agreement"]["equal"]["value"] == round(equal.value, 4)
+        assert question["agreement"]["equal"]["low"] < equal.value
     link = figures["campaign"]["questions"]["coref_link"]["agreement"]
     assert link["equal"]["value"] < 1 and link["kappa"]["low"] <= link["kappa"]["value"] < 1
     assert figures["campaign"]["people"]["workers"] == len(world.workers)
@@ -93,8 +93,8 @@ def test_a_simulated_campaign_does_not_pass_for_people(world: World, tmp_path: P
     figures, text = sheet(world, tmp_path / "people", include_unfinished=True)
     assert not figures["campaign"]["simulated"] and "People made it here" in text
     assert "## People and pay" in text
-    told = figures["campaign"]["questions"].values()
-    assert any(one["seconds_an_answer"] is not None for one in told)
+    reported = figures["campaign"]["questions"].values()
+    assert any(question["seconds_an_answer"] is not None for question in reported)
     Campaign.objects.update(simulated=True)
     figures, text = sheet(world, tmp_path / "simulated", include_unfinished=True, simulated=True)
     assert text.splitlines()[0].endswith("(simulated)")
@@ -104,16 +104,16 @@ def test_a_simulated_campaign_does_not_pass_for_people(world: World, tmp_path: P
     # Nobody worked or was paid, and a program took no time that says anything.
     assert "## People and pay" not in text and "worked under pseudonyms" not in text
     questions = figures["campaign"]["questions"].values()
-    assert all(one["seconds_an_answer"] is None for one in questions)
-    assert any(one["answers"] for one in questions)
+    assert all(question["seconds_an_answer"] is None for question in questions)
+    assert any(question["answers"] for question in questions)
 
 
 def test_people_are_counted_and_never_named(world: World, tmp_path: Path) -> None:
     _, text = sheet(world, tmp_path / "out")
-    told = text + (tmp_path / "out" / "datasheet.json").read_text()
+    reported = text + (tmp_path / "out" / "datasheet.json").read_text()
     assert "4 people worked under pseudonyms" in text
     who = Judgment.objects.filter(campaign=world.campaign).values_list("worker__pseudonym", flat=True)
-    assert who and not any(name in told for name in who)
+    assert who and not any(name in reported for name in who)
 
 
 @pytest.mark.django_db
@@ -130,34 +130,34 @@ def test_the_hugging_face_layout_has_pictures_only_where_they_are_wanted(tmp_pat
     Picture.new("RGB", (500, 375), "navy").save(tmp_path / "night.png")
     first, second = some_images(2)
     a_corpus("harbour", [replace(first, picture=tmp_path / "night.png"), second])
-    kept = {row.key: row for row in Corpus.objects.get(name="harbour").images.all()}
-    for wanted in (True, False):
-        out = tmp_path / str(wanted)
-        export_dataset(corpus="harbour", format="huggingface", out=out, with_pictures=wanted)
+    stored_images = {row.key: row for row in Corpus.objects.get(name="harbour").images.all()}
+    for expected in (True, False):
+        out = tmp_path / str(expected)
+        export_dataset(corpus="harbour", format="huggingface", out=out, with_pictures=expected)
         assert not (out / "images").exists()
         assert (out / "README.md").read_text().endswith((out / "DATASHEET.md").read_text())
         rows = [row for file in (out / "data").iterdir() for row in pq.read_table(file).to_pylist()]
         assert len(rows) == 2
         for row in rows:
-            stored = kept[row["image_id"]].picture
+            stored = stored_images[row["image_id"]].picture
             held = row["image"]["bytes"] if row["image"] else None
-            assert held == (picture_path(stored).read_bytes() if wanted and stored else None)
+            assert held == (picture_path(stored).read_bytes() if expected and stored else None)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_ticks_on_pages_are_no_agreement() -> None:
-    made = relevance.campaign({**relevance.MEASURED, "answers": {"relevance": 2}}, known=0)
+    campaign = relevance.campaign({**relevance.MEASURED, "answers": {"relevance": 2}}, known=0)
     pages = Task.objects.count()
     for worker in relevance.workers(2):
         for _ in range(pages):
-            lease = relevance.held(made, worker)
+            lease = relevance.held(campaign, worker)
             relevance.submit(worker, lease, relevance.ticks(lease, right=worker % 2 == 0))
     # Two who ticked different things about the same images, each with the one word that there is.
-    answers = Judgment.objects.filter(campaign=made, role="vote").values_list("image", "key", "answer")
+    answers = Judgment.objects.filter(campaign=campaign, role="vote").values_list("image", "key", "answer")
     assert len(answers) == 2 * pages and len(set(answers)) == pages > 0
-    figures = datasheet_figures(made.corpus, None, made.corpus.images.all(), made)
-    told = figures["campaign"]["questions"]["relevance"]
-    assert told["answers"] == 2 * pages and told["ticked_on_pages"] and told["agreement"] is None
+    figures = datasheet_figures(campaign.corpus, None, campaign.corpus.images.all(), campaign)
+    reported = figures["campaign"]["questions"]["relevance"]
+    assert reported["answers"] == 2 * pages and reported["ticked_on_pages"] and reported["agreement"] is None
     export = {"format": "jsonl", "pictures": False, "counts": {}, "left_out": {}, "notes": []}
     text = datasheet_text({**figures, "export": export}, [])
     assert "answers are ticks on a page, which this sheet does not compare" in text

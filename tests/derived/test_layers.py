@@ -39,9 +39,9 @@ def world() -> World:
     """Three images that four workers have finished."""
 
     def build() -> World:
-        made = World(some_images(3))
-        made.work()
-        return made
+        created = World(some_images(3))
+        created.work()
+        return created
 
     return worlds.again("three images that four workers have finished", build)
 
@@ -59,9 +59,9 @@ def boxes(record: dict[str, Any]) -> list[Any]:
 
 
 def stats(world: World) -> dict[str, Any]:
-    told = StringIO()
-    call_command("dataset_stats", world.corpus.name, "--layer", world.campaign.name, "--json", stdout=told)
-    return dict(json.loads(told.getvalue()))
+    output = StringIO()
+    call_command("dataset_stats", world.corpus.name, "--layer", world.campaign.name, "--json", stdout=output)
+    return dict(json.loads(output.getvalue()))
 
 
 def test_an_export_right_after_a_withdrawal_is_without_what_was_withdrawn(world: World, tmp_path: Path):
@@ -88,8 +88,8 @@ def test_images_that_nobody_has_begun_do_not_pass_as_finished(tmp_path: Path):
     with pytest.raises(ExportError, match="4 images are not done, and nobody has begun 3 of these"):
         out(world, tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
-    kept = out(world, tmp_path / "finished", only_finished=True)
-    assert list(kept) == [others.get(complete=True).image.key]
+    stored = out(world, tmp_path / "finished", only_finished=True)
+    assert list(stored) == [others.get(complete=True).image.key]
     notes = (tmp_path / "finished" / "NOTES.md").read_text()
     assert "Left out: 4 of 5 images, which are not finished." in notes
     assert len(out(world, tmp_path / "all", include_unfinished=True)) == 5
@@ -106,15 +106,15 @@ def test_export_statistics_and_page_count_the_same_at_once(world: World, tmp_pat
         act()
         page = reader.get(address)
         layer = layer or Layer.objects.get(name=world.campaign.name)
-        shown = page.context["figures"]
-        told = stats(world)
-        written = out(world, tmp_path / str(shown.boxes), include_unfinished=True)
+        figures = page.context["figures"]
+        reported = stats(world)
+        written = out(world, tmp_path / str(figures.boxes), include_unfinished=True)
         folds = [image_state.state_of(row).layer for row in world.images()]
         counted = sum(thing.box is not None for fold in folds for thing in fold.objects)
-        assert shown.boxes == counted == sum(map(len, map(boxes, written.values())))
-        assert shown.images == told["images"] == len(folds)
-        assert shown.chains == told["total"]["chains"] == sum(len(fold.chains) for fold in folds)
-        assert shown.mentions == sum(len(chain.mentions) for fold in folds for chain in fold.chains)
+        assert figures.boxes == counted == sum(map(len, map(boxes, written.values())))
+        assert figures.images == reported["images"] == len(folds)
+        assert figures.chains == reported["total"]["chains"] == sum(len(fold.chains) for fold in folds)
+        assert figures.mentions == sum(len(chain.mentions) for fold in folds for chain in fold.chains)
 
 
 def test_an_image_page_shows_what_was_answered_a_moment_ago():
@@ -180,8 +180,8 @@ def test_a_share_says_of_which_version_of_its_image_it_is(world: World):
 def test_a_layer_that_only_bears_the_name_of_a_campaign_is_left_alone(world: World):
     Layer.objects.filter(name="import").update(name=world.campaign.name)
     assert not layers.campaigns_growing_layers(world.corpus).exists()
-    found = layers.layer_to_read(world.corpus, world.campaign.name)
-    assert found is not None and found.source == "import"
+    layer = layers.layer_to_read(world.corpus, world.campaign.name)
+    assert layer is not None and layer.source == "import"
 
 
 def test_an_export_is_refused_whose_images_are_taken_back_while_it_is_written(world: World, tmp_path: Path):
@@ -219,14 +219,14 @@ def test_an_export_says_that_a_machine_drew_a_box_which_a_reviewer_kept(tmp_path
     state = image_state.state_of(row)
     drawn = next(chain for chain in state.chains if any(box.machine for box in chain.boxes))
     (before,) = out(world, tmp_path / "before").values()
-    mentions, kept = tuple(m.id for m in drawn.mentions), tuple(box.box for box in drawn.boxes)
-    rulings.make_ruling(image=row.pk, ruling=Boxes(mentions, kept))
+    mentions, stored = tuple(m.id for m in drawn.mentions), tuple(box.box for box in drawn.boxes)
+    rulings.make_ruling(image=row.pk, ruling=Boxes(mentions, stored))
     machine_add(campaign=world.campaign, name="idle")
     (after,) = out(world, tmp_path / "after").values()
     assert any(thing.get("machine") for thing in before["layer"]["objects"])
     # The datasheet names the machines that drew, and no other one.
-    facts = json.loads((tmp_path / "after" / "datasheet.json").read_text())
-    assert [one["name"] for one in facts["campaign"]["machines"]] == ["drawer"]
+    payload = json.loads((tmp_path / "after" / "datasheet.json").read_text())
+    assert [item["name"] for item in payload["campaign"]["machines"]] == ["drawer"]
     assert "answered too. Source of its boxes: " in (tmp_path / "after" / "DATASHEET.md").read_text()
     assert after["layer"] == before["layer"]
 
@@ -244,13 +244,13 @@ def test_what_is_finished_while_an_export_is_written_stays_out_of_it(world: Worl
         return iter(records)
 
     folder = tmp_path / "out"
-    kept = out(world, folder, only_finished=True, progress=finishing)
+    stored = out(world, folder, only_finished=True, progress=finishing)
     assert not OpenImage.objects.filter(complete=False).exists()
-    assert set(kept) == set(keys) - undone
+    assert set(stored) == set(keys) - undone
     notes = (folder / "NOTES.md").read_text()
     assert f"Left out: {len(undone)} of {len(keys)} images" in notes
     figures = json.loads((folder / "datasheet.json").read_text())
-    assert figures["corpus"]["exported_images"] == figures["layer"]["images"] == len(kept)
+    assert figures["corpus"]["exported_images"] == figures["layer"]["images"] == len(stored)
 
 
 def test_the_refusal_of_an_export_names_the_only_layer_where_none_was_named(tmp_path: Path):

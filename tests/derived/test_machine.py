@@ -78,58 +78,58 @@ class Managed(Play):
         self.met: Counter[str] = Counter()
         self.looked_at: tuple[object, ...] = ()
 
-    def work(self, number: int, turn: int) -> None:
+    def work(self, number: int, step: int) -> None:
         """Several answers of one worker at once, as long as there is work for them."""
         for i in range(6):
-            if self.answer(number, turn + i) is None:
+            if self.answer(number, step + i) is None:
                 return
 
-    def settle_all(self, number: int, turn: int) -> None:
+    def settle_all(self, number: int, step: int) -> None:
         """Everybody answers until two images are as far as they come."""
         for _ in range(12):
-            given = [self.answer(worker, turn) for worker in range(PEOPLE)]
-            if not any(given):
+            provided = [self.answer(worker, step) for worker in range(PEOPLE)]
+            if not any(provided):
                 return
 
-    def review(self, number: int, turn: int) -> None:
+    def review(self, number: int, step: int) -> None:
         """A reviewer who knows the truth rules on what waits for them."""
         for row in OpenImage.objects.filter(campaign=self.campaign, in_review__gt=0):
             for ruling in rulings_of(state_of(row), self.world.truths[row.image_id]):
                 rulings.make_ruling(image=row.pk, ruling=ruling)
                 self.met["reviewed"] += 1
 
-    def withdraw(self, number: int, turn: int) -> None:
+    def withdraw(self, number: int, step: int) -> None:
         done = discarding.discard_worker(campaign=self.campaign, worker=self.worker(number))
         self.withdrawn = True
         self.met["withdrawn"] += bool(done.judgments)
         self.met["retired by a withdrawal"] += bool(done.retired)
 
-    def restore(self, number: int, turn: int) -> None:
+    def restore(self, number: int, step: int) -> None:
         done = discarding.restore_worker(campaign=self.campaign, worker=self.worker(number))
         self.met["restored"] += bool(done.judgments)
 
-    def suspend(self, number: int, turn: int) -> None:
+    def suspend(self, number: int, step: int) -> None:
         self.met["suspended"] += bool(
             discarding.suspend_worker(
-                campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[turn % 6]
+                campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[step % 6]
             )
         )
 
-    def reinstate(self, number: int, turn: int) -> None:
+    def reinstate(self, number: int, step: int) -> None:
         try:
             back = discarding.reinstate_worker(campaign=self.campaign, worker=self.worker(number))
         except discarding.CannotDo:
             return
         self.met["reinstated"] += bool(back)
 
-    def rule(self, number: int, turn: int) -> None:
+    def rule(self, number: int, step: int) -> None:
         images = list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))
-        row = images[turn % len(images)]
-        names = [mention_from(plain).id for plain in row.mentions]
+        row = images[step % len(images)]
+        names = [mention_from(mention).id for mention in row.mentions]
         chains = [tuple(chain["m"]) for chain in row.state["chains"] if chain["s"] != LINKING]
-        match turn % 3:
+        match step % 3:
             case 0 if chains:
-                ruling: Ruled = Closure(chains[turn % len(chains)], ("none", "scene", "excluded")[number % 3])
+                ruling: Ruled = Closure(chains[step % len(chains)], ("none", "scene", "excluded")[number % 3])
             case 1 if len(names) > 1:
                 ruling = KeepApart(names[0], names[1 + number % (len(names) - 1)])
             case _:
@@ -141,45 +141,45 @@ class Managed(Play):
         self.met["ruled"] += 1
         self.met["retired by a ruling"] += bool(done.retired)
 
-    def take_back(self, number: int, turn: int) -> None:
-        given = Ruling.objects.filter(image__campaign=self.campaign, withdrawn_at=None).order_by("pk")
-        if ids := list(given.values_list("pk", flat=True)):
-            rulings.withdraw_ruling(campaign=self.campaign, ruling=ids[turn % len(ids)])
+    def take_back(self, number: int, step: int) -> None:
+        provided = Ruling.objects.filter(image__campaign=self.campaign, withdrawn_at=None).order_by("pk")
+        if ids := list(provided.values_list("pk", flat=True)):
+            rulings.withdraw_ruling(campaign=self.campaign, ruling=ids[step % len(ids)])
             self.met["taken back"] += 1
 
-    def pay(self, number: int, turn: int) -> None:
+    def pay(self, number: int, step: int) -> None:
         paid = payments.pay_all_due(campaign=self.campaign, reference=f"payday-{next(self.tokens)}")
         self.met["paid"] += bool(paid)
 
-    def promote(self, number: int, turn: int) -> None:
-        kind = [kind for kind in q.QUESTIONS if kind != q.BOX_DRAWING][turn % 5]
+    def promote(self, number: int, step: int) -> None:
+        kind = [kind for kind in q.QUESTIONS if kind != q.BOX_DRAWING][step % 5]
         done = control_items.promote(campaign=self.campaign, kind=kind, at_least=2)
         self.met["promoted"] += bool(done.added)
 
-    def from_own_layer(self, number: int, turn: int) -> None:
+    def from_own_layer(self, number: int, step: int) -> None:
         layer = layers.layer_to_read(self.world.corpus, "import")
         assert layer is not None
-        if own := Layer.objects.filter(corpus=self.world.corpus, name=self.campaign.name).first():
-            layer = own
-        other, _ = Campaign.objects.get_or_create(
+        if own_layer := Layer.objects.filter(corpus=self.world.corpus, name=self.campaign.name).first():
+            layer = own_layer
+        another, _ = Campaign.objects.get_or_create(
             name=f"{self.campaign.name}-other",
             defaults={"corpus": self.world.corpus, "tasks": "entities", "settings": self.campaign.settings},
         )
         try:
-            done = control_items.from_gold(campaign=other, layer=layer, purposes=[Control.CONTROL])
+            done = control_items.from_gold(campaign=another, layer=layer, purposes=[Control.CONTROL])
         except control_items.NoGold:
             return
         self.met["made of the layer"] += bool(done.added) and layer.name == self.campaign.name
 
-    def close(self, number: int, turn: int) -> None:
-        if turn % 4 == 0:
+    def close(self, number: int, step: int) -> None:
+        if step % 4 == 0:
             campaigns.close_campaign(campaign=self.campaign)
             self.met["closed"] += 1
 
-    def export(self, number: int, turn: int) -> None:
+    def export(self, number: int, step: int) -> None:
         """What goes out is what the recount has, finished or not."""
         counted = Recount(self.campaign)
-        how = ("", "only finished", "with unfinished")[turn % 3]
+        how = ("", "only finished", "with unfinished")[step % 3]
         if not counted.layer():
             return
         with tempfile.TemporaryDirectory() as folder:
@@ -258,8 +258,8 @@ class Managed(Play):
         statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_kept_in, records))
         stored = {r.id: by_first_mention(r.layer) for r in records if r.layer is not None}
         assert stored == now.counted_layer()
-        shown = browse.layer_figures([layer])[layer.pk]
-        assert (shown.images, shown.chains, shown.mentions, shown.boxes) == (
+        layer_figure = browse.layer_figures([layer])[layer.pk]
+        assert (layer_figure.images, layer_figure.chains, layer_figure.mentions, layer_figure.boxes) == (
             len(expected),
             sum(len(share.chains) for share in expected.values()),
             sum(len(share.mentions) for share in expected.values()),
@@ -288,9 +288,9 @@ steps = st.lists(
 def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
     play = Managed(seed)
     with play.time():
-        for what, number, turn in acts:
+        for what, number, step in acts:
             act: Callable[[int, int], object] = getattr(play, what)
-            act(number, turn)
+            act(number, step)
             play.check()
         check_database()
     for trust_state in TrustState.objects.filter(campaign=play.campaign):

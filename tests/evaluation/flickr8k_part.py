@@ -9,12 +9,12 @@ _SPLITS = ("test", "train", "dev")
 
 def part_of_flickr8k(whole: Path, folder: Path, *, images: int) -> Path:
     """The first so many images of each split of `whole`, with their captions and the judgments among them."""
-    kept: set[str] = set()
+    stored: set[str] = set()
     for split in _SPLITS:
         name = f"Flickr_8k.{split}Images.txt"
         names = (whole / name).read_text().split()[:images]
         (folder / name).write_text("".join(f"{image}\n" for image in names))
-        kept.update(names)
+        stored.update(names)
     for name, columns in (
         ("Flickr8k.token.txt", 1),
         ("Flickr8k.lemma.token.txt", 1),
@@ -22,10 +22,10 @@ def part_of_flickr8k(whole: Path, folder: Path, *, images: int) -> Path:
         ("CrowdFlowerAnnotations.txt", 2),
     ):
         lines = (whole / name).read_text().splitlines(keepends=True)
-        own = [
+        own_lines = [
             line
             for line in lines
-            if all(about.partition("#")[0] in kept for about in line.split("\t")[:columns])
+            if all(about.partition("#")[0] in stored for about in line.split("\t")[:columns])
         ]
-        (folder / name).write_text("".join(own))
+        (folder / name).write_text("".join(own_lines))
     return folder

@@ -38,18 +38,18 @@ def test_agreement_within_a_file(judgments: Path) -> None:
     text = said("agreement", judgments, "--resamples", 50)
     assert "6 answers to 3 pairs of 2 queries, 2 a pair; 1 pairs have no majority answer." in text
     assert "Cohen's kappa, ann and bob" in text
-    found = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))["within"]
-    assert set(found["alpha"]) == {"nominal", "ordinal", "interval", "ratio"}
-    assert found["cohen"]["ann and bob"]["value"] == pytest.approx(0.4)
-    assert found["cohen"]["ann and bob"]["resamples"] == 50
-    assert (found["fewest"], found["most"]) == (2, 2)
+    result = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))["within"]
+    assert set(result["alpha"]) == {"nominal", "ordinal", "interval", "ratio"}
+    assert result["cohen"]["ann and bob"]["value"] == pytest.approx(0.4)
+    assert result["cohen"]["ann and bob"]["resamples"] == 50
+    assert (result["fewest"], result["most"]) == (2, 2)
 
 
 def test_agreement_over_few_images_says_so_in_every_layout(judgments: Path) -> None:
     few = "a bootstrap of 2 images, fewer than 10: may be too narrow"
     for layout in ("--json", "--csv", "--latex", "--resamples=50"):
-        shown = said("agreement", judgments, layout)
-        assert shown.count(few) == 6, layout  # four levels of alpha, Fleiss' and Cohen's kappa
+        output = said("agreement", judgments, layout)
+        assert output.count(few) == 6, layout  # four levels of alpha, Fleiss' and Cohen's kappa
 
 
 def test_agreement_says_why_a_figure_is_undefined(tmp_path: Path) -> None:
@@ -60,13 +60,13 @@ def test_agreement_says_why_a_figure_is_undefined(tmp_path: Path) -> None:
 
 
 def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
-    arguments = ["agreement", judgments, "--against", other, "--resamples", 0]
+    another = tmp_path / "other.csv"
+    another.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
+    arguments = ["agreement", judgments, "--against", another, "--resamples", 0]
     assert "3 of 3 pairs are in both sets." in said(*arguments)
-    found = json.loads(said(*arguments, "--json"))["between"]
-    assert found["best_at"] == [1, 1]
-    assert found["best"]["f1"]["value"] == 1
+    result = json.loads(said(*arguments, "--json"))["between"]
+    assert result["best_at"] == [1, 1]
+    assert result["best"]["f1"]["value"] == 1
     named = json.loads(said(*arguments, "--thresholds", "0.5,1", "--against-thresholds", "0.6", "--json"))
     sweep = named["between"]["sweep"]
     assert (sweep["rows"], sweep["columns"], len(sweep["kappa"])) == ([0.5, 1], [0.6], 2)
@@ -76,14 +76,14 @@ def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) ->
     report = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))
     rows = list(csv.reader(io.StringIO(said("agreement", judgments, "--resamples", 50, "--csv"))))
     assert rows[0] == ["coefficient", "value", "low", "high", "pairs", "reason", "basis"]
-    found = report["within"]
-    assert report["basis"]["counted"] == found["pairs"]
-    assert [float(row[1]) for row in rows[1:5]] == [one["value"] for one in found["alpha"].values()]
-    assert rows[-1][:2] == ["Cohen's kappa, ann and bob", str(found["cohen"]["ann and bob"]["value"])]
+    result = report["within"]
+    assert report["basis"]["counted"] == result["pairs"]
+    assert [float(row[1]) for row in rows[1:5]] == [item["value"] for item in result["alpha"].values()]
+    assert rows[-1][:2] == ["Cohen's kappa, ann and bob", str(result["cohen"]["ann and bob"]["value"])]
     assert r"\begin{tabular}{lrrrrl}" in said("agreement", judgments, "--latex")
-    other = tmp_path / "other.csv"
-    other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
-    cuts = said("agreement", judgments, "--against", other, "--resamples", 0, "--csv").splitlines()
+    another = tmp_path / "other.csv"
+    another.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
+    cuts = said("agreement", judgments, "--against", another, "--resamples", 0, "--csv").splitlines()
     basis = f"Pairs: 3 of 3. Pool: judgments {judgments.name} and judgments other.csv."
     assert cuts[:2] == ["kappa,>= 1,>= 0.333,basis", f">= 1,1.0,0.4,{basis}"]
 

@@ -43,7 +43,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
 
 
 @pytest.fixture(autouse=True)
-def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a test changes in a registry is as it was afterwards."""
     for registry in REGISTRIES:
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))

@@ -12,7 +12,7 @@ from django.core.checks import Error
 
 from evaluation.checks import lacking_measures
 from phrasebox.metrics import METRICS
-from phrasebox.metrics.examples import wrong_examples
+from phrasebox.metrics.examples import example_problems
 from tests.plug_ins import METRIC_FOLDERS, copied
 
 KEY = "weighted_precision"
@@ -63,7 +63,7 @@ def test_a_measure_is_registered_under_the_name_of_its_folder(folder: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "id", "said"),
+    ("old", "new", "id", "message"),
     [
         ('"share of the weight of the top k places that holds relevant items"', '""', "E006", "has no title"),
         ('"made up, for the tests",', '"",', "E006", "has no source"),
@@ -78,11 +78,11 @@ def test_a_measure_is_registered_under_the_name_of_its_folder(folder: Path) -> N
     ],
 )
 def test_what_a_measure_does_not_say_of_itself_is_named(
-    folder: Path, old: str, new: str, id: str, said: str
+    folder: Path, old: str, new: str, id: str, message: str
 ) -> None:
     change(folder / "metric.py", old, new)
     (error,) = [error for error in checked() if error.id == f"evaluation.{id}"]
-    assert said in error.msg and f"'{NAME}'" in error.msg and str(folder / "metric.py") in str(error.hint)
+    assert message in error.msg and f"'{NAME}'" in error.msg and str(folder / "metric.py") in str(error.hint)
 
 
 def test_a_measure_without_a_definition_is_named(folder: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_measure_without_a_definition_is_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("examples", "said"),
+    ("examples", "message"),
     [
         ("[{", "is no JSON"),
         ("{}", "holds no list of examples"),
@@ -115,18 +115,18 @@ def test_a_measure_without_a_definition_is_named(folder: Path) -> None:
         ([{"measure": "P@1", "queries": [{"grades": [1]}], "values": [1]}], "is about P@1"),
     ],
 )
-def test_an_example_that_comes_out_otherwise_is_named(folder: Path, examples: Any, said: str) -> None:
+def test_an_example_that_comes_out_otherwise_is_named(folder: Path, examples: Any, message: str) -> None:
     text = examples if isinstance(examples, str) else json.dumps(examples)
     (folder / "examples.json").write_text(text)
     (error,) = checked()
-    assert error.id == "evaluation.E005" and said in error.msg
+    assert error.id == "evaluation.E005" and message in error.msg
     assert str(folder / "examples.json") in str(error.hint)
 
 
 def test_a_value_outside_the_range_is_named(folder: Path) -> None:
     change(folder / "metric.py", 'aliases=("WP",),', 'aliases=("WP",), bounds=(0.0, 0.5),')
-    wrong = [error.msg for error in checked()]
-    assert len(wrong) == 2 and all("outside its range from 0.0 to 0.5" in message for message in wrong)
+    invalid = [error.msg for error in checked()]
+    assert len(invalid) == 2 and all("outside its range from 0.0 to 0.5" in message for message in invalid)
 
 
 def test_measures_of_captions_have_examples_too() -> None:
@@ -137,10 +137,10 @@ def test_measures_of_captions_have_examples_too() -> None:
         "references": [["A dog runs."]],
         "values": [1],
     }
-    assert wrong_examples(json.dumps([example]), rouge) == []
-    assert "and not [0]" in wrong_examples(json.dumps([{**example, "values": [0]}]), rouge)[0]
+    assert example_problems(json.dumps([example]), rouge) == []
+    assert "and not [0]" in example_problems(json.dumps([{**example, "values": [0]}]), rouge)[0]
     upper = METRICS.find("upper bound").measure
-    assert wrong_examples(json.dumps([example]), upper) == [
+    assert example_problems(json.dumps([example]), upper) == [
         "example 1: measures of localization have no examples; expected one of ranking and captioning"
     ]
 

@@ -113,7 +113,7 @@ def test_json_has_numbers_or_null(value: float | None, expected: float | None) -
 
 
 def test_a_spreadsheet_runs_nothing_that_somebody_wrote() -> None:
-    said = as_csv(
+    message = as_csv(
         Table(
             ["=run", "n"],
             [["=HYPERLINK(1)", -1.5], ["@SUM(A1)", 2], [" +cmd|x", 0], ["-1.5", 1]],
@@ -121,6 +121,6 @@ def test_a_spreadsheet_runs_nothing_that_somebody_wrote() -> None:
         )
     )
     lines = ["'=run,n,basis", "'=HYPERLINK(1),-1.5,'=1", "'@SUM(A1),2,'=1", "' +cmd|x,0,'=1", "-1.5,1,'=1"]
-    assert said.splitlines() == lines
+    assert message.splitlines() == lines
     table = Table(["run"], [["=1+1"]], basis=NONE)
     assert as_latex(table).count("=1+1") == as_text(table).count("=1+1") == 1 and "'" not in as_text(table)

@@ -46,8 +46,8 @@ def refused_to_write(key: str, records: list[ImageRecord], out: Path) -> FormatE
 
 
 def one_line(error: FormatError) -> FormatError:
-    said = str(error)
-    assert len(said.splitlines()) == 1
-    assert said.startswith(error.file)
+    message = str(error)
+    assert len(message.splitlines()) == 1
+    assert message.startswith(error.file)
     assert error.expected
     return error

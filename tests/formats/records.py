@@ -50,29 +50,29 @@ class Abilities:
 @st.composite
 def captions(draw: st.DrawFn, can: Abilities, prefix: str) -> list[CaptionRecord]:
     count = draw(st.integers(0 if can.captionless else 1, 3))
-    found = []
+    result = []
     for number in range(count):
-        said = draw(st.lists(words, min_size=1, max_size=6))
+        message = draw(st.lists(words, min_size=1, max_size=6))
         if not can.brackets:
-            said = [word.replace("[", "(").replace("]", ")") for word in said]
+            message = [word.replace("[", "(").replace("]", ")") for word in message]
         gap = draw(st.sampled_from(["\n", "\r\n", "\r"]) if can.line_breaks else spaces)
-        cut = tuple(word for token in said for word in (token[:2], token[2:]) if word)
-        found.append(
+        cut = tuple(word for token in message for word in (token[:2], token[2:]) if word)
+        result.append(
             CaptionRecord(
-                gap.join(said),
-                tokens=cut if cut != tuple(said) and draw(st.booleans()) else None,
+                gap.join(message),
+                tokens=cut if cut != tuple(message) and draw(st.booleans()) else None,
                 id=f"{prefix}{number + 1}" if prefix else "",
                 unrelated=draw(st.booleans()),
             )
         )
-    return found
+    return result
 
 
 @st.composite
-def layers(draw: st.DrawFn, said: list[CaptionRecord], can: Abilities) -> LayerRecord:
+def layers(draw: st.DrawFn, caption_records: list[CaptionRecord], can: Abilities) -> LayerRecord:
     """Mentions that lie side by side (or nest, where a format can say so), in chains; objects for some."""
     places: list[tuple[int, int, int]] = []
-    for number, caption in enumerate(said):
+    for number, caption in enumerate(caption_records):
         at = 0
         while at < len(caption.words):
             length = draw(st.integers(0, 3))
@@ -88,7 +88,7 @@ def layers(draw: st.DrawFn, said: list[CaptionRecord], can: Abilities) -> LayerR
         )
         chain = draw(st.sampled_from(["0", "7", "12", "30"]))
         key = f"{NOT_VISUAL} {len(held)}" if chain == NOT_VISUAL else chain
-        mention = Mention(number, start, end, said[number].words[start:end], tuple(kinds))
+        mention = Mention(number, start, end, caption_records[number].words[start:end], tuple(kinds))
         held.setdefault(key, []).append(mention)
     chains = [Chain(key.split(" ")[0], tuple(mentions)) for key, mentions in held.items()]
     visual = [chain.id for chain in chains if chain.id != NOT_VISUAL] + ["41", "42"]
@@ -110,24 +110,24 @@ def layers(draw: st.DrawFn, said: list[CaptionRecord], can: Abilities) -> LayerR
 def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
     """One to four images with different ids; source ids are numbers everywhere or nowhere."""
     numbered = draw(st.booleans())
-    found = []
-    for place, name in enumerate(draw(st.lists(names, min_size=1, max_size=4, unique_by=image_id)), 1):
-        said = draw(captions(can, f"{place}00" if numbered else ""))
+    result = []
+    for index, name in enumerate(draw(st.lists(names, min_size=1, max_size=4, unique_by=image_id)), 1):
+        message = draw(captions(can, f"{index}00" if numbered else ""))
         sized = draw(st.booleans())
         layered = can.layers and not (can.uncovered and draw(st.booleans()))
-        found.append(
+        result.append(
             ImageRecord(
                 id=image_id(name),
                 filename=name,
-                captions=tuple(said),
+                captions=tuple(message),
                 split=draw(st.sampled_from(can.splits)),
                 width=SIDE if sized else 0,
                 height=SIDE if sized else 0,
-                layer=draw(layers(said, can)) if layered else None,
-                external_id=str(place * 11) if numbered else "",
+                layer=draw(layers(message, can)) if layered else None,
+                external_id=str(index * 11) if numbered else "",
             )
         )
-    return found
+    return result
 
 
 @st.composite
@@ -144,13 +144,13 @@ def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
     )
     odd = draw(st.booleans())
     ids = st.sampled_from(["", "7", "12", "x7", " 9", "name.jpg#3"]) if odd else st.just("")
-    found = []
+    result = []
     for record in draw(corpora(can)):
-        said = [
+        message = [
             replace(caption, id=(id := draw(ids)) and f"{id}{number}" if odd else caption.id)
             for number, caption in enumerate(record.captions)
         ]
-        record = replace(record, captions=tuple(said))
+        record = replace(record, captions=tuple(message))
         if odd:
             filename = draw(st.sampled_from([record.filename, f"{record.id}.png", "other.jpg"]))
             record = replace(record, filename=filename, external_id=draw(ids), height=0)
@@ -158,8 +158,8 @@ def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
             record = replace(
                 record, layer=replace(record.layer, chains=(*record.layer.chains, Chain("77", ())))
             )
-        found.append(record)
-    return found
+        result.append(record)
+    return result
 
 
 def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
@@ -169,42 +169,42 @@ def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
     """
     read = {record.id: record for record in after}
     assert read.keys() == {record.id for record in before}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for old in before:
         new = read[old.id]
-        found["filenames"] += old.filename != new.filename
-        found["splits"] += old.split != new.split
-        found["sizes"] += (old.width, old.height) != (new.width, new.height)
-        found["external_ids"] += old.external_id not in ("", new.external_id)
-        for one, other in zip(old.captions, new.captions, strict=True):
-            found["texts"] += one.text != other.text
-            found["words"] += one.words != other.words
-            found["caption_ids"] += one.id not in ("", other.id)
-            found["unrelated"] += one.unrelated != other.unrelated
+        counts["filenames"] += old.filename != new.filename
+        counts["splits"] += old.split != new.split
+        counts["sizes"] += (old.width, old.height) != (new.width, new.height)
+        counts["external_ids"] += old.external_id not in ("", new.external_id)
+        for caption, another in zip(old.captions, new.captions, strict=True):
+            counts["texts"] += caption.text != another.text
+            counts["words"] += caption.words != another.words
+            counts["caption_ids"] += caption.id not in ("", another.id)
+            counts["unrelated"] += caption.unrelated != another.unrelated
         if new.layer is None:
-            found["layers"] += old.layer is not None
+            counts["layers"] += old.layer is not None
         else:
             assert new.layer == old.layer
-    places = {record.id: place for place, record in enumerate(after)}
+    places = {record.id: index for index, record in enumerate(after)}
     farthest = -1
     for old in before:
-        found["order"] += places[old.id] < farthest
+        counts["order"] += places[old.id] < farthest
         farthest = max(farthest, places[old.id])
-    return {word: number for word, number in found.items() if number}
+    return {word: number for word, number in counts.items() if number}
 
 
 def _kept(
     record: ImageRecord, *, id: bool = False, tokens: bool = False, unrelated: bool = False
 ) -> ImageRecord:
     """`record` with its captions' texts alone, and what else is asked for; no layer, sizes or ids."""
-    said = []
+    message = []
     for caption in record.captions:
         text = caption.text.strip()
         cut = caption.words if tokens and caption.words != tuple(text.split()) else None
-        said.append(
+        message.append(
             CaptionRecord(text, cut, caption.id if id else "", caption.unrelated if unrelated else False)
         )
-    return ImageRecord(record.id, printed_name(record), tuple(said), split=record.split)
+    return ImageRecord(record.id, printed_name(record), tuple(message), split=record.split)
 
 
 def as_flickr8k(records: list[ImageRecord]) -> list[ImageRecord]:
@@ -221,46 +221,46 @@ def as_csv(records: list[ImageRecord]) -> list[ImageRecord]:
 
 def as_karpathy(records: list[ImageRecord]) -> list[ImageRecord]:
     """Captions without an id of their own are numbered from 0 throughout."""
-    found, running = [], 0
+    result, running = [], 0
     for record in records:
-        kept = _kept(record, id=True, tokens=True)
-        said = []
-        for caption in kept.captions:
-            said.append(replace(caption, id=caption.id or str(running)))
+        stored = _kept(record, id=True, tokens=True)
+        message = []
+        for caption in stored.captions:
+            message.append(replace(caption, id=caption.id or str(running)))
             running += 1
-        found.append(replace(kept, captions=tuple(said), external_id=record.external_id))
-    return found
+        result.append(replace(stored, captions=tuple(message), external_id=record.external_id))
+    return result
 
 
 def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
     """Images and captions without ids of their own are numbered from 1; our tokeniser cuts the words."""
-    found, running = [], 0
-    for place, record in enumerate(records, 1):
-        said = []
+    result, running = [], 0
+    for index, record in enumerate(records, 1):
+        message = []
         for caption in _kept(record, id=True).captions:
             running += 1
             cut = tokenise(caption.text)
             tokens = cut if cut != tuple(caption.text.split()) else None
-            said.append(CaptionRecord(caption.text, tokens, caption.id or str(running)))
-        found.append(
+            message.append(CaptionRecord(caption.text, tokens, caption.id or str(running)))
+        result.append(
             ImageRecord(
                 record.id,
                 printed_name(record),
-                tuple(said),
+                tuple(message),
                 width=record.width,
                 height=record.height,
-                external_id=record.external_id or str(place),
+                external_id=record.external_id or str(index),
             )
         )
-    return found
+    return result
 
 
 def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
     """Words, not texts; file name and size only where there is an annotation file; lists give the order."""
-    found = []
+    result = []
     for record in records:
         drawn = record.layer is not None and bool(record.layer.objects)
-        found.append(
+        result.append(
             ImageRecord(
                 record.id,
                 record.filename if drawn else f"{record.id}.jpg",
@@ -272,4 +272,4 @@ def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
             )
         )
     order = {"train": 0, "restval": 1, "val": 2, "test": 3, "": 4}
-    return sorted(found, key=lambda r: (order[r.split], r.id if not r.split else ""))
+    return sorted(result, key=lambda r: (order[r.split], r.id if not r.split else ""))

@@ -32,8 +32,8 @@ def make_zip(path: Path, entries: Mapping[str, bytes]) -> Path:
 def make_tar(
     path: Path, entries: Mapping[str, bytes | tarfile.TarInfo], pack: Callable[[bytes], bytes] = bytes
 ) -> Path:
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in entries.items():
             if isinstance(content, tarfile.TarInfo):
                 archive.addfile(content)
@@ -41,7 +41,7 @@ def make_tar(
                 entry = tarfile.TarInfo(name)
                 entry.size = len(content)
                 archive.addfile(entry, io.BytesIO(content))
-    path.write_bytes(pack(plain.getvalue()))
+    path.write_bytes(pack(buffer.getvalue()))
     return path
 
 
@@ -83,9 +83,9 @@ def test_a_corpus_in_an_archive_is_read_and_the_folder_is_gone_afterwards(tmp_pa
     entries["top/large"] = SENTENCE * 30_000
     path = make(tmp_path / name, entries)
     with unpacked_source(path, workdir=tmp_path / "work") as folder:
-        found = {record.id: len(record.captions) for record in FORMATS.get("entities").read(folder)}
-        assert len(found) == 31
-        assert found["many"] == 300
+        counts = {record.id: len(record.captions) for record in FORMATS.get("entities").read(folder)}
+        assert len(counts) == 31
+        assert counts["many"] == 300
         (large,) = folder.rglob("large")
         assert large.read_bytes() == entries["top/large"]
     assert list((tmp_path / "work").iterdir()) == []

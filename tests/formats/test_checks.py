@@ -78,13 +78,13 @@ def test_a_folder_is_called_as_its_format(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("  A caption of nothing.\n", "FormatError: .*line 1: holds"), ("", "FormatError: .*holds no images")],
 )
-def test_a_sample_that_cannot_be_read_is_named_with_its_fault(folder: Path, text: str, said: str) -> None:
+def test_a_sample_that_cannot_be_read_is_named_with_its_fault(folder: Path, text: str, message: str) -> None:
     (folder / "sample" / "captions.blocks").write_text(text)
     (error,) = checked()
-    assert error.id == "annotation.E014" and re.search(said, error.msg)
+    assert error.id == "annotation.E014" and re.search(message, error.msg)
 
 
 def test_a_reader_that_breaks_on_its_sample_is_named(folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_reader_that_breaks_on_its_sample_is_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "id", "said"),
+    ("old", "new", "id", "message"),
     [
         ('key = "caption_blocks"', 'key = "blocks"', "E015", "calls itself 'blocks'"),
         ('title = "Blocks of captions (a picture\'s name, then its captions)"', "", "E016", "has no title"),
@@ -106,7 +106,7 @@ def test_a_reader_that_breaks_on_its_sample_is_named(folder: Path) -> None:
     ],
 )
 def test_what_a_format_says_wrongly_of_itself_is_named(
-    folder: Path, old: str, new: str, id: str, said: str
+    folder: Path, old: str, new: str, id: str, message: str
 ) -> None:
     change(folder / "format.py", old, new)
     if old.startswith("key"):
@@ -114,7 +114,7 @@ def test_what_a_format_says_wrongly_of_itself_is_named(
             folder / "format.py", "FORMATS.register(CaptionBlocks.key,", 'FORMATS.register("caption_blocks",'
         )
     (error,) = checked()
-    assert error.id == f"annotation.{id}" and said in error.msg
+    assert error.id == f"annotation.{id}" and message in error.msg
     assert str(folder / "format.py") in str(error.hint)
 
 

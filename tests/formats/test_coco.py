@@ -30,12 +30,12 @@ def document(images: Sequence[object], annotations: Sequence[object]) -> str:
 
 def test_captions_find_their_image_whatever_the_order(tmp_path):
     images = [{"id": 7, "file_name": "b.png"}, IMAGE]
-    said = [
+    message = [
         CAPTION,
         {"id": 1, "image_id": 7, "caption": "A cat"},
         {"id": 2, "image_id": 9, "caption": "A dog"},
     ]
-    file = put(tmp_path / "captions_val2014.json", document(images, said))
+    file = put(tmp_path / "captions_val2014.json", document(images, message))
     assert (
         read("coco", tmp_path)
         == read("coco", file)
@@ -91,7 +91,7 @@ def test_a_missing_list_is_named(tmp_path, missing):
 
 
 def test_boxes_are_written_as_detections_one_per_box_and_chain(tmp_path):
-    said = CaptionRecord("Two dogs near a red ball")
+    caption_record = CaptionRecord("Two dogs near a red ball")
     dogs = Chain("5", (Mention(0, 0, 2, ("Two", "dogs"), ("animals",)),))
     ball = Chain("6", (Mention(0, 3, 6, ("a", "red", "ball"), ("other", "people")),))
     layer = LayerRecord(
@@ -103,24 +103,24 @@ def test_boxes_are_written_as_detections_one_per_box_and_chain(tmp_path):
             LayerObject(("6",), None, nobndbox=True),
         ),
     )
-    record = ImageRecord("a", "a.jpg", (said,), width=30, height=20, layer=layer)
+    record = ImageRecord("a", "a.jpg", (caption_record,), width=30, height=20, layer=layer)
     out = write("coco", [record], tmp_path / "out")
-    found = json.loads((out / "instances.json").read_text())
-    assert [kind["name"] for kind in found["categories"]] == list(CATEGORIES)
-    assert found["images"] == [{"id": 1, "file_name": "a.jpg", "width": 30, "height": 20}]
-    names = {kind["id"]: kind["name"] for kind in found["categories"]}
-    assert [(names[a["category_id"]], a["bbox"], a["area"], a["chain"]) for a in found["annotations"]] == [
+    payload = json.loads((out / "instances.json").read_text())
+    assert [kind["name"] for kind in payload["categories"]] == list(CATEGORIES)
+    assert payload["images"] == [{"id": 1, "file_name": "a.jpg", "width": 30, "height": 20}]
+    names = {kind["id"]: kind["name"] for kind in payload["categories"]}
+    assert [(names[a["category_id"]], a["bbox"], a["area"], a["chain"]) for a in payload["annotations"]] == [
         ("animals", [0, 0, 10, 20], 200, "5"),
         ("animals", [2, 3, 1, 1], 1, "5"),
         ("people", [2, 3, 1, 1], 1, "6"),
         ("other", [1, 1, 4, 4], 16, "7"),
     ]
-    assert [a["id"] for a in found["annotations"]] == [1, 2, 3, 4]
-    assert {a["image_id"] for a in found["annotations"]} == {1}
+    assert [a["id"] for a in payload["annotations"]] == [1, 2, 3, 4]
+    assert {a["image_id"] for a in payload["annotations"]} == {1}
 
 
 def test_detections_list_the_images_that_the_layer_covers_and_count_what_they_do_not_say(tmp_path):
-    said = CaptionRecord("Two dogs near a ball in the view")
+    caption_record = CaptionRecord("Two dogs near a ball in the view")
     chains = (
         Chain("5", (Mention(0, 0, 2, ("Two", "dogs"), ("animals", "other")),)),
         Chain("6", (Mention(0, 3, 5, ("a", "ball"), ("other",)),)),
@@ -128,14 +128,14 @@ def test_detections_list_the_images_that_the_layer_covers_and_count_what_they_do
     )
     marked = LayerRecord(chains, (LayerObject(("5",), Box(1, 1, 9, 9)), LayerObject(("6",), scene=True)))
     records = [
-        ImageRecord("a", "a.jpg", (said,), layer=marked),
-        ImageRecord("b", "b.jpg", (said,)),
-        ImageRecord("c", "c.jpg", (said,), layer=LayerRecord()),
+        ImageRecord("a", "a.jpg", (caption_record,), layer=marked),
+        ImageRecord("b", "b.jpg", (caption_record,)),
+        ImageRecord("c", "c.jpg", (caption_record,), layer=LayerRecord()),
     ]
     (tmp_path / "out").mkdir()
     written = FORMATS.get("coco").write(records, tmp_path / "out")
-    found = json.loads((tmp_path / "out" / "instances.json").read_text())
-    assert [image["file_name"] for image in found["images"]] == ["a.jpg", "c.jpg"]
+    payload = json.loads((tmp_path / "out" / "instances.json").read_text())
+    assert [image["file_name"] for image in payload["images"]] == ["a.jpg", "c.jpg"]
     assert len(read("coco", tmp_path / "out")) == 3
     assert written.left_out == {"mentions": 3, "boxless": 1, "categories": 1}
 
@@ -146,14 +146,14 @@ def test_a_corpus_without_layer_has_no_detections(tmp_path):
 
 
 def test_numbers_of_the_source_are_kept_and_others_replaced(tmp_path):
-    kept = [ImageRecord("a", "a.jpg", (), external_id="12"), ImageRecord("b", "b.jpg", (), external_id="4")]
-    out = write("coco", kept, tmp_path / "kept")
+    stored = [ImageRecord("a", "a.jpg", (), external_id="12"), ImageRecord("b", "b.jpg", (), external_id="4")]
+    out = write("coco", stored, tmp_path / "kept")
     assert [record.external_id for record in read("coco", out)] == ["12", "4"]
-    out = write("coco", [ImageRecord("a", "a.jpg", (), external_id="x1"), kept[1]], tmp_path / "replaced")
+    out = write("coco", [ImageRecord("a", "a.jpg", (), external_id="x1"), stored[1]], tmp_path / "replaced")
     assert [record.external_id for record in read("coco", out)] == ["1", "2"]
-    mixed = [kept[0], ImageRecord("b", "b.jpg", ())]
+    mixed = [stored[0], ImageRecord("b", "b.jpg", ())]
     assert "has the id ''" in refused_to_write("coco", mixed, tmp_path / "mixed").problem
-    twice = [kept[0], ImageRecord("b", "b.jpg", (), external_id="12")]
+    twice = [stored[0], ImageRecord("b", "b.jpg", (), external_id="12")]
     error = refused_to_write("coco", twice, tmp_path / "twice")
     assert "image 'b' (or a caption of it) has the id '12', as an earlier one has" in error.problem
     assert "jsonl" in error.expected

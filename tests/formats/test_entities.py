@@ -145,9 +145,9 @@ def test_lists_and_unrelated_captions_survive_in_their_order(tmp_path):
 
 
 def test_bom_crlf_and_blank_lines_at_the_end_change_nothing(tmp_path):
-    plain = read("entities", corpus(tmp_path / "1", a=SENTENCE))
+    plain_value = read("entities", corpus(tmp_path / "1", a=SENTENCE))
     put(tmp_path / "2" / "Sentences" / "a.txt", b"\xef\xbb\xbf" + SENTENCE.strip().encode() + b"\r\n\r\n\r\n")
-    assert read("entities", tmp_path / "2") == plain
+    assert read("entities", tmp_path / "2") == plain_value
 
 
 def test_lists_may_name_files(tmp_path):
@@ -225,11 +225,12 @@ def test_a_folder_without_sentences_is_refused(tmp_path):
 
 def record(text: str, *mentions: tuple[str, int, int], split: str = "") -> ImageRecord:
     """An image with one caption and the mentions (chain, start, end) in it."""
-    said = CaptionRecord(text)
+    caption_record = CaptionRecord(text)
     chains = tuple(
-        Chain(id, (Mention(0, start, end, said.words[start:end], ("other",)),)) for id, start, end in mentions
+        Chain(id, (Mention(0, start, end, caption_record.words[start:end], ("other",)),))
+        for id, start, end in mentions
     )
-    return ImageRecord("a", "a.jpg", (said,), split=split, layer=LayerRecord(chains))
+    return ImageRecord("a", "a.jpg", (caption_record,), split=split, layer=LayerRecord(chains))
 
 
 @pytest.mark.parametrize(

@@ -36,14 +36,17 @@ FILES = {
 def corpus(size: int) -> Iterator[ImageRecord]:
     """Images of five captions with a mention and a box each: about 6 KB apiece in memory."""
     for n in range(size):
-        said = tuple(
+        caption_records = tuple(
             CaptionRecord(f"A dog number {n} runs over the wide green field , turn {k} .") for k in range(5)
         )
         chains = tuple(
-            Chain(str(k + 1), (Mention(k, 0, 2, ("A", "dog"), ("animals",)),)) for k in range(len(said))
+            Chain(str(k + 1), (Mention(k, 0, 2, ("A", "dog"), ("animals",)),))
+            for k in range(len(caption_records))
         )
         objects = tuple(LayerObject((chain.id,), Box(1, 1, 9, 9)) for chain in chains)
-        yield ImageRecord(f"{n:06}", f"{n:06}.jpg", said, split="train", layer=LayerRecord(chains, objects))
+        yield ImageRecord(
+            f"{n:06}", f"{n:06}.jpg", caption_records, split="train", layer=LayerRecord(chains, objects)
+        )
 
 
 def test_importing_the_package_registers_every_format():

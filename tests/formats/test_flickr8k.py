@@ -26,21 +26,21 @@ def test_the_real_folder_gives_every_image_its_captions_and_split(real_data):
 
 
 @pytest.fixture(scope="module")
-def plain(real_data: Path) -> list[ImageRecord]:
+def captions_alone(real_data: Path) -> list[ImageRecord]:
     """The real captions, without splits and pictures."""
     return read("flickr8k", real_data / "flickr8k" / "Flickr8k.token.txt")
 
 
-def test_the_real_lemmas_are_the_same_images_in_another_order(real_data, plain):
+def test_the_real_lemmas_are_the_same_images_in_another_order(real_data, captions_alone):
     lemmas = read("flickr8k", real_data / "flickr8k" / "Flickr8k.lemma.token.txt")
-    assert [r.id for r in plain] != [r.id for r in lemmas]
-    assert {r.id for r in plain} == {r.id for r in lemmas}
+    assert [r.id for r in captions_alone] != [r.id for r in lemmas]
+    assert {r.id for r in captions_alone} == {r.id for r in lemmas}
     assert sum(len(record.captions) for record in lemmas) == 40460
 
 
-def test_the_real_file_is_written_as_it_was_read(real_data, plain, tmp_path):
+def test_the_real_file_is_written_as_it_was_read(real_data, captions_alone, tmp_path):
     source = real_data / "flickr8k" / "Flickr8k.token.txt"
-    out = write("flickr8k", plain, tmp_path / "out")
+    out = write("flickr8k", captions_alone, tmp_path / "out")
     assert (out / "Flickr8k.token.txt").read_bytes() == source.read_bytes()
 
 

@@ -46,10 +46,10 @@ def picture(tmp_path: Path) -> Path:
 
 
 def images(picture: Path | None) -> list[ImageRecord]:
-    said = (CaptionRecord("A dog in field"), CaptionRecord("No dog's here", ("No", "dog", "'s"), id="7"))
+    message = (CaptionRecord("A dog in field"), CaptionRecord("No dog's here", ("No", "dog", "'s"), id="7"))
     return [
-        ImageRecord("a", "a.jpg", said, "train", 9, 8, picture, LAYER, "12"),
-        ImageRecord("b", "b.jpg", said[:1], "val"),
+        ImageRecord("a", "a.jpg", message, "train", 9, 8, picture, LAYER, "12"),
+        ImageRecord("b", "b.jpg", message[:1], "val"),
         ImageRecord("c", "c.jpg", (), "train"),
         ImageRecord("d", "d.jpg", ()),
     ]
@@ -101,7 +101,7 @@ def test_a_row_holds_the_record_and_the_bytes_of_its_picture(tmp_path: Path, pic
         "categories": ["animals", "other"],
     }
     assert first["boxes"] == [{"bbox": [1, 2, 4, 5], "chains": ["1"], "machine": True}]
-    assert [(one["id"], one["scene"], one["nobndbox"]) for one in first["chains"]] == [
+    assert [(chain["id"], chain["scene"], chain["nobndbox"]) for chain in first["chains"]] == [
         *(("1", None, None), ("2", True, False))
     ]
     assert (third["image"], third["position"], third["covered"]) == (None, 2, False)
@@ -111,21 +111,25 @@ def test_the_schema_the_card_and_the_files_say_the_same(tmp_path: Path, picture:
     folder = tmp_path / "out"
     write(images(picture), folder)
     schema = pq.read_schema(folder / "data/train-00000-of-00001.parquet")
-    told = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+    features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
     matter = front(folder)
-    assert told["image"] == {"_type": "Image"}
+    assert features["image"] == {"_type": "Image"}
     assert schema.field("image").type == pa.struct({"bytes": pa.binary(), "path": pa.string()})
-    assert list(told) == schema.names == [one["name"] for one in matter["dataset_info"]["features"]]
-    assert told["captions"][0]["words"] == [{"dtype": "string", "_type": "Value"}]
-    (captions,) = [one for one in matter["dataset_info"]["features"] if one["name"] == "captions"]
+    assert (
+        list(features) == schema.names == [feature["name"] for feature in matter["dataset_info"]["features"]]
+    )
+    assert features["captions"][0]["words"] == [{"dtype": "string", "_type": "Value"}]
+    (captions,) = [feature for feature in matter["dataset_info"]["features"] if feature["name"] == "captions"]
     assert captions["list"][:2] == [{"name": "text", "dtype": "string"}, {"name": "words", "list": "string"}]
-    splits = {one["split"]: one["path"] for one in matter["configs"][0]["data_files"]}
+    splits = {feature["split"]: feature["path"] for feature in matter["configs"][0]["data_files"]}
     assert splits == {
         "train": "data/train-*",
         "validation": "data/validation-*",
         "unsplit": "data/unsplit-*",
     }
-    counted = [{**one, "num_bytes": one["num_bytes"] > 0} for one in matter["dataset_info"]["splits"]]
+    counted = [
+        {**feature, "num_bytes": feature["num_bytes"] > 0} for feature in matter["dataset_info"]["splits"]
+    ]
     assert counted == [
         {
             "num_bytes": True,
@@ -138,19 +142,21 @@ def test_the_schema_the_card_and_the_files_say_the_same(tmp_path: Path, picture:
 
 
 @pytest.mark.parametrize(
-    ("licence", "told"),
+    ("licence", "reported"),
     [
         ("", {"license": "unknown"}),
         ("CC0 1.0", {"license": "cc0-1.0"}),
         ('Ask "us": first', {"license": "other", "license_name": 'Ask "us": first'}),
     ],
 )
-def test_a_licence_is_told_as_the_hub_knows_it(licence: str, told: dict[str, str], tmp_path: Path) -> None:
+def test_a_licence_is_told_as_the_hub_knows_it(
+    licence: str, reported: dict[str, str], tmp_path: Path
+) -> None:
     entry = FORMATS.get("huggingface")
     written = entry.write(images(None), tmp_path)
     entry.add_card(DatasetAbout("harbour", licence, "# Datasheet\n"), written, tmp_path)
-    found = front(tmp_path)
-    assert {key: value for key, value in found.items() if key.startswith("license")} == told
+    result = front(tmp_path)
+    assert {key: value for key, value in result.items() if key.startswith("license")} == reported
 
 
 def test_shards_are_numbered_and_hold_rows_in_their_order(

@@ -80,8 +80,8 @@ def test_a_deep_nest_is_refused_before_it_is_followed(tmp_path, opening):
 
 
 @given(st.lists(st.text(alphabet='[]{}"\\a', max_size=30), min_size=1, max_size=40))
-def test_brackets_in_strings_are_no_nest_wherever_a_chunk_ends(said):
-    text = json.dumps({"a.jpg": ["[" * 300, *(f".{caption}" for caption in said)]}).encode()
+def test_brackets_in_strings_are_no_nest_wherever_a_chunk_ends(message):
+    text = json.dumps({"a.jpg": ["[" * 300, *(f".{caption}" for caption in message)]}).encode()
     nesting = _Nesting()
     assert not any(nesting.too_deep(text[at : at + 3]) for at in range(0, len(text), 3))
     assert nesting.depth == 0
@@ -91,7 +91,7 @@ def test_brackets_in_strings_are_no_nest_wherever_a_chunk_ends(said):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ('{"images": []}', True),
         ('{"info": {}, "images": [1]}', True),
@@ -101,7 +101,7 @@ def test_brackets_in_strings_are_no_nest_wherever_a_chunk_ends(said):
         ("[]", False),
     ],
 )
-def test_a_list_is_looked_for_under_its_key_alone(tmp_path: Path, text: str, found: bool) -> None:
+def test_a_list_is_looked_for_under_its_key_alone(tmp_path: Path, text: str, result: bool) -> None:
     file = tmp_path / "a.json"
     file.write_text(text)
-    assert has_list(file, "images") is found
+    assert has_list(file, "images") is result

@@ -59,10 +59,10 @@ def test_what_is_written_reads_back_as_the_same_records(key, data):
     entry = FORMATS.get(key)
     with TemporaryDirectory() as folder:
         written = entry.write(corpus, Path(folder))
-        found = list(entry.read(Path(folder)))
-        assert found == carried(corpus)
-        assert written.counts["images"] == len(found)
-        assert written.counts["captions"] == sum(len(record.captions) for record in found)
+        result = list(entry.read(Path(folder)))
+        assert result == carried(corpus)
+        assert written.counts["images"] == len(result)
+        assert written.counts["captions"] == sum(len(record.captions) for record in result)
         assert all(file.exists() for file in written.files)
 
 

@@ -27,13 +27,13 @@ def imported(source: Path, tmp_path_factory: pytest.TempPathFactory):
     return list(FORMATS.get("jsonl").read(out)), converter
 
 
-def counted_b_cubed(found: dict[str, int], gold: dict[str, int]) -> tuple[float, float]:
+def counted_b_cubed(result: dict[str, int], gold: dict[str, int]) -> tuple[float, float]:
     """Precision and recall sums by counting, for each mention, who else is with it (Bagga and Baldwin)."""
     precision = recall = 0.0
-    for one in found.keys() & gold.keys():
-        with_it = [other for other in found if found[other] == found[one]]
-        gold_with_it = [other for other in gold if gold[other] == gold[one]]
-        right = sum(other in gold_with_it for other in with_it)
+    for row in result.keys() & gold.keys():
+        with_it = [another for another in result if result[another] == result[row]]
+        gold_with_it = [another for another in gold if gold[another] == gold[row]]
+        right = sum(another in gold_with_it for another in with_it)
         precision += right / len(with_it)
         recall += right / len(gold_with_it)
     return precision, recall
@@ -60,8 +60,8 @@ def test_round_tripped_clusters_score_as_an_independent_count_says(imported, sou
             name = f"{ref['sentence_id']}:{ref['start']}-{ref['end'] + 1}"
             if gold.setdefault(name, ref["cluster_id"]) != ref["cluster_id"]:
                 gold[f"{name} in {ref['cluster_id']}"] = ref["cluster_id"]
-        found = {m.id: number for number, chain in enumerate(record.layer.chains) for m in chain.mentions}
-        precision, recall = counted_b_cubed(found, gold)
+        numbers = {m.id: number for number, chain in enumerate(record.layer.chains) for m in chain.mentions}
+        precision, recall = counted_b_cubed(numbers, gold)
         counted[0] += precision
         counted[1] += recall
         scores = b_cubed(
@@ -70,7 +70,7 @@ def test_round_tripped_clusters_score_as_an_independent_count_says(imported, sou
         )
         ours[0] += scores.precision_sum
         ours[1] += scores.recall_sum
-        mentions += len(found)
+        mentions += len(numbers)
         in_gold += len(gold)
     assert in_gold == 8995 - 70
     assert ours == pytest.approx(counted, abs=1e-9)

@@ -40,21 +40,21 @@ PRODUCTION = {
 }
 
 
-def environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
+def environment(folder: Path, provided: Mapping[str, str]) -> dict[str, str]:
     """A bare environment with home and data under `folder`, and what is `given`. Products are computed as by
     the tests themselves."""
     base = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "DATA_DIR": str(folder / "data")}
     base |= {name: os.environ[name] for name in launcher.OF_BLAS if name in os.environ}
     (folder / "home").mkdir(exist_ok=True)
-    return {**base, **given}
+    return {**base, **provided}
 
 
 def manage(
-    folder: Path, *arguments: str, fresh: object = False, **given: str
+    folder: Path, *arguments: str, fresh: object = False, **provided: str
 ) -> subprocess.CompletedProcess[str]:
     """`manage.py` with these arguments, to its end; `fresh` begins from nothing (tests/launcher.py)."""
     command = [sys.executable, str(REPOSITORY / "manage.py"), *arguments]
-    return launcher.run(command, env=environment(folder, given), timeout=PATIENCE, fresh=bool(fresh))
+    return launcher.run(command, env=environment(folder, provided), timeout=PATIENCE, fresh=bool(fresh))
 
 
 def migrated(folder: Path) -> None:
@@ -134,13 +134,13 @@ class Server:
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, *arguments: str, port: int | None = None, fresh: object = False, **given: str
+    folder: Path, *arguments: str, port: int | None = None, fresh: object = False, **provided: str
 ) -> Iterator[Server]:
     """`manage.py serve` on a free port, or on `port`, from its first answer on."""
     port = port or free_port()
     process = launcher.start(
         [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port), *arguments],
-        env=environment(folder, given),
+        env=environment(folder, provided),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         fresh=bool(fresh),
@@ -164,5 +164,5 @@ def serving(
 
 def command_named(name: str) -> BaseCommand:
     """A command: of a module, or made from an operation."""
-    made = get_commands()[name]
-    return load_command_class(made, name) if isinstance(made, str) else made
+    command = get_commands()[name]
+    return load_command_class(command, name) if isinstance(command, str) else command

@@ -28,19 +28,19 @@ _WRITERS = {
 
 def acts() -> dict[str, set[str]]:
     """The acts of each room: what is given as `act`, by name or by its place in a function that takes one."""
-    found: dict[str, set[str]] = {room: set() for room in ROOMS}
+    result: dict[str, set[str]] = {room: set() for room in ROOMS}
     for room in ROOMS:
         for path in (REPOSITORY / room).rglob("*.py"):
             if "migrations" not in path.parts:
-                found[room].update(_acts_in(ast.parse(path.read_text())))
-    found["annotation"].add(AuditEntry.CHANGE_ANSWER)
-    found["evaluation"].update(
+                result[room].update(_acts_in(ast.parse(path.read_text())))
+    result["annotation"].add(AuditEntry.CHANGE_ANSWER)
+    result["evaluation"].update(
         f"{way}_{model._meta.verbose_name}"
         for way, model in product(("archive", "unarchive"), apps.get_app_config("evaluation").get_models())
         if issubclass(model, ArchivableRow)
     )
-    found["evaluation"].update(remove_act(model) for model in STORED_ROWS)
-    return found
+    result["evaluation"].update(remove_act(model) for model in STORED_ROWS)
+    return result
 
 
 def _acts_in(module: ast.Module) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _acts_in(module: ast.Module) -> Iterator[str]:
     places: dict[str, int | None] = dict(_WRITERS)
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
-            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+            names = [keyword.arg for keyword in (*node.args.posonlyargs, *node.args.args)]
             if "act" in names:
                 places[node.name] = names.index("act")
     for node in nodes:
@@ -57,25 +57,25 @@ def _acts_in(module: ast.Module) -> Iterator[str]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name not in places:
             continue
-        place, given = places[name], [each.value for each in node.keywords if each.arg == "act"]
-        given += node.args[place : place + 1] if place is not None else []
-        for value in given:
+        index, errors = places[name], [keyword.value for keyword in node.keywords if keyword.arg == "act"]
+        errors += node.args[index : index + 1] if index is not None else []
+        for value in errors:
             for part in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield part.value
 
 
 def test_every_act_has_words_and_every_word_an_act() -> None:
-    found = set().union(*acts().values())
-    assert len(found) > 70
+    result = set().union(*acts().values())
+    assert len(result) > 70
     # A setting's change is recorded under the default of its function.
-    assert found | {"change_settings"} == set(ACTS)
+    assert result | {"change_settings"} == set(ACTS)
 
 
 def test_every_act_is_found_by_a_group_and_those_of_evaluation_by_its_own() -> None:
-    found = acts()
-    assert {group_of_act(act, "") for act in found["evaluation"]} == {"evaluation"}
-    assert {group_of_act(act, about) for act in found["annotation"] for about in ("", "quay")} <= {
+    result = acts()
+    assert {group_of_act(act, "") for act in result["evaluation"]} == {"evaluation"}
+    assert {group_of_act(act, about) for act in result["annotation"] for about in ("", "quay")} <= {
         *AUDIT_GROUPS
     }
     assert group_of_act("set_licence", "") == "corpora"

@@ -21,14 +21,14 @@ def listed() -> list[str]:
 
 
 def test_every_command_stands_in_the_table_once() -> None:
-    declared = {one.name for one in all_operations()}
+    declared = {operation.name for operation in all_operations()}
     ours = {name for name, app in get_commands().items() if str(app).partition(".")[0] in APPS}
     assert sorted(listed()) == sorted(ours - declared)
 
 
 def test_the_table_of_operations_is_made_from_their_declarations() -> None:
     text = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
-    made = table_text(operation_table(OperationsRequest(), OperationContext()))
-    assert text.partition("\n## ")[2] == made.partition("## ")[2] + "\n", (
+    created = table_text(operation_table(OperationsRequest(), OperationContext()))
+    assert text.partition("\n## ")[2] == created.partition("## ")[2] + "\n", (
         "docs/operations.md: put the output of manage.py operations under its first lines"
     )

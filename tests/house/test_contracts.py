@@ -100,28 +100,28 @@ def linted(tmp_path_factory: pytest.TempPathFactory) -> Linted:
         shutil.copytree(REPOSITORY / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "pyproject.toml", folder)
     cases = [*INTRUDERS, READER]
-    asked = [([], "", ""), *[([contract], room, line) for contract, room, line in cases]]
+    requested = [([], "", ""), *[([contract], room, line) for contract, room, line in cases]]
     command = [sys.executable, "-c", LINT]
-    done = subprocess.run(command, cwd=folder, input=json.dumps(asked), capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, input=json.dumps(requested), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    answers = [(status, told) for status, told in json.loads(done.stdout)]
+    answers = [(status, reported) for status, reported in json.loads(done.stdout)]
     return dict(zip([(), *cases], answers, strict=True))
 
 
 def test_the_code_as_it_stands_keeps_every_contract(linted: Linted) -> None:
-    status, told = linted[()]
-    assert status == 0 and "0 broken" in told, told
+    status, reported = linted[()]
+    assert status == 0 and "0 broken" in reported, reported
 
 
 @pytest.mark.parametrize(("contract", "room", "line"), INTRUDERS)
 def test_an_import_against_the_order_breaks_its_contract(
     linted: Linted, contract: str, room: str, line: str
 ) -> None:
-    status, told = linted[contract, room, line]
-    assert status == 1, told
-    assert "0 kept, 1 broken" in told
+    status, reported = linted[contract, room, line]
+    assert status == 1, reported
+    assert "0 kept, 1 broken" in reported
 
 
 def test_words_are_open_to_all(linted: Linted) -> None:
-    status, told = linted[READER]
-    assert status == 0, told
+    status, reported = linted[READER]
+    assert status == 0, reported

@@ -120,9 +120,9 @@ def write(part: Path, there: Path) -> None:
 
 def _asked_for(errors: list[CheckMessage], folder: Path) -> list[str]:
     """The parts of the folder that the errors say to write."""
-    told = [re.findall(rf"{re.escape(str(folder))}/([\w.]+\w)", str(error.hint)) for error in errors]
-    assert all(len(names) == 1 for names in told), errors
-    return [names[0] for names in told]
+    matches = [re.findall(rf"{re.escape(str(folder))}/([\w.]+\w)", str(error.hint)) for error in errors]
+    assert all(len(names) == 1 for names in matches), errors
+    return [names[0] for names in matches]
 
 
 #: Says what a process knows of the examples, what the checks find, and what they had to import.
@@ -147,9 +147,9 @@ def test_settings_name_the_packages_and_what_the_pages_need_is_all_that_the_chec
     tmp_path: Path,
 ) -> None:
     """A process of its own, since settings are read once: seconds, most of them for the pages."""
-    given = dict.fromkeys(("TASK_TYPE_PACKAGES", "FORMAT_PACKAGES", "METRIC_PACKAGES"), HERE)
+    provided = dict.fromkeys(("TASK_TYPE_PACKAGES", "FORMAT_PACKAGES", "METRIC_PACKAGES"), HERE)
     root = str(FOLDER.parents[1])
-    done = manage(tmp_path, "shell", "--no-imports", "-c", ASKED, fresh=True, PYTHONPATH=root, **given)
+    done = manage(tmp_path, "shell", "--no-imports", "-c", ASKED, fresh=True, PYTHONPATH=root, **provided)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "System check identified no issues (0 silenced).",

@@ -86,8 +86,8 @@ def defined(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=targets):
-                made = (each for one in targets for each in ast.walk(one))
-                yield from (each.id for each in made if isinstance(each, ast.Name))
+                created = (item for target in targets for item in ast.walk(target))
+                yield from (item.id for item in created if isinstance(item, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)):
                 yield name
 
@@ -102,8 +102,10 @@ def dead(modules: dict[str, str], templates: str = "") -> set[str]:
     trees = {name: ast.parse(source) for name, source in modules.items()}
     uses = {use for tree in trees.values() for use in named(tree)}
     uses |= set(re.findall(r"\w+", templates))
-    own = {made for name, tree in trees.items() if not name.startswith("config") for made in defined(tree)}
-    return {name for name in own - uses if not name.startswith("__")}
+    values = {
+        created for name, tree in trees.items() if not name.startswith("config") for created in defined(tree)
+    }
+    return {name for name in values - uses if not name.startswith("__")}
 
 
 def test_whatever_is_defined_is_named_somewhere_in_the_product():
@@ -111,10 +113,10 @@ def test_whatever_is_defined_is_named_somewhere_in_the_product():
     files = [*(REPOSITORY / "templates").rglob("*.*"), *(REPOSITORY / "annotation").rglob("*.html")]
     templates = "\n".join(path.read_text() for path in files)
     assert get_resolver().url_patterns, "reading the addresses enters the operations"
-    operations = {one.name for one in endpoints()}  # the registry of operations calls them
+    operations = {endpoint.name for endpoint in endpoints()}  # the registry of operations calls them
     assert dead(modules, templates) - operations == set(NAMED_BY_NOBODY)
 
 
 def test_a_function_that_nobody_calls_is_found():
-    made = "def called(): ...\ndef _owner(row): ...\nKEPT, _LOST = 1, 2\nprint(called(), KEPT)\n"
-    assert dead({"annotation/x.py": made}) == {"_owner", "_LOST"}
+    created = "def called(): ...\ndef _owner(row): ...\nKEPT, _LOST = 1, 2\nprint(called(), KEPT)\n"
+    assert dead({"annotation/x.py": created}) == {"_owner", "_LOST"}

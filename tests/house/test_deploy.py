@@ -20,9 +20,9 @@ SERVICES = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", COMPOSE.partition("
 
 def anchor(name: str) -> str:
     """What is said once and merged into several services."""
-    found = re.search(rf"^x-{name}: &{name}\n((?:  .*\n)+)", COMPOSE, re.M)
-    assert found
-    return found[1]
+    match = re.search(rf"^x-{name}: &{name}\n((?:  .*\n)+)", COMPOSE, re.M)
+    assert match
+    return match[1]
 
 
 def test_images_are_named_by_their_exact_version() -> None:
@@ -51,12 +51,12 @@ def test_the_proxy_sees_what_it_serves_and_nothing_else_of_the_data() -> None:
     assert {target for _source, target, _sub in mounted} == {"pictures", "thumbnails", "exports"}
     assert all(source == "data" and target == sub for source, target, sub in mounted)
     assert not re.search(r"^\s+- data:", SERVICES["proxy"], re.M)
-    made = re.search(r"mkdir -p (.*?) &&", SERVICES["migrate"])
-    assert made and set(made[1].split()) == {f"/data/{target}" for _source, target, _sub in mounted}
+    match = re.search(r"mkdir -p (.*?) &&", SERVICES["migrate"])
+    assert match and set(match[1].split()) == {f"/data/{target}" for _source, target, _sub in mounted}
 
 
 @pytest.mark.parametrize(
-    ("asked", "logged"),
+    ("requested", "logged"),
     [
         ("/invite/12:abc/", "/invite/..."),
         ("/Invite/12:abc", "/Invite/..."),
@@ -69,20 +69,20 @@ def test_the_proxy_sees_what_it_serves_and_nothing_else_of_the_data() -> None:
         ("/tasks/", "/tasks/"),
     ],
 )
-def test_the_proxy_logs_no_address_that_lets_its_reader_in(asked: str, logged: str) -> None:
-    assert told(asked) == logged
+def test_the_proxy_logs_no_address_that_lets_its_reader_in(requested: str, logged: str) -> None:
+    assert told(requested) == logged
 
 
-def told(asked: str) -> str:
+def told(requested: str) -> str:
     """What the proxy logs of an address."""
-    found = re.search(r"map \$request_uri \$told_uri \{(.*?)\n\}", PROXY, re.S)
-    assert found
-    for pattern, kept in re.findall(r'"~(\S+)"\s+(\S+);', found[1]):
+    result = re.search(r"map \$request_uri \$told_uri \{(.*?)\n\}", PROXY, re.S)
+    assert result
+    for pattern, stored in re.findall(r'"~(\S+)"\s+(\S+);', result[1]):
         flags = re.IGNORECASE if pattern.startswith("*") else 0
-        match = re.search(pattern.removeprefix("*").replace("(?<", "(?P<"), asked, flags)
+        match = re.search(pattern.removeprefix("*").replace("(?<", "(?P<"), requested, flags)
         if match:
-            return kept.strip('"').replace("$told", match["told"])
-    raise AssertionError(asked)
+            return stored.strip('"').replace("$told", match["told"])
+    raise AssertionError(requested)
 
 
 def test_the_proxy_logs_none_of_our_ways_in() -> None:
@@ -104,8 +104,8 @@ def test_the_proxy_leaves_it_to_the_product_to_refuse_what_is_too_large() -> Non
 
 @pytest.mark.parametrize("name", [".dockerignore", ".gitignore"])
 def test_what_is_secret_beside_the_code_stays_out_of_images_and_commits(name: str) -> None:
-    left_out = {line.strip("/") for line in (REPOSITORY / name).read_text().splitlines()}
-    assert {".env", "certificates", "backups", "var"} <= left_out
+    texts = {line.strip("/") for line in (REPOSITORY / name).read_text().splitlines()}
+    assert {".env", "certificates", "backups", "var"} <= texts
 
 
 def test_nothing_else_of_the_proxys_log_holds_an_address() -> None:

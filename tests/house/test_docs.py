@@ -25,33 +25,33 @@ _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.M)
 
 def links(text: str) -> Iterator[str]:
     """Where the links and pictures of a page lead; examples of code have none."""
-    for found in _LINK.finditer(_CODE.sub("code", _FENCE.sub("", text))):
-        yield found[1] or found[2]
+    for match in _LINK.finditer(_CODE.sub("code", _FENCE.sub("", text))):
+        yield match[1] or match[2]
 
 
 def anchors(text: str) -> set[str]:
     """The names under which GitHub links a page's headings."""
     names: list[str] = []
     for heading in _HEADING.findall(_FENCE.sub("", text)):
-        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
-        kept = "".join(
-            sign for sign in plain if sign in " -_" or unicodedata.category(sign)[0] in "LN"
+        plain_value = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        stored = "".join(
+            sign for sign in plain_value if sign in " -_" or unicodedata.category(sign)[0] in "LN"
         ).replace(" ", "-")
-        names.append(kept if kept not in names else f"{kept}-{names.count(kept)}")
+        names.append(stored if stored not in names else f"{stored}-{names.count(stored)}")
     return set(names)
 
 
 def broken(page: Path) -> list[str]:
     """The relative links of a page that lead to no file, or to no heading of it."""
-    wrong = []
+    invalid = []
     for link in links(page.read_text(encoding="utf-8")):
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
         target = page.parent / path if path else page
         if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
-            wrong.append(link)
-    return wrong
+            invalid.append(link)
+    return invalid
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

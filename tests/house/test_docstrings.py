@@ -26,17 +26,17 @@ def public(path: Path) -> Iterator[tuple[str, Public]]:
             continue  # what stands inside a function is its own affair
         for node in tree.body:
             # A class Meta or Command is Django's word, and says what it is by being one.
-            told = isinstance(node, ast.ClassDef) and node.name in ("Meta", "Command")
+            reported = isinstance(node, ast.ClassDef) and node.name in ("Meta", "Command")
             if isinstance(node, Public) and not node.name.startswith("_"):
                 name = f"{of}.{node.name}" if of else node.name
                 inner.append((name, node))
-                if not told:
+                if not reported:
                     yield name, node
 
 
 def undocumented(package: str) -> list[str]:
     """Public names of a package without a docstring of their own, nor of the method that they override."""
-    found = []
+    result = []
     for path in sorted((REPOSITORY / package).rglob("*.py")):
         where = path.relative_to(REPOSITORY)
         if "migrations" in where.parts:
@@ -44,8 +44,8 @@ def undocumented(package: str) -> list[str]:
         module = ".".join(where.with_suffix("").parts).removesuffix(".__init__")
         for name, node in public(path):
             if not ast.get_docstring(node) and not ("." in name and inherited(module, name)):
-                found.append(f"{module}.{name}")
-    return found
+                result.append(f"{module}.{name}")
+    return result
 
 
 def inherited(module: str, name: str) -> str | None:
@@ -55,7 +55,7 @@ def inherited(module: str, name: str) -> str | None:
     for part in owner.split("."):
         kind = getattr(kind, part)
     above = (vars(base).get(method) for base in inspect.getmro(kind)[1:])  # type: ignore[arg-type]
-    return next((each.__doc__ for each in above if each is not None and each.__doc__), None)
+    return next((item.__doc__ for item in above if item is not None and item.__doc__), None)
 
 
 @pytest.mark.parametrize("package", HELD)

@@ -13,6 +13,7 @@ from tests import emptying
 from tests.queue.world import World
 
 
+@pytest.mark.on_both
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_left_but_what_came_with_the_tables() -> None:
     World()

@@ -14,12 +14,12 @@ AS_IT_IS = {"templates/annotation/entry/_field.html": {"field.help_text|safe"}}
 
 
 def test_no_template_shows_anything_unescaped_but_what_is_named_here() -> None:
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     assert len(TEMPLATES) > 100
     for template in TEMPLATES:
         text = template.read_text()
-        shown = set(re.findall(r"\{\{\s*([^}]*\|\s*safe(?:seq)?\b[^}]*?)\s*\}\}", text))
-        shown |= set(re.findall(r"\{%\s*(autoescape off|filter safe)", text))
-        if shown:
-            found[template.relative_to(REPOSITORY).as_posix()] = shown
-    assert found == AS_IT_IS
+        matches = set(re.findall(r"\{\{\s*([^}]*\|\s*safe(?:seq)?\b[^}]*?)\s*\}\}", text))
+        matches |= set(re.findall(r"\{%\s*(autoescape off|filter safe)", text))
+        if matches:
+            result[template.relative_to(REPOSITORY).as_posix()] = matches
+    assert result == AS_IT_IS

@@ -19,11 +19,11 @@ def made(path: Path) -> Iterator[ast.Call]:
     """The calls in a file that make a table of figures."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {
-        one.asname or one.name
+        name.asname or name.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module == HOME
-        for one in node.names
-        if one.name == Table.__name__
+        for name in node.names
+        if name.name == Table.__name__
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in names:
@@ -32,16 +32,16 @@ def made(path: Path) -> Iterator[ast.Call]:
 
 def test_every_table_says_what_its_figures_are_of() -> None:
     calls = [
-        (f"{path.relative_to(REPOSITORY)}:{call.lineno}", {one.arg: one.value for one in call.keywords})
+        (f"{path.relative_to(REPOSITORY)}:{call.lineno}", {field.arg: field.value for field in call.keywords})
         for package in PACKAGES
         for path in sorted((REPOSITORY / package).rglob("*.py"))
         for call in made(path)
     ]
     without = [
-        place
-        for place, given in calls
-        if "basis" not in given or ast.unparse(given["basis"]) in ("None", "FigureBasis()")
+        index
+        for index, provided in calls
+        if "basis" not in provided or ast.unparse(provided["basis"]) in ("None", "FigureBasis()")
     ]
     assert len(calls) > 25 and without == []
-    (basis,) = (one for one in fields(Table) if one.name == "basis")
+    (basis,) = (field for field in fields(Table) if field.name == "basis")
     assert basis.kw_only and basis.default is basis.default_factory is MISSING

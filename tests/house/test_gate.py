@@ -13,11 +13,11 @@ from tests.browser.gate import Gate
 
 def ask(gate: Gate) -> tuple[str, list[bytes]]:
     """Status and body of a request, sent and closed as a server does."""
-    said: list[str] = []
-    asked = {"REQUEST_METHOD": "POST", "PATH_INFO": "/api/x"}
-    answer = gate(asked, lambda status, headers: said.append(status))
+    message: list[str] = []
+    requested = {"REQUEST_METHOD": "POST", "PATH_INFO": "/api/x"}
+    answer = gate(requested, lambda status, headers: message.append(status))
     try:
-        return said[0], list(answer)
+        return message[0], list(answer)
     finally:
         if hasattr(answer, "close"):
             answer.close()

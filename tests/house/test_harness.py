@@ -122,8 +122,8 @@ def test_ctrl_c_ends_all_that_a_run_has_started(tmp_path: Path) -> None:
         "pytest, its process, and pytest on PostgreSQL"
     )
     run.send_signal(signal.SIGINT)
-    said = run.communicate(timeout=PATIENCE)[0]
-    assert run.returncode == 130, said
+    message = run.communicate(timeout=PATIENCE)[0]
+    assert run.returncode == 130, message
     assert {pid: name for pid, name in started.items() if Path(f"/proc/{pid}").exists()} == {}
     with pytest.raises(redis.ConnectionError):
         redis.Redis.from_url(url).ping()
@@ -146,14 +146,14 @@ def below(process: int) -> dict[int, str]:
         with contextlib.suppress(OSError):
             name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
             parents[int(folder.name)] = int(rest.split()[1]), name
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     while more := {
         pid: name
         for pid, (parent, name) in parents.items()
-        if parent in {process, *found} and pid not in found
+        if parent in {process, *result} and pid not in result
     }:
-        found |= more
-    return found
+        result |= more
+    return result
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ def test_needs_photographs(): pytest.skip("real data absent: no folder")
 def test_a_test_left_out_fails_a_run_that_may_leave_nothing_out(tmp_path: Path) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS)
     child = pytest_on(tmp_path, "--nothing-left-out")
-    said = child.communicate(timeout=PATIENCE)[0]
+    message = child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 1
-    must_not = said.partition("left out, and must not be")[2]
+    must_not = message.partition("left out, and must not be")[2]
     assert "test_needs_a_server" in must_not and "test_needs_photographs" not in must_not
 
 
@@ -248,10 +248,10 @@ def test_a_thorough_run_takes_what_uses_no_database_on_sqlite_alone(tmp_path: Pa
 
 def collected(folder: Path, *arguments: str, **environment: str) -> list[str]:
     """The names of the tests in `folder` that a run would take, sorted."""
-    said = pytest_on(folder, *arguments, "--collect-only", "-q", **environment).communicate(timeout=PATIENCE)[
-        0
-    ]
-    return sorted(line.split("::")[1] for line in said.splitlines() if "::" in line)
+    message = pytest_on(folder, *arguments, "--collect-only", "-q", **environment).communicate(
+        timeout=PATIENCE
+    )[0]
+    return sorted(line.split("::")[1] for line in message.splitlines() if "::" in line)
 
 
 FAILS = """
@@ -264,21 +264,22 @@ def test_holds(): pass
 """
 
 
+@pytest.mark.slow  # by default what is left out fails a run, above
 def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_may_leave_a_test_out(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "test_fails.py").write_text(FAILS)
-    told = tmp_path / "told"
-    assert pytest_on(tmp_path, f"--tell={told}").wait(timeout=PATIENCE) == 1
-    failures = told.read_text()
+    reported = tmp_path / "told"
+    assert pytest_on(tmp_path, f"--tell={reported}").wait(timeout=PATIENCE) == 1
+    failures = reported.read_text()
     assert "test_counts (call at" in failures and "assert (1 + 1) == 3" in failures
     assert "test_asks (setup at" in failures and "no such server" in failures
     assert "test_holds" not in failures
     (tmp_path / "test_skips.py").write_text(SKIPS)
-    child = pytest_on(tmp_path, f"--tell={told}", "--nothing-left-out", "-k", "holds or photographs")
+    child = pytest_on(tmp_path, f"--tell={reported}", "--nothing-left-out", "-k", "holds or photographs")
     assert "real data absent" in child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 0
-    assert told.read_text() == ""
+    assert reported.read_text() == ""
 
 
 def pytest_on(

@@ -53,8 +53,8 @@ def test_while_the_database_is_away_everybody_is_told_so_and_nobody_where_it_was
         for path in ("/api/tasks", "/api/campaigns/quay/consent"):
             answer = server.get(path, Authorization="Token abc")
             assert (answer.status, answer.headers["Content-Type"]) == (503, "application/problem+json")
-            told = json.loads(answer.body)
-            assert (told["title"], told["code"]) == ("Service Unavailable", "database_away")
+            payload = json.loads(answer.body)
+            assert (payload["title"], payload["code"]) == ("Service Unavailable", "database_away")
             assert int(answer.headers["Retry-After"]) > 0
         page = server.get("/campaigns/", Cookie="session=abcdefghijklmnopqrstuvwxyz012345")
         assert (page.status, page.headers["Retry-After"]) == (503, "5")
@@ -106,7 +106,7 @@ def test_unready_where_the_disk_is_full_or_takes_no_files(
     answer = client.get("/readyz")
     reason = f"less than {10**18} MB are free on the disk of DATA_DIR (DISK_RESERVE): free some space"
     assert (answer.status_code, answer.json()["reason"]) == (503, reason)
-    refused = (503, "DATA_DIR is not writable: free some space, or give the server permission to write")
+    error = (503, "DATA_DIR is not writable: free some space, or give the server permission to write")
     settings.DISK_RESERVE = 0
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # as a full disk: files take nothing
@@ -114,8 +114,8 @@ def test_unready_where_the_disk_is_full_or_takes_no_files(
         answer = client.get("/readyz")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (answer.status_code, answer.json()["reason"]) == refused
+    assert (answer.status_code, answer.json()["reason"]) == error
     settings.DATA_DIR = tmp_path / "file"
     settings.DATA_DIR.write_text("")
     answer = client.get("/readyz")
-    assert (answer.status_code, answer.json()["reason"]) == refused
+    assert (answer.status_code, answer.json()["reason"]) == error

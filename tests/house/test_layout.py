@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,21 +33,27 @@ LARGER = {
 }
 
 
+@functools.cache
+def _tree(file: Path) -> ast.Module:
+    """The file's code, read once for all that is asked of it."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def _sources() -> Iterator[tuple[str, ast.Module]]:
     for app in APPS:
         for file in sorted((REPOSITORY / app).rglob("*.py")):
             name = file.relative_to(REPOSITORY).as_posix()
             if "/migrations/" not in name:
-                yield name, ast.parse(file.read_text(encoding="utf-8"))
+                yield name, _tree(file)
 
 
 def _named(tree: ast.Module, words: set[str]) -> Iterator[tuple[int, str]]:
     """(line, word) of each kind that is named: as a text, or by a constant of its name."""
     imported = {
         id(node)
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Import | ast.ImportFrom)
-        for node in one.names
+        for item in ast.walk(tree)
+        if isinstance(item, ast.Import | ast.ImportFrom)
+        for node in item.names
     }
     for node in ast.walk(tree):
         if id(node) in imported:
@@ -64,28 +71,28 @@ def _named(tree: ast.Module, words: set[str]) -> Iterator[tuple[int, str]]:
 
 def test_a_kind_of_question_is_named_in_its_folder_alone() -> None:
     words = set(kinds.names())
-    found = []
+    result = []
     for name, tree in _sources():
         if name in NAMES_KINDS or name.startswith("annotation/task_types/"):
             continue
         for line, word in _named(tree, words):
             if not any(word == known and name.startswith(where) for known, where in ELSEWHERE):
-                found.append(f"{name}:{line}: {word}")
-    assert not found, "ask annotation.protocol.kinds for what sets the kind apart:\n" + "\n".join(found)
+                result.append(f"{name}:{line}: {word}")
+    assert not result, "ask annotation.protocol.kinds for what sets the kind apart:\n" + "\n".join(result)
 
 
 def test_a_folder_of_a_kind_names_no_kind_but_its_own_and_those_of_the_chain() -> None:
     chain = {kind.key for kind in kinds.all_kinds() if not kind.counted}
     folders = {kind.key for kind in kinds.all_kinds()}
-    found = []
+    result = []
     for name, tree in _sources():
         parts = name.split("/")
         if parts[:2] != ["annotation", "task_types"]:
             continue
-        own = {parts[2]} if parts[2] in folders else set()
-        others = set(kinds.names()) - own - (chain if own & chain else set())
-        found += [f"{name}:{line}: {word}" for line, word in _named(tree, others)]
-    assert not found, "\n".join(found)
+        value = {parts[2]} if parts[2] in folders else set()
+        others = set(kinds.names()) - value - (chain if value & chain else set())
+        result += [f"{name}:{line}: {word}" for line, word in _named(tree, others)]
+    assert not result, "\n".join(result)
 
 
 @pytest.mark.parametrize("app", APPS)
@@ -116,11 +123,11 @@ def test_no_function_takes_more_than_eight_parameters(package: str) -> None:
     for file in sorted((REPOSITORY / package).rglob("*.py")):
         if "migrations" in file.parts:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree(file)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                given = node.args
-                names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-                names += [one.arg for one in (given.vararg, given.kwarg) if one is not None]
+                provided = node.args
+                names = [item.arg for item in (*provided.posonlyargs, *provided.args, *provided.kwonlyargs)]
+                names += [item.arg for item in (provided.vararg, provided.kwarg) if item is not None]
                 number = len(names) - (names[:1] in (["self"], ["cls"]))
                 if number > MOST_PARAMETERS:
                     over.append(f"{file.relative_to(REPOSITORY)}:{node.lineno}: {node.name} takes {number}")
@@ -149,7 +156,9 @@ def _public(tree: ast.Module) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (name.id for one in targets for name in ast.walk(one) if isinstance(name, ast.Name))
+            yield from (
+                name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+            )
 
 
 @pytest.mark.parametrize(("packages", "exceptions"), [(PRODUCT, SHARED_NAMES), (("scenes",), {})])
@@ -162,10 +171,12 @@ def test_a_public_name_is_defined_in_one_module(
             where = file.relative_to(REPOSITORY).as_posix()
             if "/migrations/" in where or "/management/commands/" in where:
                 continue
-            for name in _public(ast.parse(file.read_text(encoding="utf-8"))):
+            for name in _public(_tree(file)):
                 if not name.startswith("_"):
                     homes[name].add(where)
-    shared = {name: sorted(found) for name, found in homes.items() if len(found) > 1}
-    own = {name: found for name, found in shared.items() if name not in exceptions}
-    assert not own, "give each its own name:\n" + "\n".join(f"{name}: {', '.join(own[name])}" for name in own)
+    shared = {name: sorted(result) for name, result in homes.items() if len(result) > 1}
+    values = {name: result for name, result in shared.items() if name not in exceptions}
+    assert not values, "give each its own name:\n" + "\n".join(
+        f"{name}: {', '.join(values[name])}" for name in values
+    )
     assert set(exceptions) == set(shared), "an exception that is none"

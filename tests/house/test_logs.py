@@ -27,10 +27,10 @@ def record(message: str, *arguments: object) -> logging.LogRecord:
 
 
 def test_a_record_is_one_line_whatever_it_says() -> None:
-    said = line(record("two\nlines of %s", "Bjørn"))
-    assert said["message"] == "two\nlines of Bjørn"
-    assert (said["level"], said["logger"]) == ("warning", "annotation.datasets.importing")
-    assert "request" not in said and "task" not in said
+    message = line(record("two\nlines of %s", "Bjørn"))
+    assert message["message"] == "two\nlines of Bjørn"
+    assert (message["level"], message["logger"]) == ("warning", "annotation.datasets.importing")
+    assert "request" not in message and "task" not in message
 
 
 def test_a_record_names_the_request_it_belongs_to() -> None:
@@ -51,31 +51,31 @@ def test_an_exception_comes_along_with_its_traceback() -> None:
 
 
 def test_fields_of_a_record_are_added_but_replace_nothing() -> None:
-    told = record("x")
-    told.fields = {"milliseconds": 3, "level": "forged"}
-    assert (line(told)["milliseconds"], line(told)["level"]) == (3, "warning")
+    reported = record("x")
+    reported.fields = {"milliseconds": 3, "level": "forged"}
+    assert (line(reported)["milliseconds"], line(reported)["level"]) == (3, "warning")
 
 
-@pytest.mark.parametrize("given", ["proxy-1234", "0af7651916cd43dd8448eb211c80319c"])
-def test_the_id_that_a_proxy_gave_is_kept(client: Client, given: str) -> None:
-    assert client.get("/healthz", headers={"X-Request-ID": given})["X-Request-ID"] == given
+@pytest.mark.parametrize("provided", ["proxy-1234", "0af7651916cd43dd8448eb211c80319c"])
+def test_the_id_that_a_proxy_gave_is_kept(client: Client, provided: str) -> None:
+    assert client.get("/healthz", headers={"X-Request-ID": provided})["X-Request-ID"] == provided
 
 
-@pytest.mark.parametrize("given", ["", "a b", '"},{"level":"error', "x" * 65, "é"])
-def test_an_id_that_is_none_is_replaced(client: Client, given: str) -> None:
-    name = client.get("/healthz", headers={"X-Request-ID": given})["X-Request-ID"]
-    assert name != given and name.isalnum() and len(name) == 32
+@pytest.mark.parametrize("provided", ["", "a b", '"},{"level":"error', "x" * 65, "é"])
+def test_an_id_that_is_none_is_replaced(client: Client, provided: str) -> None:
+    name = client.get("/healthz", headers={"X-Request-ID": provided})["X-Request-ID"]
+    assert name != provided and name.isalnum() and len(name) == 32
 
 
 def test_production_logs_each_request_as_json_with_its_id(tmp_path: Path) -> None:
     with serving(tmp_path, port=None, **PRODUCTION) as server:
         server.get("/healthz", X_Request_ID="mine")
         lines = [json.loads(line) for line in server.stop().splitlines()]
-    (asked,) = [line for line in lines if line.get("request") == "mine"]
-    assert (asked["logger"], asked["message"]) == ("phrasebox.access", "GET /healthz 200")
-    assert asked["milliseconds"] >= 0
+    (requested,) = [line for line in lines if line.get("request") == "mine"]
+    assert (requested["logger"], requested["message"]) == ("phrasebox.access", "GET /healthz 200")
+    assert requested["milliseconds"] >= 0
 
 
 def test_the_way_back_from_another_server_is_logged_without_its_code() -> None:
-    told = without_secrets('"GET /sign-in/elsewhere/oidc-12ab/back/?code=SESAME&state=s HTTP/1.1" 302')
-    assert "SESAME" not in told and "/sign-in/elsewhere/oidc-12ab/back/" in told
+    reported = without_secrets('"GET /sign-in/elsewhere/oidc-12ab/back/?code=SESAME&state=s HTTP/1.1" 302')
+    assert "SESAME" not in reported and "/sign-in/elsewhere/oidc-12ab/back/" in reported

@@ -44,14 +44,14 @@ def texts_of(code: str) -> Iterator[tuple[int, str]]:
 
 def labels() -> set[str]:
     """What headings, buttons and fields of pages are called."""
-    found = {str(one.title) for one in all_operations()}
+    result = {str(item.title) for item in all_operations()}
     for operation in all_operations():
-        found |= {str(field.label) for field in request_fields(operation.request).values()}
+        result |= {str(field.label) for field in request_fields(operation.request).values()}
     for room in ("annotation", "evaluation", "templates"):
         for page in (REPOSITORY / room).rglob("*.html"):
             for _tag, inside in LABELS.findall(page.read_text(encoding="utf-8")):
-                found |= {one or other for one, other in TRANSLATED.findall(inside)}
-    return found
+                result |= {item or another for item, another in TRANSLATED.findall(inside)}
+    return result
 
 
 @cache
@@ -62,7 +62,9 @@ def forbidden() -> dict[str, re.Pattern[str]]:
         for name, app in get_commands().items()
         if str(app).partition(".")[0] in ("annotation", "evaluation", "config") and "_" in name
     ]
-    fields = {name for one in all_operations() for name in request_fields(one.request) if "_" in name}
+    fields = {
+        name for operation in all_operations() for name in request_fields(operation.request) if "_" in name
+    }
     called = sorted(map(re.escape, labels()), key=len, reverse=True)
     several = [name for name in called if " " in name]
     words = {
@@ -87,18 +89,18 @@ def below_the_surfaces() -> Iterator[tuple[str, str]]:
     """Every text below the surfaces, with its place."""
     for room in ("annotation", "evaluation", "models_core"):
         for path in sorted((REPOSITORY / room).rglob("*.py")):
-            place = path.relative_to(REPOSITORY).as_posix()
-            if not SURFACES.match(place) and not place.startswith(TASK_PAGES):
+            index = path.relative_to(REPOSITORY).as_posix()
+            if not SURFACES.match(index) and not index.startswith(TASK_PAGES):
                 for line, text in texts_of(path.read_text(encoding="utf-8")):
-                    yield f"{place}:{line}", text
+                    yield f"{index}:{line}", text
     for operation in all_operations():
         yield operation.name, " ".join((operation.request.__doc__ or "").split())
 
 
 def test_no_text_below_the_surfaces_names_an_option_a_command_a_page_or_a_field() -> None:
     texts = list(below_the_surfaces())
-    wrong = {place: (text, named) for place, text in texts if (named := named_in(text))}
-    assert len(texts) > 5000 and wrong == {}
+    invalid = {index: (text, named) for index, text in texts if (named := named_in(text))}
+    assert len(texts) > 5000 and invalid == {}
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_no_text_below_the_surfaces_names_an_option_a_command_a_page_or_a_field(
 )
 def test_each_sort_would_be_recognized(text: str, sort: str) -> None:
     assert sort in named_in(text)
-    assert [found for _, found in texts_of(f"def f():\n    'a docstring here'\n    raise E({text!r})")] == [
+    assert [result for _, result in texts_of(f"def f():\n    'a docstring here'\n    raise E({text!r})")] == [
         text
     ]
 

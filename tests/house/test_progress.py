@@ -40,7 +40,7 @@ def until_told(log: StringIO, line: str) -> None:
 
 
 def writers() -> list[threading.Thread]:
-    return [one for one in threading.enumerate() if one.name == "progress"]
+    return [row for row in threading.enumerate() if row.name == "progress"]
 
 
 @pytest.mark.usefixtures("often")
@@ -105,7 +105,7 @@ def test_on_a_terminal_there_is_a_bar_and_no_line(monkeypatch: pytest.MonkeyPatc
             with base.progress_bar(what="share", total=2) as bar:
                 assert not writers()
                 base.move_bar(bar, 2, 2, what="text kernel")
-        shown = ""
-        while "text kernel: 100%" not in shown:  # what a terminal is sent comes in parts
-            shown += os.read(reader, 10_000).decode()
-    assert "\r" in shown
+        displayed = ""
+        while "text kernel: 100%" not in displayed:  # what a terminal is sent comes in parts
+            displayed += os.read(reader, 10_000).decode()
+    assert "\r" in displayed

@@ -31,9 +31,9 @@ def lines(file: str) -> list[str]:
 
 
 def pins() -> dict[str, str]:
-    found = [line.split("==") for line in lines("constraints.txt")]
-    assert len({plain(name) for name, _ in found}) == len(found)
-    return {plain(name): version for name, version in found}
+    parts = [line.split("==") for line in lines("constraints.txt")]
+    assert len({plain(name) for name, _ in parts}) == len(parts)
+    return {plain(name): version for name, version in parts}
 
 
 def test_every_requirement_is_a_bare_name_with_a_pin() -> None:
@@ -67,12 +67,14 @@ def everything_needed(environment: dict[str, str]) -> set[str]:
             continue
         needed.add(plain(requirement.name))
         with contextlib.suppress(PackageNotFoundError):
-            for wanted in map(Requirement, requires(requirement.name) or ()):
-                if requirement.name == "torch" and "==" in str(wanted.specifier):
+            for expected in map(Requirement, requires(requirement.name) or ()):
+                if requirement.name == "torch" and "==" in str(expected.specifier):
                     continue
                 situations = [{**environment, "extra": extra} for extra in ("", *requirement.extras)]
-                if not wanted.marker or any(wanted.marker.evaluate(situation) for situation in situations):
-                    waiting.append(wanted)
+                if not expected.marker or any(
+                    expected.marker.evaluate(situation) for situation in situations
+                ):
+                    waiting.append(expected)
     return needed
 
 

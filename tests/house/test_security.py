@@ -21,10 +21,10 @@ OPEN = {
 }
 
 
-def routes(found: list[URLPattern | URLResolver]) -> list[URLPattern]:
+def routes(url_patterns: list[URLPattern | URLResolver]) -> list[URLPattern]:
     return [
         pattern
-        for entry in found
+        for entry in url_patterns
         for pattern in (routes(entry.url_patterns) if isinstance(entry, URLResolver) else [entry])
     ]
 
@@ -80,8 +80,11 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(collected: Path) -> None:
     sign_in = reverse("sign_in")
     with serving(collected, port=None, **PRODUCTION) as server:
-        plain = server.get(sign_in, Host="phrasebox.example")
-        assert (plain.status, plain.headers["Location"]) == (301, f"https://phrasebox.example{sign_in}")
+        plain_value = server.get(sign_in, Host="phrasebox.example")
+        assert (plain_value.status, plain_value.headers["Location"]) == (
+            301,
+            f"https://phrasebox.example{sign_in}",
+        )
         page = server.get(sign_in, Host="phrasebox.example", X_Forwarded_Proto="https")
         assert page.status == 200
         assert page.headers["Strict-Transport-Security"] == "max-age=31536000"

@@ -29,22 +29,20 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 def children(process: int) -> dict[int, str]:
     """The command lines of a process's children, by their ids."""
-    found = {}
+    result = {}
     for id in Path(f"/proc/{process}/task/{process}/children").read_text().split():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # gone meanwhile
-            found[int(id)] = Path(f"/proc/{id}/cmdline").read_text().replace("\0", " ")
-    return found
+            result[int(id)] = Path(f"/proc/{id}/cmdline").read_text().replace("\0", " ")
+    return result
 
 
 def jobs_process(server: Server, but: int = 0) -> int:
     """The process that does the jobs, once there is one that is not `but`."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = [
-            id for id, line in children(server.process.pid).items() if " run_jobs " in line and id != but
-        ]
-        if found:
-            return found[0]
+        ids = [id for id, line in children(server.process.pid).items() if " run_jobs " in line and id != but]
+        if ids:
+            return ids[0]
         assert time.monotonic() < deadline, "no process does the jobs"
         time.sleep(0.1)
 
@@ -163,6 +161,7 @@ def test_static_files_are_served_from_where_they_lie(tmp_path: Path) -> None:
         assert (answer.status, answer.body) == (200, file.read_text())
 
 
+@pytest.mark.slow  # by default production serves pages, in `test_security`
 def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tmp_path: Path) -> None:
     collected = manage(tmp_path, "collectstatic", "--no-input", **PRODUCTION)
     assert collected.returncode == 0, collected.stderr
@@ -193,15 +192,15 @@ def test_whoever_sends_far_too_much_reads_why_and_is_cut_off(tmp_path: Path) -> 
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
             client.sendall(head.encode())
             # As browsers do: they read once they have sent, or cannot.
-            sent, until = 0, time.monotonic() + PATIENCE
+            payload, until = 0, time.monotonic() + PATIENCE
             with contextlib.suppress(ConnectionResetError, BrokenPipeError):
                 while time.monotonic() < until:
-                    sent += client.send(b"x" * 2**16)
+                    payload += client.send(b"x" * 2**16)
                     time.sleep(0.01)
-            assert sent > 2**20, "it was not heard out"
-            said = b""
+            assert payload > 2**20, "it was not heard out"
+            message = b""
             with contextlib.suppress(ConnectionResetError):
                 while got := client.recv(2**16):
-                    said += got
-        assert said.startswith(b"HTTP/1.1 413 ") and b"Sign in, then send it again" in said
+                    message += got
+        assert message.startswith(b"HTTP/1.1 413 ") and b"Sign in, then send it again" in message
         assert server.get("/healthz").status == 200

@@ -109,7 +109,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("provided", "message"),
     [
         ({}, "console localhost 25   False False"),
         (PRODUCTION, "dummy localhost 25   False False"),
@@ -118,10 +118,10 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         ({"EMAIL_URL": "smtps://me:pw@mail.example:2465"}, "smtp mail.example 2465 me pw False True"),
     ],
 )
-def test_e_mail_goes_out_as_one_address_says(tmp_path: Path, given: dict[str, str], told: str) -> None:
+def test_e_mail_goes_out_as_one_address_says(tmp_path: Path, provided: dict[str, str], message: str) -> None:
     ask = (
         "from django.conf import settings as s; print(s.EMAIL_BACKEND.split('.')[-2], s.EMAIL_HOST, "
         "s.EMAIL_PORT, s.EMAIL_HOST_USER, s.EMAIL_HOST_PASSWORD, s.EMAIL_USE_TLS, s.EMAIL_USE_SSL)"
     )
-    done = manage(tmp_path, "shell", "--no-imports", "-c", ask, **given)
-    assert (done.returncode, done.stdout) == (0, f"{told}\n")
+    done = manage(tmp_path, "shell", "--no-imports", "-c", ask, **provided)
+    assert (done.returncode, done.stdout) == (0, f"{message}\n")

@@ -16,10 +16,10 @@ ANSWER = "/api/assignments/7/answer"
 
 
 def call(application: SingleThreadWorker, path: str, body: bytes = b"{}", **more: Any) -> tuple[str, bytes]:
-    said: list[str] = []
+    message: list[str] = []
     environ = {"PATH_INFO": path, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), **more}
-    answer = application(environ, lambda status, headers, *rest: said.append(status))
-    return said[0], b"".join(answer)
+    answer = application(environ, lambda status, headers, *rest: message.append(status))
+    return message[0], b"".join(answer)
 
 
 class Answer:
@@ -47,10 +47,10 @@ def test_calls_have_one_thread_and_one_goes_after_the_other():
         start("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    one = SingleThreadWorker(application)
+    worker = SingleThreadWorker(application)
     with ThreadPoolExecutor(8) as crowd:
-        said = list(crowd.map(lambda number: call(one, ANSWER, b"%d" % number), range(40)))
-    assert said == [("200 OK", b"%d" % number) for number in range(40)]
+        message = list(crowd.map(lambda number: call(worker, ANSWER, b"%d" % number), range(40)))
+    assert message == [("200 OK", b"%d" % number) for number in range(40)]
     assert (len(threads), set(together)) == (1, {1})
     assert threading.current_thread().name not in threads
 
@@ -87,32 +87,32 @@ def test_how_long_an_answer_took_is_told_in_steps_only(path: str, monkeypatch: p
 
     monkeypatch.setattr(single_thread_worker.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(single_thread_worker.time, "sleep", waited.append)
-    one = SingleThreadWorker(application)
+    worker = SingleThreadWorker(application)
     for took in (0.003, 0.011, 0.034):
-        call(one, path)
+        call(worker, path)
         steps = (took + waited[-1]) / STEP_SECONDS
         assert steps == pytest.approx(round(steps)) and 0 <= waited[-1] <= STEP_SECONDS
-    call(one, "/pictures/abc")
+    call(worker, "/pictures/abc")
     assert len(waited) == 3
 
 
 def test_a_client_that_dawdles_holds_nobody_up():
-    sent = threading.Event()
+    event = threading.Event()
 
     class Slow(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
-            assert sent.wait(60)
+            assert event.wait(60)
             return super().read(size)
 
     def application(environ: dict[str, Any], start: Any) -> list[bytes]:
         start("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    one = SingleThreadWorker(application)
+    worker = SingleThreadWorker(application)
     with ThreadPoolExecutor(1) as slow:
-        late = slow.submit(call, one, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
-        assert call(one, ANSWER, b"at once") == ("200 OK", b"at once")
-        sent.set()
+        late = slow.submit(call, worker, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
+        assert call(worker, ANSWER, b"at once") == ("200 OK", b"at once")
+        event.set()
         assert late.result(60) == ("200 OK", b"late")
 
 
@@ -123,8 +123,8 @@ def test_an_answer_is_closed_where_it_was_made_and_an_error_reaches_the_server()
         start("200 OK", [])
         return answers.pop()
 
-    one, answer = SingleThreadWorker(application), answers[0]
-    assert call(one, ANSWER) == ("200 OK", b"ab")
+    worker, answer = SingleThreadWorker(application), answers[0]
+    assert call(worker, ANSWER) == ("200 OK", b"ab")
     assert answer.closed_by.startswith("worker-calls")
     with pytest.raises(IndexError):
-        call(one, ANSWER)
+        call(worker, ANSWER)

@@ -9,8 +9,8 @@ from config.celery import app
 
 def test_the_names_of_celery_tasks_stay() -> None:
     app.loader.import_default_modules()
-    own = {name for name in app.tasks if not name.startswith("celery.")}
-    assert own == {"annotation.run_job", "annotation.periodic", "evaluation.add_up_spans"}
+    names = {name for name in app.tasks if not name.startswith("celery.")}
+    assert names == {"annotation.run_job", "annotation.periodic", "evaluation.add_up_spans"}
     assert set(app.conf.task_routes) == {"annotation.periodic"}
 
 

@@ -27,15 +27,22 @@ def commands_with_files() -> dict[str, bool]:
         if not str(app).startswith("evaluation"):
             continue
         actions = command_named(name).create_parser("manage.py", name)._actions
-        if any((one.type is Path or one.metavar == "FILE") and not one.option_strings for one in actions):
-            reading[name] = any("--trained-on" in one.option_strings for one in actions)
+        if any(
+            (action.type is Path or action.metavar == "FILE") and not action.option_strings
+            for action in actions
+        ):
+            reading[name] = any("--trained-on" in action.option_strings for action in actions)
     return reading
 
 
 def calls_with_files() -> dict[str, bool]:
     """Calls of evaluation that take a file, by their route, and whether it can be declared."""
-    ours = (one for one in endpoints() if one.operation.app == "evaluation")
-    return {one.route: "trained_on" in request_fields(one.operation.request) for one in ours if one.uploads}
+    ours = (endpoint for endpoint in endpoints() if endpoint.operation.app == "evaluation")
+    return {
+        endpoint.route: "trained_on" in request_fields(endpoint.operation.request)
+        for endpoint in ours
+        if endpoint.uploads
+    }
 
 
 def test_commands_and_calls_that_read_output_from_outside_take_a_declaration() -> None:

@@ -33,15 +33,15 @@ in_each_language = pytest.mark.parametrize("language", LANGUAGES)
 @cache
 def said() -> dict[Said, str]:
     """Every marked text, with a file that says it."""
-    found: dict[Said, str] = {}
+    result: dict[Said, str] = {}
     for room in ROOMS:
         for path in sorted((REPOSITORY / room).rglob("*.py")):
-            found.update(dict.fromkeys(_in_code(path), path.relative_to(REPOSITORY).as_posix()))
+            result.update(dict.fromkeys(_in_code(path), path.relative_to(REPOSITORY).as_posix()))
     pages = [path for path in (REPOSITORY / "templates").rglob("*") if path.suffix in (".html", ".txt")]
     pages += [path for room in ROOMS for path in (REPOSITORY / room).rglob("*.html")]
     for path in sorted(pages):
-        found.update(dict.fromkeys(_in_template(path), path.relative_to(REPOSITORY).as_posix()))
-    return found
+        result.update(dict.fromkeys(_in_template(path), path.relative_to(REPOSITORY).as_posix()))
+    return result
 
 
 def _in_code(path: Path) -> Iterator[Said]:
@@ -51,15 +51,15 @@ def _in_code(path: Path) -> Iterator[Said]:
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if not MARKED.fullmatch(name):
             continue
-        values = [each.value for each in node.args if isinstance(each, ast.Constant)]
+        values = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
         words = [value for value in values if isinstance(value, str)]
         if words:
             yield words[0], words[1] if name.startswith("n") else ""
 
 
 def _in_template(path: Path) -> Iterator[Said]:
-    for one, many in CALL.findall(templatize(path.read_text(encoding="utf-8"))):
-        yield ast.literal_eval(one), ast.literal_eval(many) if many else ""
+    for item, many in CALL.findall(templatize(path.read_text(encoding="utf-8"))):
+        yield ast.literal_eval(item), ast.literal_eval(many) if many else ""
 
 
 @cache
@@ -86,18 +86,18 @@ def test_every_text_is_translated(language: str) -> None:
 @in_each_language
 def test_no_translation_is_a_guess_or_of_what_nobody_says(language: str) -> None:
     assert [entry.msgid for entry in catalog(language) if entry.fuzzy or entry.obsolete] == []
-    extra = {entry.msgid for entry in catalog(language)} - {one for one, _ in said()}
+    extra = {entry.msgid for entry in catalog(language)} - {item for item, _ in said()}
     assert extra == set(), "run `make messages`"
 
 
 @in_each_language
 def test_a_translation_has_the_places_and_the_marks_of_its_text(language: str) -> None:
-    wrong = {}
+    invalid = {}
     for entry in catalog(language):
-        wanted = {tuple(sorted(PLACES.findall(text))) for text in (entry.msgid, entry.msgid_plural) if text}
-        if any(tuple(sorted(PLACES.findall(word))) not in wanted for word in _words(entry)):
-            wrong[entry.msgid] = _words(entry)
-    assert wrong == {}
+        matches = {tuple(sorted(PLACES.findall(text))) for text in (entry.msgid, entry.msgid_plural) if text}
+        if any(tuple(sorted(PLACES.findall(word))) not in matches for word in _words(entry)):
+            invalid[entry.msgid] = _words(entry)
+    assert invalid == {}
 
 
 @in_each_language

@@ -39,8 +39,8 @@ def test_make_alone_prints_every_target() -> None:
     text = (REPOSITORY / "Makefile").read_text()
     targets = re.search(r"^\.PHONY: (.+)$", text, re.M)
     assert targets
-    said = subprocess.run(["make"], cwd=REPOSITORY, capture_output=True, text=True).stdout
-    assert set(targets[1].split()) == set(re.findall(r"^  ([a-z-]+) ", said, re.M))
+    stdout = subprocess.run(["make"], cwd=REPOSITORY, capture_output=True, text=True).stdout
+    assert set(targets[1].split()) == set(re.findall(r"^  ([a-z-]+) ", stdout, re.M))
 
 
 def copy_makefile(folder: Path) -> None:
@@ -122,17 +122,17 @@ def test_neither_pages_nor_commands_speak_the_old_dialect() -> None:
         text
         for entry in catalog
         for text in (entry.msgid, entry.msgid_plural)
-        if any("evaluation/" not in place for place, _ in entry.occurrences)
+        if any("evaluation/" not in index for index, _ in entry.occurrences)
     ]
     for path in sorted((REPOSITORY / "annotation/management/commands").glob("*.py")):
         spoken += say_plainly(path)
-    found = {
+    result = {
         text: better
         for text in spoken
         for dialect, better in DIALECT.items()
         if re.search(dialect, text, re.IGNORECASE)
     }
-    assert len(spoken) > 1500 and found == {}
+    assert len(spoken) > 1500 and result == {}
 
 
 def test_the_dialect_would_be_found() -> None:

@@ -29,9 +29,9 @@ seen: list[dict[str, list[Any]]] = []
 def world() -> World:
     def build() -> World:
         built.append(1)
-        found = World(some_images(2), name="kept")
-        found.work()
-        return found
+        result = World(some_images(2), name="kept")
+        result.work()
+        return result
 
     return worlds.again("for the test of worlds", build)
 
@@ -40,22 +40,22 @@ def world() -> World:
 def test_every_test_finds_the_rows_that_were_built(request: pytest.FixtureRequest, time: str) -> None:
     if time == "put back and committed":
         request.getfixturevalue("transactional_db")
-    made = world()
+    created = world()
     seen.append(everything())
     assert seen[0] == seen[-1] and len(built) == 1
-    assert made.campaign == Campaign.objects.get() and made.campaign.name == "kept"
+    assert created.campaign == Campaign.objects.get() and created.campaign.name == "kept"
     # What a test does to its world, none that follows sees.
-    made.campaign.name = "spoilt"
-    made.campaign.save()
-    made.workers.clear()
+    created.campaign.name = "spoilt"
+    created.campaign.save()
+    created.workers.clear()
     Judgment.objects.update(void=True)
 
 
 def test_rows_of_a_test_come_between_no_world_and_its_ids() -> None:
     before = World(some_images(1), name="before")
-    kept = world()
+    stored = world()
     after = World(some_images(1), name="after")
-    assert len({before.campaign.pk, kept.campaign.pk, after.campaign.pk}) == 3
+    assert len({before.campaign.pk, stored.campaign.pk, after.campaign.pk}) == 3
     assert Campaign.objects.count() == 3 and after.work() > 0
 
 

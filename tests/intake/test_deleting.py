@@ -30,10 +30,10 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_corpus_goes_with_its_rows_layers_and_pictures(data_dir: Path, tmp_path: Path):
-    own, shared = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
+    value, shared = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
     take([replace(some_images(1)[0], picture=shared)], name="neighbour")
     before = everything(data_dir)
-    records = [replace(r, picture=p) for r, p in zip(some_images(2), (own, shared), strict=True)]
+    records = [replace(r, picture=p) for r, p in zip(some_images(2), (value, shared), strict=True)]
     take(records)
     corpus = Corpus.objects.get(name="corpus")
     thumbnail(picture_path(corpus.images.get(position=0).picture))
@@ -94,7 +94,7 @@ HALF_WRITTEN = (
 @pytest.mark.parametrize(
     ("model", "work", "rows", "fields", "about"),
     HALF_WRITTEN,
-    ids=[each[0].__name__ for each in HALF_WRITTEN],
+    ids=[item[0].__name__ for item in HALF_WRITTEN],
 )
 def test_what_was_left_half_written_keeps_no_corpus(
     model: Any, work: str, rows: str, fields: dict[str, Any], about: tuple[str, ...]
@@ -103,9 +103,9 @@ def test_what_was_left_half_written_keeps_no_corpus(
     corpus = a_corpus("used", some_images(2))
     maker = System.objects.create(corpus=a_corpus("other", some_images(1)), name="s", origin="runs")
     known = {field.name for field in model._meta.fields}
-    own = {"made_by": maker, "version": 1, "originals": False, "row_count": 0, "source": "a file"}
+    values = {"made_by": maker, "version": 1, "originals": False, "row_count": 0, "source": "a file"}
     half = model.objects.create(
-        name="half", corpus=corpus, **{key: value for key, value in own.items() if key in known}
+        name="half", corpus=corpus, **{key: value for key, value in values.items() if key in known}
     )
     image = Image.objects.filter(corpus=corpus).first()
     caption = {name: Caption.objects.filter(image=image).first() for name in about}

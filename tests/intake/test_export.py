@@ -120,7 +120,7 @@ def test_a_layer_that_covers_some_images_has_the_same_figures_out_and_in(tmp_pat
     assert (report.images, report.covered) == (4, 3)
     again = Corpus.objects.get(name="again")
     before, after = (
-        layer_statistics(corpus=one, layer=one.layers.get()).figures() for one in (corpus, again)
+        layer_statistics(corpus=row, layer=row.layers.get()).figures() for row in (corpus, again)
     )
     assert before == after and before["mentions_per_image"] == 8 / 3
 

@@ -49,12 +49,12 @@ def test_captions_alone_make_no_layer():
 
 
 def test_images_with_and_without_a_layer_stand_side_by_side():
-    plain, marked = an_image("1", "A dog .", layered=False), an_image("2", f"{MAN} .")
+    image, marked = an_image("1", "A dog .", layered=False), an_image("2", f"{MAN} .")
     bare = an_image("3", "Nothing is marked here .")
-    take([plain, marked, bare])
+    take([image, marked, bare])
     assert sorted(LayerImage.objects.values_list("image__key", flat=True)) == ["2", "3"]
     layer = Layer.objects.get()
-    assert list(stream_records(corpus=layer.corpus, layer=layer)) == [plain, marked, bare]
+    assert list(stream_records(corpus=layer.corpus, layer=layer)) == [image, marked, bare]
 
 
 def test_a_second_import_of_the_same_content_changes_nothing(data_dir: Path, tmp_path: Path):
@@ -69,7 +69,7 @@ def test_a_second_import_of_the_same_content_changes_nothing(data_dir: Path, tmp
 
 
 @pytest.mark.parametrize(
-    "other",
+    "another",
     [
         lambda r: replace(r, captions=(*r.captions[:1], CaptionRecord("Somebody runs ."))),
         lambda r: replace(r, layer=None),
@@ -78,14 +78,14 @@ def test_a_second_import_of_the_same_content_changes_nothing(data_dir: Path, tmp
         lambda r: replace(r, captions=(replace(r.captions[0], unrelated=True), *r.captions[1:])),
     ],
 )
-def test_other_content_under_the_same_name_is_refused_with_the_remedy(data_dir: Path, other):
+def test_other_content_under_the_same_name_is_refused_with_the_remedy(data_dir: Path, another):
     records = some_images(2)
     take(records)
     before = everything(data_dir)
     with pytest.raises(
         IntakeError, match="already exists with other content .2 images from the test.; choose another"
     ):
-        take([records[0], other(records[1])])
+        take([records[0], another(records[1])])
     assert everything(data_dir) == before
 
 

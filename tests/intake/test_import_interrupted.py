@@ -55,7 +55,7 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
 ):
     monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 2)
     records = some_images(5)
-    shared, other = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
+    shared, another = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
     take([replace(records[0], picture=shared)], name="neighbour")
     publish = pictures.publish_pictures
 
@@ -68,7 +68,7 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
         patch.setattr(intake, "sweep_corpus", lambda corpus: None)
         patch.setattr(pictures, "publish_pictures", publish_and_die)
         with pytest.raises(SystemExit):
-            take([replace(records[0], picture=shared), replace(records[1], picture=other), *records[2:]])
+            take([replace(records[0], picture=shared), replace(records[1], picture=another), *records[2:]])
     assert not Corpus.objects.get(name="corpus").published
     assert Image.objects.filter(corpus__name="corpus").count() == 5
     assert len(everything(data_dir)["files"]) == 2
@@ -105,10 +105,10 @@ def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path
         """
     )
     migrated(tmp_path)
-    given = environment(tmp_path, {"DJANGO_SETTINGS_MODULE": "config.settings"})
+    provided = environment(tmp_path, {"DJANGO_SETTINGS_MODULE": "config.settings"})
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return launcher.run([sys.executable, *arguments], env=given, timeout=PATIENCE)
+        return launcher.run([sys.executable, *arguments], env=provided, timeout=PATIENCE)
 
     assert run("-c", script, "die").returncode == -9
     done = run("-c", script, "live")
@@ -164,14 +164,14 @@ def test_machines_without_a_common_lock_are_kept_apart_by_the_name(monkeypatch: 
 def test_a_portion_is_written_in_one_transaction_and_published_in_one(monkeypatch: pytest.MonkeyPatch):
     """Nobody sees half of it; the layer's own row, which hides what hangs on it, is written alone."""
     monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 2)
-    found = written(lambda: take(some_images(3)))
+    result = written(lambda: take(some_images(3)))
     corpus = Corpus.objects.get()
     shares = [(record.id, record.layer) for record in some_images(3) if record.layer is not None]
 
     def layer(again: bool) -> None:
         layer_rows.write_layer(corpus=corpus, name="gold", source="test", records=shares, replace=again)
 
-    found += [*written(lambda: layer(False)), *written(lambda: layer(True))]
-    alone = [statement for held, statement in found if not held]
+    result += [*written(lambda: layer(False)), *written(lambda: layer(True))]
+    alone = [statement for held, statement in result if not held]
     of_the_layer = tuple(f'{verb} "annotation_layer" ' for verb in ("INSERT INTO", "UPDATE"))
-    assert len(found) > len(alone) and [each for each in alone if not each.startswith(of_the_layer)] == []
+    assert len(result) > len(alone) and [item for item in alone if not item.startswith(of_the_layer)] == []

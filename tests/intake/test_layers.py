@@ -86,10 +86,10 @@ def layers(draw: st.DrawFn, captions: list[tuple[str, ...]]) -> LayerRecord:
 @st.composite
 def corpora(draw: st.DrawFn) -> list[ImageRecord]:
     word = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
-    found = []
+    result = []
     for number in range(draw(st.integers(1, 4))):
         sentences = draw(st.lists(st.lists(word, min_size=1, max_size=6).map(tuple), max_size=3))
-        found.append(
+        result.append(
             ImageRecord(
                 id=f"i{number}",
                 filename=f"i{number}.jpg",
@@ -108,7 +108,7 @@ def corpora(draw: st.DrawFn) -> list[ImageRecord]:
                 external_id=draw(st.sampled_from(["", "cocoid 1"])),
             )
         )
-    return found
+    return result
 
 
 fresh = count()
@@ -245,13 +245,13 @@ def test_a_layer_name_that_is_none_is_refused(corpus: Corpus, name: str):
 
 def test_removing_a_layer_takes_its_rows_and_no_others(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(database, "ROWS_PER_TRANSACTION", 2)
-    other = a_corpus("other", some_images(5))
+    other_corpus = a_corpus("other", some_images(5))
     before = rows()
     layer = write(corpus, [(r.id, r.layer) for r in some_images(3) if r.layer])
     assert rows() != before
     remove_layer(layer)
     assert rows() == before
-    assert layer_named(other) is not None
+    assert layer_named(other_corpus) is not None
 
 
 def test_reading_costs_the_same_number_of_queries_whatever_a_page_holds(

@@ -72,11 +72,11 @@ def a_bomb(path: Path, side: int) -> Path:
 def test_metadata_is_dropped_and_every_pixel_stays(tmp_path: Path, extension: str, how: dict):
     path = saved(tmp_path / f"picture.{extension}", a_scene(), **how)
     assert SECRET in path.read_bytes()
-    kept = pictures.store_picture(path)
-    stored = pictures.picture_path(kept.name)
+    store_picture = pictures.store_picture(path)
+    stored = pictures.picture_path(store_picture.name)
     assert SECRET not in stored.read_bytes()
     assert pixels(stored) == pixels(path)
-    assert (kept.width, kept.height) == (48, 32)
+    assert (store_picture.width, store_picture.height) == (48, 32)
     assert stored.suffix == f".{extension}"
 
 
@@ -98,9 +98,9 @@ def test_a_colour_profile_stays_because_it_decides_how_the_picture_looks(tmp_pat
 
 def test_bytes_behind_the_end_of_a_jpeg_are_cut_off(tmp_path: Path):
     path = saved(tmp_path / "p.jpg", a_scene())
-    plain = pictures.store_picture(path)
+    store_picture = pictures.store_picture(path)
     path.write_bytes(path.read_bytes() + SECRET)
-    assert pictures.store_picture(path).name == plain.name
+    assert pictures.store_picture(path).name == store_picture.name
 
 
 @pytest.mark.parametrize("orientation", [2, 3, 5, 6, 8])
@@ -109,9 +109,9 @@ def test_a_turned_picture_is_stored_upright(tmp_path: Path, extension: str, orie
     path = tmp_path / f"p.{extension}"
     lossless = {"lossless": True} if extension == "webp" else {}
     a_scene().save(path, exif=telling(orientation), **({"quality": 95} if extension == "jpg" else lossless))
-    kept = pictures.store_picture(path)
-    stored = pictures.picture_path(kept.name)
-    assert (kept.width, kept.height) == ((32, 48) if orientation >= 5 else (48, 32))
+    store_picture = pictures.store_picture(path)
+    stored = pictures.picture_path(store_picture.name)
+    assert (store_picture.width, store_picture.height) == ((32, 48) if orientation >= 5 else (48, 32))
     assert SECRET not in stored.read_bytes()
     with Image.open(stored) as image, Image.open(path) as original:
         assert ORIENTATION not in image.getexif()
@@ -137,15 +137,15 @@ def test_a_jpeg_with_damaged_markers_that_still_decodes_is_kept(tmp_path: Path):
     path.write_bytes(data[:20] + b"\x00\x00" + data[20:])  # stray bytes between two segments
     with pytest.raises(Malformed):
         without_metadata(path.read_bytes(), "JPEG")
-    kept = pictures.store_picture(path)
-    assert (kept.width, kept.height) == (48, 32)
+    store_picture = pictures.store_picture(path)
+    assert (store_picture.width, store_picture.height) == (48, 32)
 
 
 def test_a_phone_picture_with_a_second_one_behind_it_is_kept_as_one_jpeg(tmp_path: Path):
     path = tmp_path / "p.jpg"
     a_scene().save(path, format="MPO", save_all=True, append_images=[a_scene((24, 16))])
-    kept = pictures.store_picture(path)
-    with Image.open(pictures.picture_path(kept.name)) as image:
+    store_picture = pictures.store_picture(path)
+    with Image.open(pictures.picture_path(store_picture.name)) as image:
         assert (image.format, image.size) == ("JPEG", (48, 32))
 
 
@@ -210,15 +210,15 @@ def test_a_name_that_is_none_leads_nowhere(name: str):
 
 def test_staged_pictures_enter_the_store_by_publishing(tmp_path: Path, data_dir: Path):
     staged = tmp_path / "staged"
-    kept = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
-    assert not pictures.picture_path(kept.name).exists()
+    store_picture = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
+    assert not pictures.picture_path(store_picture.name).exists()
     pictures.publish_pictures(staged)
     pictures.publish_pictures(staged)
-    assert pictures.picture_path(kept.name).is_file()
+    assert pictures.picture_path(store_picture.name).is_file()
     assert not any(staged.iterdir())
-    pictures.discard_picture(kept.name)
-    pictures.discard_picture(kept.name)
-    assert not pictures.picture_path(kept.name).exists()
+    pictures.discard_picture(store_picture.name)
+    pictures.discard_picture(store_picture.name)
+    assert not pictures.picture_path(store_picture.name).exists()
     assert (data_dir / "pictures").is_dir(), "a proxy has it mounted"
 
 
@@ -226,7 +226,7 @@ def test_a_picture_that_was_withdrawn_while_it_was_staged_does_not_enter_the_sto
     tmp_path: Path, data_dir: Path
 ):
     staged = tmp_path / "staged"
-    kept = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
-    withdrawn.note_withdrawn(kept.name)
+    store_picture = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
+    withdrawn.note_withdrawn(store_picture.name)
     pictures.publish_pictures(staged)
-    assert not pictures.picture_path(kept.name).exists() and not any(staged.iterdir())
+    assert not pictures.picture_path(store_picture.name).exists() and not any(staged.iterdir())

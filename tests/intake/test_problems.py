@@ -69,23 +69,23 @@ WRONG = {
 
 
 def told(problems: Any) -> set[tuple[str, str, int | None]]:
-    return {(each.sort, Path(each.file).name, each.line) for each in problems}
+    return {(problem.sort, Path(problem.file).name, problem.line) for problem in problems}
 
 
 def test_everything_that_is_wrong_is_listed_at_once_and_nothing_is_stored(source: Path, data_dir: Path):
     before = everything(data_dir)
-    with pytest.raises(SourceProblems) as refused:
+    with pytest.raises(SourceProblems) as error:
         brought(source)
-    blocking = {each for each in WRONG if each[0] not in ("no_caption", "no_picture")}
-    assert told(refused.value.problems) == blocking
-    assert "4 problems, so nothing was imported" in str(refused.value)
+    blocking = {item for item in WRONG if item[0] not in ("no_caption", "no_picture")}
+    assert told(error.value.problems) == blocking
+    assert "4 problems, so nothing was imported" in str(error.value)
     assert not Corpus.objects.exists() and not Image.objects.exists()
     assert everything(data_dir) == before
 
 
 def test_each_problem_says_what_it_is_and_what_to_do(source: Path):
-    problems = {Path(each.file).name: each for each in brought(source, dry_run=True).problems}
-    assert all(each.what and each.remedy for each in problems.values())
+    problems = {Path(problem.file).name: problem for problem in brought(source, dry_run=True).problems}
+    assert all(problem.what and problem.remedy for problem in problems.values())
     assert "cannot be decoded" in problems["p07.jpg"].what
     assert "save the picture again" in problems["p07.jpg"].remedy
     assert "add its captions" in problems["p39.jpg"].remedy
@@ -121,9 +121,9 @@ def test_problems_in_later_portions_end_an_import_whose_first_portions_were_writ
             line for line in (source / "captions.token").read_text().splitlines() if "\t" in line
         ).replace("p03.jpg#1\tOnce more .", "")
     )
-    with pytest.raises(SourceProblems) as refused:
+    with pytest.raises(SourceProblems) as error:
         brought(source)
-    assert told(refused.value.problems) == {("picture", "p07.jpg", None), ("picture", "p21.jpg", None)}
+    assert told(error.value.problems) == {("picture", "p07.jpg", None), ("picture", "p21.jpg", None)}
     assert not Corpus.objects.exists() and everything(data_dir) == before
     assert brought(source, skip_problems=True).images == 37
 
@@ -145,7 +145,7 @@ def test_an_archive_holds_its_pictures_beside_its_captions_and_problems_name_its
             archive.write(file, file.relative_to(source).as_posix())
     how = ImportHow(skip_problems=True)
     report = import_corpus(name="packed", path=packed, format="flickr8k", how=how)
-    assert {(each.sort, each.file, each.line) for each in report.problems} == {
+    assert {(problem.sort, problem.file, problem.line) for problem in report.problems} == {
         (
             sort,
             name if "." not in name or sort in ("line", "repeated", "no_picture") else f"pictures/{name}",
@@ -226,11 +226,11 @@ def test_every_format_tells_all_that_is_wrong_and_goes_on(
 ):
     (tmp_path / name).write_bytes(content.encode())
     whole: Any = {"name": "some", "path": tmp_path / name, "format": format}
-    with pytest.raises(SourceProblems) as refused:
+    with pytest.raises(SourceProblems) as error:
         import_corpus(**whole)
-    assert [each.line for each in refused.value.problems] == lines
+    assert [problem.line for problem in error.value.problems] == lines
     report = import_corpus(**whole, how=ImportHow(skip_problems=True))
-    assert [each.line for each in report.problems] == lines
+    assert [problem.line for problem in report.problems] == lines
     assert set(Image.objects.values_list("key", flat=True)) == {"a", "d"}
 
 
@@ -258,7 +258,7 @@ def command(source: Path, *more: str) -> tuple[str, str]:
 
 
 def test_the_command_lists_all_problems_and_says_how_to_leave_them_out(source: Path):
-    with pytest.raises(CommandError, match="4 problems.*leave out just these") as refused:
+    with pytest.raises(CommandError, match="4 problems.*leave out just these") as error:
         call_command(
             "import_corpus",
             "forty",
@@ -266,13 +266,13 @@ def test_the_command_lists_all_problems_and_says_how_to_leave_them_out(source: P
             "--format=flickr8k",
             f"--images={source / 'pictures'}",
         )
-    assert len(str(refused.value).splitlines()) == 5
+    assert len(str(error.value).splitlines()) == 5
     out, _ = command(source, "--dry-run")
     assert "6 problems, of which 4 end an import that skips none" in out
     assert "nothing was stored" in out and not Corpus.objects.exists()
     out, _ = command(source, "--skip-problems", "--json")
     report = json.loads(out.splitlines()[-1])
-    assert told(SourceProblem(**each) for each in report["problems"]) == WRONG
+    assert told(SourceProblem(**problem) for problem in report["problems"]) == WRONG
     assert (report["skipped"], report["images"]) == (True, 37)
     out, _ = command(source, "--skip-problems")
     assert "left out 6 problems: those listed, nothing else" in out

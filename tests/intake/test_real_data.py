@@ -62,8 +62,8 @@ def some_of_flickr8k(real: Path, out: Path, images: int) -> tuple[int, int]:
     for file in real.glob("Flickr*8k*.txt"):
         if "lemma" not in file.name:
             lines = file.read_text("utf-8").splitlines(keepends=True)
-            kept = [line for line in lines if line.split("#")[0].strip() in names]
-            (out / file.name).write_text("".join(kept), "utf-8")
+            stored = [line for line in lines if line.split("#")[0].strip() in names]
+            (out / file.name).write_text("".join(stored), "utf-8")
     captions = (out / "Flickr8k.token.txt").read_text("utf-8").count("\n")
     return len(names), captions
 
@@ -79,11 +79,11 @@ def test_flickr8k_with_its_thumbnails(real_data: Path, tmp_path: Path):
     for record in stream_records(corpus=Corpus.objects.get(name="f8k")):
         if record.picture:
             with (
-                Picture.open(record.picture) as kept,
+                Picture.open(record.picture) as file,
                 Picture.open(folder / "thumbnails" / record.filename) as source,
             ):
-                assert (record.width, record.height) == kept.size == source.size
-                assert not kept.getexif()
+                assert (record.width, record.height) == file.size == source.size
+                assert not file.getexif()
 
 
 def test_visual_dialogues_import_with_nested_mentions_chains_and_boxes(real_data: Path, tmp_path: Path):
@@ -95,9 +95,9 @@ def test_visual_dialogues_import_with_nested_mentions_chains_and_boxes(real_data
     (tmp_path / "table").mkdir()
     FORMATS.get("jsonl").write(expected, tmp_path / "table")
     report = import_corpus(name="vd-ref", path=tmp_path / "table", format="jsonl")
-    told = (report.images, report.mentions, report.chains, report.boxes)
-    assert told == (len(expected), mentions, chains, boxes)
+    reported = (report.images, report.mentions, report.chains, report.boxes)
+    assert reported == (len(expected), mentions, chains, boxes)
     if THOROUGH:
         # 70 spans stand twice in their cluster, 42 in two clusters: a span is a mention of one chain.
-        assert told == (1063, 8995 - 70 - 42, 2503, 3074)
+        assert reported == (1063, 8995 - 70 - 42, 2503, 3074)
     assert records("vd-ref") == expected

@@ -88,9 +88,9 @@ def test_a_part_of_an_upload_that_is_removed_meanwhile_is_told_so(
     monkeypatch.setattr(uploads, "free_bytes", removed)
     program, digest = Caller(ada), hashlib.sha256(b"part").hexdigest()
     fields = {"offset": 0, "sha256": digest, "part": SimpleUploadedFile("part", b"part")}
-    told = program.client.post(f"/api/v1/uploads/{upload.key}/files/0", fields)
-    assert (told.status_code, told.json()["code"]) == (404, "unknown")
-    assert [each.received for each in upload.progress()] == [0]
+    response = program.client.post(f"/api/v1/uploads/{upload.key}/files/0", fields)
+    assert (response.status_code, response.json()["code"]) == (404, "unknown")
+    assert [item.received for item in upload.progress()] == [0]
 
 
 def test_the_page_of_an_imported_upload_leads_to_its_corpus_and_says_when_that_is_gone(ada: Account):
@@ -115,9 +115,9 @@ def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Acco
     upload = begun(ada, 20)
     assert part(upload, b"0123456789") == 10
     for offset in (0, 5, 15):
-        with pytest.raises(WrongOffset) as wrong:
+        with pytest.raises(WrongOffset) as error:
             part(upload, b"01234", offset)
-        assert wrong.value.received == 10
+        assert error.value.received == 10
     assert part(upload, b"abcdefghij", 10) == 20 and upload.complete
     assert upload.place(0).read_bytes() == b"0123456789abcdefghij"
 
@@ -259,18 +259,18 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
     """A zip of all, or the files of a folder: the same list, by the path that the command takes."""
     files = forty()
     upload = sent(ada, {"forty.zip": zipped(files)} if packed else files)
-    found = checked(upload)
-    assert (found.format, found.images, found.pictures) == ("flickr8k", SOUND, SOUND)
-    assert {(each.sort, Path(each.file).name) for each in found.problems} == WRONG
-    assert all(str(upload.folder) not in str(each) for each in found.problems)
-    assert found.english == 1
+    result = checked(upload)
+    assert (result.format, result.images, result.pictures) == ("flickr8k", SOUND, SOUND)
+    assert {(problem.sort, Path(problem.file).name) for problem in result.problems} == WRONG
+    assert all(str(upload.folder) not in str(problem) for problem in result.problems)
+    assert result.english == 1
     if packed:
-        assert found.sha256 == {"forty.zip": hashlib.sha256(upload.place(0).read_bytes()).hexdigest()}
+        assert result.sha256 == {"forty.zip": hashlib.sha256(upload.place(0).read_bytes()).hexdigest()}
     with pytest.raises(SourceProblems, match="2 problems"):
-        import_upload(upload, format=found.format, skip_problems=False)
+        import_upload(upload, format=result.format, skip_problems=False)
     assert not Corpus.objects.exists()
-    report = import_upload(upload, format=found.format, skip_problems=True)
-    assert {(each.sort, Path(each.file).name) for each in report.problems} == WRONG
+    report = import_upload(upload, format=result.format, skip_problems=True)
+    assert {(problem.sort, Path(problem.file).name) for problem in report.problems} == WRONG
     corpus = Corpus.objects.get(name="mine")
     assert (corpus.published, corpus.image_count) == (True, SOUND)
     assert corpus.source.startswith("upload of ") and str(upload.folder) not in corpus.source
@@ -300,9 +300,9 @@ def test_pictures_of_several_folders_are_found_and_names_that_clash_are_told(ada
     files = {"captions.token.txt": lines}
     files |= {f"{'train' if n < 2 else 'test'}/p{n}.jpg": a_picture(n) for n in range(4)}
     upload = sent(ada, {**files, "test/p0.jpg": a_picture(9)})
-    found = checked(upload)
-    assert found.pictures == 4
-    assert [(each.sort, each.file) for each in found.problems] == [("repeated", "train/p0.jpg")]
+    result = checked(upload)
+    assert result.pictures == 4
+    assert [(problem.sort, problem.file) for problem in result.problems] == [("repeated", "train/p0.jpg")]
 
 
 @pytest.mark.parametrize("looked_at", [True, False])
@@ -321,15 +321,15 @@ def test_a_picture_left_out_for_its_name_ends_an_import_that_leaves_nothing_out(
     clash = sent(ada, more, name="clash")
     both = sent(ada, {**more, "a/p1.jpg": a_picture(3)}, name="both")
     if looked_at:
-        for each in (upload, clash, both):
-            checked(each)
+        for problem in (upload, clash, both):
+            checked(problem)
     with pytest.raises(IntakeError, match="^b/p0.jpg: another picture has the same name; give pictures"):
         import_upload(clash, format="flickr8k", skip_problems=False)
     with pytest.raises(SourceProblems, match="^both: 2 problems, so nothing was imported"):
         import_upload(both, format="flickr8k", skip_problems=False)
     assert not Corpus.objects.exists()
     report = import_upload(clash, format="flickr8k", skip_problems=True)
-    assert (report.pictures, [each.file for each in report.problems]) == (2, ["b/p0.jpg"])
+    assert (report.pictures, [problem.file for problem in report.problems]) == (2, ["b/p0.jpg"])
     assert import_upload(upload, format="flickr8k", skip_problems=False).problems == ()
     if looked_at:  # the page of an upload goes on showing its rows
         assert uploaded_source.preview_picture(clash, 0).exists()
@@ -364,8 +364,8 @@ def test_captions_that_do_not_read_as_english_are_told(ada: Account):
     ],
 )
 def test_the_format_is_found_out_from_the_files(ada: Account, format: str, files: dict[str, bytes]):
-    found = checked(sent(ada, files))
-    assert (found.format, found.images, found.captions) == (format, 1, 1)
+    result = checked(sent(ada, files))
+    assert (result.format, result.images, result.captions) == (format, 1, 1)
 
 
 def test_files_in_no_known_format_say_what_is_known(ada: Account):
@@ -377,12 +377,12 @@ def test_files_in_no_known_format_say_what_is_known(ada: Account):
 
 
 def link_tar() -> bytes:
-    found = BytesIO()
-    with tarfile.open(fileobj=found, mode="w") as archive:
+    buffer = BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         entry = tarfile.TarInfo("captions.token.txt")
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(entry)
-    return found.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -400,9 +400,9 @@ def test_archives_are_refused_as_by_command(
 ):
     settings.DATA_DIR = tmp_path / "data"
     upload = sent(ada, {name: content()}, part=2**20)
-    with pytest.raises(FormatError, match=why) as refused:
+    with pytest.raises(FormatError, match=why) as error:
         checked(upload)
-    assert str(refused.value).startswith(f"{name}: ")
+    assert str(error.value).startswith(f"{name}: ")
     outside = [file for file in tmp_path.rglob("*") if file.is_file() and upload.folder not in file.parents]
     assert outside == []
 
@@ -422,16 +422,16 @@ def test_the_archives_of_an_upload_share_one_allowance(ada: Account, monkeypatch
     packed = zipped({"c.token.txt": os.urandom(60_000)})
     upload = sent(ada, {"a.zip": packed, "b.zip": packed}, part=2**20)
     monkeypatch.setattr(uploaded_source, "DEFAULT_LIMITS", ArchiveLimits(**limits))
-    with pytest.raises(FormatError, match=why) as refused:
+    with pytest.raises(FormatError, match=why) as error:
         checked(upload)
-    assert str(refused.value).startswith("b.zip: ")
+    assert str(error.value).startswith("b.zip: ")
 
 
 def test_zip_entries_that_are_links_are_refused(ada: Account):
-    found = BytesIO()
-    with zipfile.ZipFile(found, "w") as archive:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         entry = zipfile.ZipInfo("link.token.txt")
         entry.external_attr = 0o120777 << 16
         archive.writestr(entry, "/etc/passwd")
     with pytest.raises(FormatError, match="is a link"):
-        checked(sent(ada, {"a.zip": found.getvalue()}))
+        checked(sent(ada, {"a.zip": buffer.getvalue()}))

@@ -19,9 +19,9 @@ SOUND = 37
 
 def a_picture(number: int, size: tuple[int, int] = (60, 40)) -> bytes:
     """A picture of one colour, as a JPEG."""
-    found = io.BytesIO()
-    Picture.new("RGB", size, (number * 6 % 256, 90, 120)).save(found, "JPEG")
-    return found.getvalue()
+    buffer = io.BytesIO()
+    Picture.new("RGB", size, (number * 6 % 256, 90, 120)).save(buffer, "JPEG")
+    return buffer.getvalue()
 
 
 def forty() -> dict[str, bytes]:
@@ -40,11 +40,11 @@ def forty() -> dict[str, bytes]:
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
     """An archive of these files."""
-    found = io.BytesIO()
-    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    return found.getvalue()
+    return buffer.getvalue()
 
 
 def sent(account: Account, files: Mapping[str, bytes], name: str = "mine", part: int = 10_000) -> Upload:

@@ -18,7 +18,7 @@ from annotation.jobs.embedded_worker import GRACE
 from annotation.jobs.rows import FORGOTTEN, LOST, deliver
 from annotation.models import AuditEntry, Job
 from tests.jobs import kinds, workers
-from tests.jobs.conftest import Delivery, sending_to
+from tests.jobs.conftest import CROSSWISE, EMBEDDED_FIRST, Delivery, sending_to
 from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,6 +55,7 @@ def pass_time(**seconds: float) -> None:
         Job.objects.filter(pk=job.pk).update(heartbeat_at=job.heartbeat_at - timedelta(**seconds))
 
 
+@pytest.mark.parametrize("delivery", [*EMBEDDED_FIRST, *CROSSWISE], indirect=True)
 def test_its_progress_is_seen_while_it_runs(delivery: Delivery, held: Path):
     job = counting(held)
     with delivery.worker():
@@ -66,6 +67,7 @@ def test_its_progress_is_seen_while_it_runs(delivery: Delivery, held: Path):
     assert counted() == list(range(40))
 
 
+@pytest.mark.parametrize("delivery", [*EMBEDDED_FIRST, *CROSSWISE], indirect=True)
 def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery, held: Path):
     job = counting(held)
     with delivery.worker():
@@ -98,6 +100,7 @@ def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_tw
     assert counted() == list(range(40))
 
 
+@pytest.mark.parametrize("delivery", [*EMBEDDED_FIRST, *CROSSWISE], indirect=True)
 def test_a_worker_that_is_told_to_stop_leaves_its_job_to_the_next(delivery: Delivery, held: Path):
     job = counting(held)
     with delivery.worker() as worker:

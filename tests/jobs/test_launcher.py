@@ -14,6 +14,7 @@ import pytest
 
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, environment
+from tests.sizes import by_default
 
 PRINT = """
 import json, os, signal, sys, threading
@@ -117,7 +118,7 @@ if sys.argv[1] == "killed":
 """
 
 
-@pytest.mark.parametrize("how", ["ended", "killed"])
+@pytest.mark.parametrize("how", by_default(1, ["killed", "ended"]))
 def test_nothing_of_it_is_left_when_the_tests_are_over_or_killed(how: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEAVE, how], cwd=REPOSITORY, stdout=subprocess.PIPE, timeout=PATIENCE

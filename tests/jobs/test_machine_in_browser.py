@@ -36,7 +36,7 @@ __all__ = ["broker", "installation", "open_page", "profiles"]
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
-    machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
+    model_annotator = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
     world = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
     people.account("ada", "researcher")
     # One that has hardly learned: whatever it draws, people decide.
@@ -45,7 +45,10 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     BoxProposer(small).fit(list(training_pictures(records, small.side))).save(
         stored_proposers.proposer_folder("scenes")
     )
-    changed = {**world.campaign.settings, "machine": {**world.campaign.settings["machine"], **machine}}
+    changed = {
+        **world.campaign.settings,
+        "machine": {**world.campaign.settings["machine"], **model_annotator},
+    }
     campaigns.change_campaign_settings(campaign=world.campaign, settings=changed)
     return world
 
@@ -71,9 +74,9 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
         eventually(page, lambda: not Job.objects.filter(kind="teach_machine", state__in=Job.LIVE).exists())
     job = Job.objects.filter(kind="teach_machine").latest("pk")
     assert job.state == Job.DONE, job.error
-    machine = Machine.objects.get()
-    assert machine.version == 1 and machine.source == "proposer scenes"
-    drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING, answer="drawn")
+    model_annotator = Machine.objects.get()
+    assert model_annotator.version == 1 and model_annotator.source == "proposer scenes"
+    drawn = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING, answer="drawn")
     assert drawn.count() >= 2 and job.result["answers"] == drawn.count()
     page.reload()
     expect(page.get_by_text("version 1 (proposer scenes)")).to_be_visible()
@@ -82,7 +85,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     at(page, q.BOX_QUALITY)
     wait_for_task(page)
     response = Judgment.objects.get(name=_asked(work))
-    assert response.worker == machine.worker
+    assert response.worker == model_annotator.worker
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
 
@@ -100,21 +103,21 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     assert judgment.key == response.key and judgment.image == response.image
 
     # Another box of the machine is accepted by somebody else.
-    accepted = _accept(work, machine.worker)
+    accepted = _accept(work, model_annotator.worker)
     assert response.image is not None and accepted.image is not None
     page = open_page()
     sign_in(page, "ada", then=reverse("review_image", args=["quay", response.image.image.key]))
     _open_chain_of(page, response)
     page.get_by_text("What workers said").click()
     row = page.get_by_role("row")
-    expect(row.filter(has_text=machine.worker.pseudonym).filter(has_text="machine")).to_be_visible()
+    expect(row.filter(has_text=model_annotator.worker.pseudonym).filter(has_text="machine")).to_be_visible()
     expect(row.filter(has_text="w-ann").first).to_be_visible()
     page.goto(reverse("image", args=[work.corpus.name, accepted.image.image.key]) + "?layer=quay")
     expect(page.get_by_text("drawn by a machine, accepted by people").first).to_be_visible()
     page.goto(reverse("machines", args=["quay"]))
     expect(page.get_by_text("1 of 2 judged boxes accepted")).to_be_visible()
     # Nobody signs in as it.
-    assert not hasattr(Worker.objects.get(pk=machine.worker_id), "identity")
+    assert not hasattr(Worker.objects.get(pk=model_annotator.worker_id), "identity")
 
 
 def _asked(work: World) -> str:
@@ -124,12 +127,12 @@ def _asked(work: World) -> str:
     return lease.key.split("|")[1]
 
 
-def _accept(work: World, machine: Worker) -> Judgment:
+def _accept(work: World, worker: Worker) -> Judgment:
     """Have somebody say that a box of the machine is good; its drawing."""
     while True:
         result = work.held(1, q.BOX_QUALITY)
         drawing = Judgment.objects.get(name=result.key.split("|")[1])
-        if drawing.worker_id == machine.pk:
+        if drawing.worker_id == worker.pk:
             work.submit(1, result, Answer("good"), then=False)
             return drawing
         leases.return_lease(worker=work.workers[1], assignment=result.id)

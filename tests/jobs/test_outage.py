@@ -31,6 +31,7 @@ from tests.house.product import serving
 from tests.jobs import kinds, workers
 from tests.jobs.conftest import Delivery, delivered
 from tests.jobs.workers import wait_for, wait_until
+from tests.sizes import by_default
 
 pytestmark = [pytest.mark.only_on("postgresql"), pytest.mark.django_db(transaction=True)]
 
@@ -100,7 +101,7 @@ def database(tables: Database) -> Iterator[Database]:
         message.update(before)
 
 
-@pytest.fixture(params=["celery", "embedded"])
+@pytest.fixture(params=by_default(1, ["celery", "embedded"]))
 def either(request: pytest.FixtureRequest, tmp_path: Path, database: Database) -> Delivery:
     return delivered(request.param, request, tmp_path)
 
@@ -165,6 +166,7 @@ def test_work_that_lost_its_database_is_begun_again_soon(database: Database, eit
         assert database.seconds_back() < LOST, "the sweep would have come later"
 
 
+@pytest.mark.slow  # by default workers are told to stop in `test_deliveries`
 def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
     database: Database, request: pytest.FixtureRequest, tmp_path: Path, held: Path
 ):

@@ -42,7 +42,7 @@ class Single:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("provided", "says"),
     [
         ({"layers": 0}, "layers is 0: expected a whole number, 1 to 9"),
         ({"layers": True}, "layers is True: expected a whole number, 1 to 9"),
@@ -63,10 +63,10 @@ class Single:
         ({"name": 10**5000}, "name is too long to print: expected text"),
     ],
 )
-def test_what_a_field_cannot_hold_is_refused_by_name_with_what_would_have_been_right(given, says):
-    with pytest.raises(BadField) as refused:
-        Cake(**given)
-    assert str(refused.value).startswith(says) and "\n" not in str(refused.value)
+def test_what_a_field_cannot_hold_is_refused_by_name_with_what_would_have_been_right(provided, says):
+    with pytest.raises(BadField) as error:
+        Cake(**provided)
+    assert str(error.value).startswith(says) and "\n" not in str(error.value)
 
 
 def test_a_long_value_is_cut():
@@ -82,11 +82,14 @@ def test_values_are_checked_and_not_converted_on_the_way_into_a_record():
 
 
 def test_plain_data_is_read_as_the_types_are():
-    plain = {each: getattr(Cake(), each) for each in field_rules(Cake)} | {"sugar": 1, "shares": [1, 2.5]}
-    read = read_fields(Cake, plain)
+    plain_value = {field_rule: getattr(Cake(), field_rule) for field_rule in field_rules(Cake)} | {
+        "sugar": 1,
+        "shares": [1, 2.5],
+    }
+    read = read_fields(Cake, plain_value)
     assert repr((read["sugar"], read["shares"])) == "(1.0, (1.0, 2.5))"
     with pytest.raises(BadField, match="shares is 3: expected a list"):
-        read_fields(Cake, {**plain, "shares": 3})
+        read_fields(Cake, {**plain_value, "shares": 3})
 
 
 def test_a_single_value_is_checked_under_a_name():

@@ -119,8 +119,8 @@ def test_an_estimate_is_near_the_peak(name):
     method, (train, new) = METHODS[name], paired(300, captions=1, x=200, y=300, held_out=50)
     weak = {"weak": paired(300, captions=1, x=200, y=300)[0]} if method.needs else {}
     few = {"features": 200, "ridges": (0.1,), "powers": (1.0,)}
-    own = {field.name for field in fields(method.settings)}
-    settings = method.settings(**{key: value for key, value in few.items() if key in own})
+    names = {field.name for field in fields(method.settings)}
+    settings = method.settings(**{key: value for key, value in few.items() if key in names})
     tracemalloc.start()
     try:
         method.make(settings).fit(train, new, FitContext(auxiliary=weak))

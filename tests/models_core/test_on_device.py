@@ -30,85 +30,85 @@ from tests.phrasebox.kernels.test_intersection import pyramids
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("dimensions", [None, 12])
 def test_kcca_solves_the_same_problem(center, dimensions) -> None:
-    given = kernels(120)
-    plain, found = (
-        KCCA(dimensions, 0.5, center=center, solver="full", device=device).fit(given.x, given.y)
+    provided = kernels(120)
+    plain_value, result = (
+        KCCA(dimensions, 0.5, center=center, solver="full", device=device).fit(provided.x, provided.y)
         for device in ("cpu", TORCH)
     )
-    assert len(found.correlations_) == len(plain.correlations_)
-    np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
-    x, y = (centred(side, center=center).kernel for side in given[:2])
-    own = found.x_.weights, found.y_.weights, found.correlations_
-    assert relative_residuals(x, y, *own, 0.5).max() < 1e-8
+    assert len(result.correlations_) == len(plain_value.correlations_)
+    np.testing.assert_allclose(result.correlations_, plain_value.correlations_, atol=1e-10)
+    x, y = (centred(side, center=center).kernel for side in provided[:2])
+    values = result.x_.weights, result.y_.weights, result.correlations_
+    assert relative_residuals(x, y, *values, 0.5).max() < 1e-8
     np.testing.assert_allclose(
-        found.first(12).score_pairs(given.new_x, given.new_y),
-        plain.first(12).score_pairs(given.new_x, given.new_y),
+        result.first(12).score_pairs(provided.new_x, provided.new_y),
+        plain_value.first(12).score_pairs(provided.new_x, provided.new_y),
         atol=1e-8,
     )
-    assert all(isinstance(array, np.ndarray) for array in (*own, found.x_.offset, found.y_.offset))
+    assert all(isinstance(array, np.ndarray) for array in (*values, result.x_.offset, result.y_.offset))
 
 
 def test_sides_of_different_rank_are_solved_either_way_round() -> None:
-    dice = np.random.default_rng(1)
-    left = dice.standard_normal((90, 12))
-    right = left @ dice.standard_normal((12, 9)) + dice.standard_normal((90, 9))
-    for one, other in ((left, right), (right, left)):
-        plain, found = (
-            KCCA(9, 0.5, solver="full", device=device).fit(one @ one.T, other @ other.T)
+    rng = np.random.default_rng(1)
+    left = rng.standard_normal((90, 12))
+    right = left @ rng.standard_normal((12, 9)) + rng.standard_normal((90, 9))
+    for first, second in ((left, right), (right, left)):
+        plain_value, result = (
+            KCCA(9, 0.5, solver="full", device=device).fit(first @ first.T, second @ second.T)
             for device in ("cpu", TORCH)
         )
-        assert found.x_.weights.shape == (90, 9)
-        np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
+        assert result.x_.weights.shape == (90, 9)
+        np.testing.assert_allclose(result.correlations_, plain_value.correlations_, atol=1e-10)
 
 
 def test_a_device_takes_the_full_solver_where_the_cpu_would_take_another(monkeypatch) -> None:
     monkeypatch.setattr("models_core.estimators.kcca.kcca._SMALL", 100)
-    given = kernels(120)
-    assert KCCA(5).fit(given.x, given.y).solver_ == "few"
-    assert KCCA(5, device=TORCH).fit(given.x, given.y).solver_ == "full"
+    provided = kernels(120)
+    assert KCCA(5).fit(provided.x, provided.y).solver_ == "few"
+    assert KCCA(5, device=TORCH).fit(provided.x, provided.y).solver_ == "full"
 
 
 def test_a_sweep_gives_the_same_models() -> None:
-    given = kernels(120)
-    sides = centred(given.x), centred(given.y)
+    provided = kernels(120)
+    sides = centred(provided.x), centred(provided.y)
     for kappas in ([0.1, 5.0], [1.0]):
         pairs = zip(KappaSweep(*sides).models(kappas), KappaSweep(*sides, TORCH).models(kappas), strict=True)
-        for plain, found in pairs:
-            assert found.kappa == plain.kappa
-            np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
+        for plain_value, result in pairs:
+            assert result.kappa == plain_value.kappa
+            np.testing.assert_allclose(result.correlations_, plain_value.correlations_, atol=1e-10)
 
 
 def test_prefixes_score_the_same() -> None:
-    dice = np.random.default_rng(0)
-    x, y = dice.standard_normal((5, 9)), dice.standard_normal((7, 9))
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((5, 9)), rng.standard_normal((7, 9))
     x[:, :2] = 0  # nothing has a length in the first two dimensions
     on = torch_on(TORCH)
     pairs = zip(prefix_scores(x, y, [2, 4, 9]), prefix_scores(x, y, [2, 4, 9], on), strict=True)
-    for (size, plain), (other, found) in pairs:
-        assert size == other
-        np.testing.assert_allclose(found, plain, atol=1e-14)
+    for (size, plain_value), (another, result) in pairs:
+        assert size == another
+        np.testing.assert_allclose(result, plain_value, atol=1e-14)
     with pytest.raises(ValueError, match="must ascend within 9; got 10 after 4"):
         list(prefix_scores(x, y, [4, 10], on))
 
 
 def test_the_same_settings_are_selected(tmp_path) -> None:
-    given = kernels(90, 40)
+    provided = kernels(90, 40)
     held, test = slice(0, 20), slice(20, 40)
-    plain, found = (
+    plain_value, result = (
         SelectedKCCA((0.1, 5.0), number=6, device=device).fit(
-            given.x, given.y, given.new_x[held], given.new_y[held]
+            provided.x, provided.y, provided.new_x[held], provided.new_y[held]
         )
         for device in ("cpu", TORCH)
     )
-    assert found.trials_ == plain.trials_
-    assert found.chosen_ == plain.chosen_
-    found.save(tmp_path / "system")
+    assert result.trials_ == plain_value.trials_
+    assert result.chosen_ == plain_value.chosen_
+    result.save(tmp_path / "system")
     again = SelectedKCCA.load(tmp_path / "system")
     assert again.device == "cpu"  # a stored system runs where there is no such device
     for direction in DIRECTIONS:
-        scores = again.score_pairs(given.new_x[test], given.new_y[test], direction=direction)
+        scores = again.score_pairs(provided.new_x[test], provided.new_y[test], direction=direction)
         np.testing.assert_array_equal(
-            scores, plain.score_pairs(given.new_x[test], given.new_y[test], direction=direction)
+            scores, plain_value.score_pairs(provided.new_x[test], provided.new_y[test], direction=direction)
         )
 
 
@@ -118,13 +118,13 @@ def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, ot
     monkeypatch.setattr("phrasebox.kernels.intersection._MINIMA", 21 * 15 * 16**2)
     kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
     columns = kinds if others == images else [kind[:others] for kind in kinds]
-    found = Intersection(device=TORCH).gram(kinds, columns)
+    gram = Intersection(device=TORCH).gram(kinds, columns)
     left, right = fold_shares(kinds, 2), fold_shares(columns, 2)
     exact = np.minimum(left[:, None], right[None]).sum(axis=2, dtype=np.float64)
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found, Intersection().gram(kinds, columns), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(gram, exact, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gram, Intersection().gram(kinds, columns), rtol=0, atol=1e-6)
     if columns is kinds:
-        assert np.array_equal(found, found.T)
+        assert np.array_equal(gram, gram.T)
 
 
 def _kcca(system: TrainedSystem) -> SelectedKCCA:
@@ -135,19 +135,19 @@ def _kcca(system: TrainedSystem) -> SelectedKCCA:
 def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
     world, recipe = material(60), Recipe("own", image=PictureSettings("linear", 2))
     sides = world.take(range(40)), world.take(range(40, 60))
-    plain, crossed = (
+    plain_value, crossed = (
         _kcca(fit(recipe, *sides)),
         cross_validate(recipe, world, number=3, cache=PhaseCache()),
     )
     # What the CPU decomposes kernels with is taken away, so it takes no part.
     monkeypatch.setattr("models_core.estimators.kcca.spectrum.decompose_both", None)
-    found = _kcca(fit(recipe, *sides, options=FitOptions(device=TORCH)))
+    kcca = _kcca(fit(recipe, *sides, options=FitOptions(device=TORCH)))
     again = cross_validate(recipe, world, number=3, cache=PhaseCache(), device=TORCH)
     # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
-    for one, other in zip(found.trials_, plain.trials_, strict=True):
-        assert one.setting == other.setting
+    for trial, another in zip(kcca.trials_, plain_value.trials_, strict=True):
+        assert trial.setting == another.setting
         for direction in DIRECTIONS:
-            np.testing.assert_allclose(one.recall[direction], other.recall[direction], atol=0.051)
+            np.testing.assert_allclose(trial.recall[direction], another.recall[direction], atol=0.051)
     for direction in DIRECTIONS:
         assert np.mean(again.ranks[direction] == crossed.ranks[direction]) > 0.8
 
@@ -158,11 +158,11 @@ def test_intersections_of_pictures_leave_the_cpu_alone(monkeypatch) -> None:
     books = vocabulary.Vocabulary(tuple(np.zeros((n, 3), np.float32) for n in settings.words), settings)
     words = CountedWords(counts, books)
     for kernel in ("pyramid", "histogram"):
-        plain = image_gram(PictureSettings(kernel, 2), words, words)
+        plain_value = image_gram(PictureSettings(kernel, 2), words, words)
         with monkeypatch.context() as gone:
             gone.setattr("phrasebox.kernels.intersection.intersections", None)
-            found = image_gram(PictureSettings(kernel, 2), words, words, TORCH)
-        np.testing.assert_allclose(found, plain, rtol=1e-6)
+            result = image_gram(PictureSettings(kernel, 2), words, words, TORCH)
+        np.testing.assert_allclose(result, plain_value, rtol=1e-6)
 
 
 def test_a_constant_kernel_is_refused_as_on_the_cpu() -> None:
@@ -171,9 +171,9 @@ def test_a_constant_kernel_is_refused_as_on_the_cpu() -> None:
 
 
 def test_more_dimensions_than_there_are_are_refused_as_on_the_cpu() -> None:
-    given = kernels(30)
+    provided = kernels(30)
     with pytest.raises(ValueError, match="31 dimensions were requested, but the kernels have "):
-        KCCA(31, device=TORCH).fit(given.x, given.y)
+        KCCA(31, device=TORCH).fit(provided.x, provided.y)
 
 
 def test_a_device_that_is_full_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,15 +184,15 @@ def test_a_device_that_is_full_says_so_in_one_line(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("torch.linalg.eigh", full)
     monkeypatch.setattr("torch.minimum", full)
-    given, kinds = kernels(30, 10), [pyramids(3, 4, 0)]
+    provided, kinds = kernels(30, 10), [pyramids(3, 4, 0)]
     for work in (
-        lambda: KCCA(5, device=TORCH).fit(given.x, given.y),
-        lambda: SelectedKCCA(device=TORCH).fit(given.x, given.y, given.new_x, given.new_y),
+        lambda: KCCA(5, device=TORCH).fit(provided.x, provided.y),
+        lambda: SelectedKCCA(device=TORCH).fit(provided.x, provided.y, provided.new_x, provided.new_y),
         lambda: Intersection(device=TORCH).gram(kinds, kinds),
     ):
-        with pytest.raises(NoDevice) as refused:
+        with pytest.raises(NoDevice) as error:
             work()
-        assert str(refused.value) == (
+        assert str(error.value) == (
             f"device {torch_for(TORCH).device}: too little memory for this many items; use cpu"
         )
 
@@ -200,9 +200,9 @@ def test_a_device_that_is_full_says_so_in_one_line(monkeypatch: pytest.MonkeyPat
 def test_a_machine_without_a_gpu_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     for name in ("cuda", "cuda:1"):
-        with pytest.raises(NoDevice) as refused:
+        with pytest.raises(NoDevice) as error:
             torch_on(name)
-        assert str(refused.value) == f"device {name}: this machine has no CUDA device; use cpu"
+        assert str(error.value) == f"device {name}: this machine has no CUDA device; use cpu"
 
 
 def test_a_gpu_that_is_not_there_is_told_from_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +210,6 @@ def test_a_gpu_that_is_not_there_is_told_from_those_that_are(monkeypatch: pytest
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     with pytest.raises(NoDevice, match="device cuda:2: this machine has 2 CUDA devices, cuda:0 to cuda:1$"):
         torch_on("cuda:2")
-    found = torch_on("cuda:1")
-    assert found is not None
-    assert str(found.device) == "cuda:1"
+    torch = torch_on("cuda:1")
+    assert torch is not None
+    assert str(torch.device) == "cuda:1"

@@ -27,7 +27,7 @@ def to_loopback(settings, monkeypatch, certificate: Path) -> None:
 
 
 @pytest.fixture
-def turn(monkeypatch) -> Callable[..., None]:
+def advance_clock(monkeypatch) -> Callable[..., None]:
     """Sets the server's clock on."""
     clock = [database.now()]
     monkeypatch.setattr(database, "now", lambda: clock[0])

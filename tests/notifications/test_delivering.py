@@ -41,7 +41,7 @@ def announce_event(about: str = "e") -> None:
 
 
 def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
@@ -51,7 +51,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
     begun = database.now()
     for _minute in range(60):
         deliver_webhooks()
-        turn(minutes=1)
+        advance_clock(minutes=1)
     row.refresh_from_db()
     assert row.state == row.WAITING and row.error == f"{NO_ANSWER}: ConnectionRefusedError"
     # The first after none, then 30 seconds, 1, 2, 4, 8, 16 and 32 minutes later, as turns come by the minute.
@@ -59,7 +59,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
     with listening(certificate, port) as receiver:
         for _minute in range(60):
             deliver_webhooks()
-            turn(minutes=1)
+            advance_clock(minutes=1)
     (got,) = receiver.got
     check_signature(got, secret)
     row.refresh_from_db()
@@ -71,7 +71,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
 
 
 def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None]
 ) -> None:
     with listening(certificate) as receiver:
         receiver.status = 500
@@ -80,15 +80,15 @@ def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
         row = WebhookDelivery.objects.get()
         for _hour in range(71):
             deliver_webhooks()
-            turn(hours=1)
+            advance_clock(hours=1)
         row.refresh_from_db()
         assert (row.state, row.error, row.status) == (row.WAITING, STATUS, 500)
-        turn(hours=1)
+        advance_clock(hours=1)
         deliver_webhooks()
         row.refresh_from_db()
         assert row.state == row.GIVEN_UP and row.attempts == 72
         assert undelivered([created]) == {created.pk: 1}
-        turn(days=1)
+        advance_clock(days=1)
         assert not deliver_webhooks()
         receiver.status = 200
         people.perform("send_delivery_again", researcher, webhook=row.webhook_id, delivery=row.pk)
@@ -100,7 +100,7 @@ def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
 
 
 def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None], monkeypatch
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None], monkeypatch
 ) -> None:
     def die(row: WebhookDelivery, outcome: object) -> None:
         raise KeyboardInterrupt
@@ -112,13 +112,13 @@ def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
             patch.setattr(delivering, "_keep", die)
             deliver_webhooks()
         assert not deliver_webhooks()  # taken, as far as anybody knows
-        turn(minutes=2)
+        advance_clock(minutes=2)
         assert deliver_webhooks() == 1
     assert len({got.headers["webhook-id"] for got in receiver.got}) == 1 and len(receiver.got) == 2
 
 
 def test_a_name_that_leads_to_this_machine_is_refused_at_the_attempt(
-    researcher: Account, certificate: Path, monkeypatch, turn: Callable[..., None]
+    researcher: Account, certificate: Path, monkeypatch, advance_clock: Callable[..., None]
 ) -> None:
     real = socket.getaddrinfo
 
@@ -184,15 +184,15 @@ def _again(row: WebhookDelivery, message: str) -> WebhookDelivery:
 
 
 def test_the_log_forgets_after_a_month(
-    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+    researcher: Account, to_loopback: None, certificate: Path, advance_clock: Callable[..., None]
 ) -> None:
     with listening(certificate) as receiver:
         people.perform("test_webhook", webhook=hook(researcher, receiver.address).webhook.pk)
         deliver_webhooks()
-    turn(days=29)
+    advance_clock(days=29)
     prune_webhook_log()
     assert WebhookDelivery.objects.count() == 1
-    turn(days=2)
+    advance_clock(days=2)
     prune_webhook_log()
     assert not WebhookDelivery.objects.exists()
 

@@ -85,7 +85,7 @@ def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Accoun
 
 
 def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
-    researcher: Account, turn: Callable[..., None]
+    researcher: Account, advance_clock: Callable[..., None]
 ) -> None:
     campaign = World(some_images(1)).campaign
     hook(researcher, ADDRESS)
@@ -93,12 +93,12 @@ def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
     for minute in range(120):
         # It comes and goes, as alarms near their limit do.
         note_alarms([low] if minute % 2 else [], campaign=campaign)
-        turn(minutes=1)
+        advance_clock(minutes=1)
     assert [item["code"] for item in messages_of(ALARM_RAISED)] == ["controls_low"]
     assert messages_of(ALARM_RAISED)[0]["text"] == "few are left"
     for _minute in range(70):
         note_alarms([], campaign=campaign)
-        turn(minutes=1)
+        advance_clock(minutes=1)
     note_alarms([low], campaign=campaign)
     assert len(messages_of(ALARM_RAISED)) == 2
 
@@ -123,9 +123,12 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
     )
     assert emails.request_alarm_mails(raised) == 1
     _work()
-    (sent,) = mail.outbox
-    assert sent.to == ["ada@example.org"] and campaign.name in sent.subject
-    assert "- something\n- else" in sent.body and f"http://testserver/campaigns/{campaign.name}/" in sent.body
+    (payload,) = mail.outbox
+    assert payload.to == ["ada@example.org"] and campaign.name in payload.subject
+    assert (
+        "- something\n- else" in payload.body
+        and f"http://testserver/campaigns/{campaign.name}/" in payload.body
+    )
     assert emails.request_alarm_mails(raised) == 1
     RoleGrant.objects.all().delete()
     _work()

@@ -38,7 +38,9 @@ def site(db: None) -> Iterator[None]:
         from config import urls
 
         module: Any = types.ModuleType("urls_with_operation")
-        added = operation_patterns(operation_view, [one for one in endpoints() if one.name not in before])
+        added = operation_patterns(
+            operation_view, [endpoint for endpoint in endpoints() if endpoint.name not in before]
+        )
         module.urlpatterns = [path("api/v1/", include(added)), *urls.urlpatterns]
         with override_settings(ROOT_URLCONF=module, OPERATION_PACKAGES=[HERE]):
             clear_url_caches()

@@ -41,25 +41,25 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     """The examples of a page; ValueError for a block that never ends, and for a reason that gives none."""
     lines = text.splitlines()
-    place, before = 0, ""
-    while place < len(lines):
-        opening = _FENCE.match(lines[place])
+    index, before = 0, ""
+    while index < len(lines):
+        opening = _FENCE.match(lines[index])
         if opening is None:
-            before = lines[place].strip() or before
-            place += 1
+            before = lines[index].strip() or before
+            index += 1
             continue
         indent, language = opening.groups()
-        end = next((n for n in range(place + 1, len(lines)) if lines[n].strip() == "```"), None)
+        end = next((n for n in range(index + 1, len(lines)) if lines[n].strip() == "```"), None)
         if end is None:
-            raise ValueError(f"line {place + 1}: this block never ends")
-        code = "\n".join(line.removeprefix(indent) for line in lines[place + 1 : end]) + "\n"
+            raise ValueError(f"line {index + 1}: this block never ends")
+        code = "\n".join(line.removeprefix(indent) for line in lines[index + 1 : end]) + "\n"
         reason = before.removeprefix(NOT_RUN).strip(" *") if before.startswith(NOT_RUN) else ""
         if before.startswith(NOT_RUN) and not reason:
-            raise ValueError(f"line {place + 1}: say why the tests do not run this block")
-        block = Block(place + 2, code, reason)
+            raise ValueError(f"line {index + 1}: say why the tests do not run this block")
+        block = Block(index + 2, code, reason)
         if language in ("python", "pycon") or (not language and block.prompts):
             yield block
-        place, before = end + 1, ""
+        index, before = end + 1, ""
 
 
 def run_page(page: Path, names: dict[str, Any] | None = None) -> int:
@@ -72,11 +72,11 @@ def run_page(page: Path, names: dict[str, Any] | None = None) -> int:
             continue
         number += 1
         if block.prompts:
-            found = doctest.DocTestParser().get_doctest(
+            result = doctest.DocTestParser().get_doctest(
                 block.code, names, page.name, str(page), block.line - 1
             )
-            _run(found)
-            names.update(found.globs)
+            _run(result)
+            names.update(result.globs)
         else:
             # Lines are those of the page, in a traceback too.
             code = "\n" * (block.line - 1) + block.code
@@ -87,18 +87,18 @@ def run_page(page: Path, names: dict[str, Any] | None = None) -> int:
 def run_module(name: str) -> int:
     """Run the examples in a module's docstrings; returns how many docstrings had some."""
     module = importlib.import_module(name)
-    found = [test for test in doctest.DocTestFinder().find(module, name) if test.examples]
-    for test in found:
+    tests = [test for test in doctest.DocTestFinder().find(module, name) if test.examples]
+    for test in tests:
         _run(test)
-    return len(found)
+    return len(tests)
 
 
 def _run(test: doctest.DocTest) -> None:
     """Raise AssertionError with what differs."""
-    told: list[str] = []
-    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append, clear_globs=False)
-    if told:
-        raise AssertionError("".join(told))
+    messages: list[str] = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=messages.append, clear_globs=False)
+    if messages:
+        raise AssertionError("".join(messages))
 
 
 if __name__ == "__main__":

@@ -34,29 +34,29 @@ def test_the_cpu_needs_no_torch() -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cuda:01", "CPU", "", "cuda:0 "])
 def test_an_unknown_device_is_named(name: str) -> None:
-    with pytest.raises(NoDevice) as refused:
+    with pytest.raises(NoDevice) as error:
         torch_on(name)
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"device {name}: unknown; expected cpu, cuda, or one of several such as cuda:0"
     )
 
 
 def test_without_torch_a_device_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)  # what Python takes for a module that is not there
-    given = kernels(30)
+    provided = kernels(30)
     for fit in (
-        lambda: KCCA(5, device="cuda").fit(given.x, given.y),
-        lambda: SelectedKCCA(device="cuda").fit(given.x, given.y, given.new_x, given.new_y),
+        lambda: KCCA(5, device="cuda").fit(provided.x, provided.y),
+        lambda: SelectedKCCA(device="cuda").fit(provided.x, provided.y, provided.new_x, provided.new_y),
     ):
-        with pytest.raises(NoDevice) as refused:
+        with pytest.raises(NoDevice) as error:
             fit()
-        assert str(refused.value) == "device cuda: torch is not installed; install it, or use cpu"
+        assert str(error.value) == "device cuda: torch is not installed; install it, or use cpu"
 
 
 @pytest.mark.parametrize("solver", ["few", "gram-schmidt"])
 def test_a_solver_of_the_cpu_is_refused_with_a_device(solver) -> None:
-    given = kernels(30)
+    provided = kernels(30)
     with pytest.raises(
         ValueError, match=f"solver '{solver}' runs on the CPU only; with a device, use 'full'"
     ):
-        KCCA(5, solver=solver, device="cuda").fit(given.x, given.y)
+        KCCA(5, solver=solver, device="cuda").fit(provided.x, provided.y)

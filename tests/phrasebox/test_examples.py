@@ -48,11 +48,11 @@ def test_the_examples_of_what_is_computed_run(package: str) -> None:
 
 
 def test_no_page_has_examples_that_are_not_run_but_those_we_know_of() -> None:
-    left_out = {
+    totals = {
         page.name: sum(bool(block.reason) for block in blocks(page.read_text(encoding="utf-8")))
         for page in PAGES
     }
-    assert {name: number for name, number in left_out.items() if number} == NOT_RUN_ON
+    assert {name: number for name, number in totals.items() if number} == NOT_RUN_ON
 
 
 def page_of(folder: Path, text: str) -> Path:

@@ -87,21 +87,21 @@ def test_every_public_name_is_there_and_told_of(name: str) -> None:
     module = room(name)
     assert list(module.__all__) == sorted(module.__all__, key=lambda n: (not n.isupper(), n[0].islower(), n))
     for public in module.__all__:
-        found = getattr(module, public)
+        result = getattr(module, public)
         if not public.isupper():
             # A dataclass without words of its own is given its signature for them.
-            assert found.__doc__ and not found.__doc__.startswith(f"{public}("), public
+            assert result.__doc__ and not result.__doc__.startswith(f"{public}("), public
 
 
 def test_the_page_names_everything_that_is_public_and_nothing_else() -> None:
     text = (REPOSITORY / "docs" / "library.md").read_text(encoding="utf-8")
     cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     cells += [line.split("|")[2] for line in text.splitlines() if line.startswith("| `")]
-    public = {name for own in ROOMS for name in room(own).__all__}
-    told = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    public = {name for own_room in ROOMS for name in room(own_room).__all__}
+    names = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     # Those that a module of ours has: `randomisation` is one.
     of_randomisation = {"of_means", "of_median"}
-    assert told - of_randomisation == public
+    assert names - of_randomisation == public
 
 
 def test_another_name_is_an_error_that_lists_those_there_are() -> None:

@@ -98,24 +98,24 @@ def test_an_endless_supply_is_drawn_on_as_it_is_used():
 
 
 def test_threads_change_no_count(monkeypatch: pytest.MonkeyPatch):
-    dice = np.random.default_rng(0)
-    scores = Products(dice.standard_normal((60, 8)), dice.standard_normal((90, 8)))
-    pairs = dice.integers(0, 60, 500), dice.integers(0, 90, 500)
+    rng = np.random.default_rng(0)
+    scores = Products(rng.standard_normal((60, 8)), rng.standard_normal((90, 8)))
+    pairs = rng.integers(0, 60, 500), rng.integers(0, 90, 500)
     monkeypatch.setattr(tiles, "_PRODUCT_ROWS", 7)
     monkeypatch.setattr(tiles, "_PRODUCT_COLUMNS", 11)
-    found = count(scores, pairs, pairs)
+    result = count(scores, pairs, pairs)
     monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: {0})
     alone = count(scores, pairs, pairs)
-    for one, other in zip(found, alone, strict=True):
-        assert np.array_equal(one.better, other.better)
-        assert np.array_equal(one.equal, other.equal)
+    for row, another in zip(result, alone, strict=True):
+        assert np.array_equal(row.better, another.better)
+        assert np.array_equal(row.equal, another.equal)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 5, 64])
 def test_a_product_by_rows_is_the_product(rows):
-    dice = np.random.default_rng(rows)
-    left, right = dice.standard_normal((rows, 6)), dice.standard_normal((6, 3))
-    for given in (left, np.asfortranarray(left)):
+    rng = np.random.default_rng(rows)
+    left, right = rng.standard_normal((rows, 6)), rng.standard_normal((6, 3))
+    for provided in (left, np.asfortranarray(left)):
         with one_blas_thread():
-            found = product(given, right)
-        np.testing.assert_allclose(found, left @ right, atol=1e-13)
+            result = product(provided, right)
+        np.testing.assert_allclose(result, left @ right, atol=1e-13)

@@ -45,10 +45,10 @@ def meant(item: PracticeItem) -> set[frozenset[Box]]:
 
 def missing(item: PracticeItem) -> list[Box]:
     """The gold boxes that an item has not shown yet."""
-    shown = {Box(*corners) for corners in item.boxes}
-    wanted = practice_scene(item.scene).boxes(item.mentions[0])
-    assert shown <= set(wanted)
-    return [box for box in wanted if box not in shown]
+    boxes = {Box(*corners) for corners in item.boxes}
+    expected = practice_scene(item.scene).boxes(item.mentions[0])
+    assert boxes <= set(expected)
+    return [box for box in expected if box not in boxes]
 
 
 def test_every_question_can_be_practised_and_has_a_good_and_a_bad_example():
@@ -65,7 +65,7 @@ def test_an_item_can_be_shown_and_says_why(kind: str, item: PracticeItem):
     assert (settings.BASE_DIR / "static" / image.picture).is_file()
 
 
-@pytest.mark.parametrize("item", [example.item for each in PRACTICE for example in each.examples])
+@pytest.mark.parametrize("item", [example.item for practice in PRACTICE for example in practice.examples])
 def test_an_example_marks_phrases_that_gold_knows(item: PracticeItem):
     assert all(practice_scene(item.scene).boxes(mention) is not None for mention in item.mentions)
 
@@ -162,21 +162,21 @@ def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
     again = "run manage.py make_examples, look at the pictures, and commit them"
     assert json.loads((tmp_path / "scenes.json").read_text()) == json.loads(SCENES_FILE.read_text()), again
     for name in SCENE_IMAGES:
-        kept = Image.open(settings.BASE_DIR / "static" / picture_of(name)).convert("RGB")
-        made = Image.open(tmp_path / f"{name}.webp").convert("RGB")
-        assert kept.size == made.size
+        stored = Image.open(settings.BASE_DIR / "static" / picture_of(name)).convert("RGB")
+        created = Image.open(tmp_path / f"{name}.webp").convert("RGB")
+        assert stored.size == created.size
         # Another release of the encoder may set pixels a little otherwise.
-        assert max(ImageStat.Stat(ImageChops.difference(kept, made)).mean) < 2, again
+        assert max(ImageStat.Stat(ImageChops.difference(stored, created)).mean) < 2, again
 
 
 def test_the_pictures_are_small_and_all_are_used():
     files = list((settings.BASE_DIR / "static" / SCENE_PICTURES).iterdir())
     assert {file.stem for file in files} == set(SCENE_IMAGES)
     assert sum(file.stat().st_size for file in files) < MOST * 1000
-    shown = {item.scene for _kind, item in EVERY} | {
+    displayed = {item.scene for _kind, item in EVERY} | {
         name for item in PRACTICE.get(RELEVANCE).items for name, _s in item.blocks
     }
-    assert shown == set(SCENE_IMAGES)
+    assert displayed == set(SCENE_IMAGES)
 
 
 def test_every_kind_with_items_is_a_task_type():

@@ -8,15 +8,15 @@ from annotation.protocol.terms import Box, Mention
 
 def mentions(*captions: str) -> list[Mention]:
     """Each caption is "words/category, words/category, ..."; "a/b" after the slash gives two."""
-    found = []
+    result = []
     for number, caption in enumerate(captions):
         start = 0
         for part in caption.split(","):
             words, *categories = part.strip().split("/")
             tokens = tuple(words.split())
-            found.append(Mention(number, start, start + len(tokens), tokens, tuple(categories)))
+            result.append(Mention(number, start, start + len(tokens), tokens, tuple(categories)))
             start += len(tokens) + 1
-    return found
+    return result
 
 
 class Play:

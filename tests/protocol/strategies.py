@@ -16,16 +16,16 @@ WORDS = ("man", "dog", "hat", "park", "ball")
 @st.composite
 def images(draw):
     """Up to twelve mentions in up to four captions, of few words and categories, so that they meet."""
-    found = []
+    result = []
     for caption in range(draw(st.integers(1, 4))):
         start = 0
         for _ in range(draw(st.integers(0, 3))):
             head = draw(st.sampled_from(WORDS))
             tokens = (*draw(st.sampled_from([("a",), ("two",), ("the", "red"), ()])), head)
             categories = draw(st.lists(st.sampled_from(CATEGORIES), min_size=1, max_size=2, unique=True))
-            found.append(Mention(caption, start, start + len(tokens), tokens, tuple(categories)))
+            result.append(Mention(caption, start, start + len(tokens), tokens, tuple(categories)))
             start += len(tokens) + 1
-    return found
+    return result
 
 
 CHANCES = LinkChances({(True, 0): 0.6, (False, 0): 0.1}, {("dog", "man"): 0.8, ("man", "park"): 0.02})

@@ -143,7 +143,7 @@ def test_what_nobody_can_grade_has_no_test():
     assert kinds_tested(kinds.names(), TrustSettings(qualification=False)) == ()
 
 
-@pytest.mark.parametrize(("right", "asked"), [(0, 0), (3, 2), (-1, 2)])
-def test_a_test_that_cannot_be_is_refused(right, asked):
-    with pytest.raises(ValueError, match=f"{right} right of {asked}"):
-        Examined(right, asked)
+@pytest.mark.parametrize(("right", "requested"), [(0, 0), (3, 2), (-1, 2)])
+def test_a_test_that_cannot_be_is_refused(right, requested):
+    with pytest.raises(ValueError, match=f"{right} right of {requested}"):
+        Examined(right, requested)

@@ -43,11 +43,11 @@ def test_the_share_is_that_of_the_seconds_of_the_answers_one_by_one(
 def test_dearer_drawing_saves_more_where_relatively_more_drawings_than_looks_are_saved(
     before: list[str], after: list[str], more: float, drawing: float, looking: float
 ) -> None:
-    one, two = counts_of(before), counts_of(after)
-    assume(one.drawing * two.looking >= two.drawing * one.looking)
-    cheap = saved_share(one, two, drawing=drawing, looking=looking)
-    assert saved_share(one, two, drawing=drawing + more, looking=looking) >= cheap - 1e-9
-    assert saved_share(one, two, drawing=drawing, looking=looking + more) <= cheap + 1e-9
+    counts, two = counts_of(before), counts_of(after)
+    assume(counts.drawing * two.looking >= two.drawing * counts.looking)
+    cheap = saved_share(counts, two, drawing=drawing, looking=looking)
+    assert saved_share(counts, two, drawing=drawing + more, looking=looking) >= cheap - 1e-9
+    assert saved_share(counts, two, drawing=drawing, looking=looking + more) <= cheap + 1e-9
 
 
 def test_the_grid_has_a_row_for_each_look_and_a_column_for_each_drawing() -> None:

@@ -35,16 +35,18 @@ def test_the_last_thing_asked_is_whether_a_chain_is_one_thing():
 
 
 def test_a_refused_chain_waits_for_a_reviewer_who_may_close_it():
-    other = Mention(1, 0, 2, ("the", "man"), ("people",))
-    key = q.chain_key(q.CHAIN_VERIFICATION, (MAN, other))
-    given = [(q.link_key(MAN, other), "yes"), (key, "false")]
-    assert [chain.stage for chain in answered(Fold((MAN, other), BLIND), *given).chains] == [loop.REVIEW]
-    ruled = Fold((MAN, other), BLIND, [Closure((MAN.id, other.id), "none")])
-    assert [chain.stage for chain in answered(ruled, *given).chains] == [loop.NON_VISUAL]
+    other_mention = Mention(1, 0, 2, ("the", "man"), ("people",))
+    key = q.chain_key(q.CHAIN_VERIFICATION, (MAN, other_mention))
+    provided = [(q.link_key(MAN, other_mention), "yes"), (key, "false")]
+    assert [chain.stage for chain in answered(Fold((MAN, other_mention), BLIND), *provided).chains] == [
+        loop.REVIEW
+    ]
+    ruled = Fold((MAN, other_mention), BLIND, [Closure((MAN.id, other_mention.id), "none")])
+    assert [chain.stage for chain in answered(ruled, *provided).chains] == [loop.NON_VISUAL]
 
 
 @pytest.mark.parametrize(
-    ("asked", "pictured", "boxes"),
+    ("requested", "pictured", "boxes"),
     [
         (BOXES_PICTURED, True, BOXES_PICTURED),
         (BOXES_PICTURED, False, BOXES_NEVER),
@@ -52,5 +54,5 @@ def test_a_refused_chain_waits_for_a_reviewer_who_may_close_it():
         (BOXES_NEVER, True, BOXES_NEVER),
     ],
 )
-def test_an_image_without_a_picture_is_asked_about_boxes_only_where_that_is_said(asked, pictured, boxes):
-    assert ImageSettings(boxes=asked).of_image(pictured=pictured).boxes == boxes
+def test_an_image_without_a_picture_is_asked_about_boxes_only_where_that_is_said(requested, pictured, boxes):
+    assert ImageSettings(boxes=requested).of_image(pictured=pictured).boxes == boxes

@@ -33,8 +33,8 @@ def due_at(numbers, *, seed="s", worker="w", kind="coref_link", state=WARM_UP, s
     ]
 
 
-def pool_of(answers, each):
-    return [PooledControl(f"{answer}-{n}", answer) for answer in answers for n in range(each)]
+def pool_of(answers, item):
+    return [PooledControl(f"{answer}-{n}", answer) for answer in answers for n in range(item)]
 
 
 def met(pool, count, *, seed="s", worker="w", kind="k"):
@@ -168,7 +168,7 @@ class Desk:
 
     def answer(self, item: PooledControl, *, late: bool = False) -> None:
         (self.left_out if late else self.in_hand).remove(item)
-        strata = {other.stratum for other in self.pool}
+        strata = {another.stratum for another in self.pool}
         if item in self.pool and not (late and self.measured().ahead(item.stratum, strata)):
             self.known[item.stratum] += 1
         else:
@@ -186,7 +186,7 @@ class Desk:
 def test_known_answers_stay_balanced_whatever_is_left_out_answered_late_retired_or_added(data, answers, seed):
     desk = Desk(pool_of(answers, 8), seed)
     acts = ["take", "take", "answer", "answer", "give back", "late", "retire", "add"]
-    for turn, act in enumerate(data.draw(st.lists(st.sampled_from(acts), max_size=60))):
+    for index, act in enumerate(data.draw(st.lists(st.sampled_from(acts), max_size=60))):
         if act == "take" and len(desk.in_hand) < 3:
             desk.take()
         elif act == "answer" and desk.in_hand:
@@ -200,7 +200,7 @@ def test_known_answers_stay_balanced_whatever_is_left_out_answered_late_retired_
         elif act == "retire" and desk.pool:
             desk.pool.remove(data.draw(st.sampled_from(desk.pool)))
         elif act == "add":
-            desk.pool.append(PooledControl(f"new {turn}", data.draw(st.sampled_from(answers))))
+            desk.pool.append(PooledControl(f"new {index}", data.draw(st.sampled_from(answers))))
         desk.note(answers)
 
 
@@ -214,10 +214,10 @@ def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(see
         else:
             desk.answer(item)
     assert desk.known.total() <= 1 and len(desk.left_out) == 15
-    told = choose_control(
+    control = choose_control(
         desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured()
     )
-    assert told.warning is not None and f"with the gold answer {shunned!r}" in told.warning
+    assert control.warning is not None and f"with the gold answer {shunned!r}" in control.warning
     # Answered late they count again, one for one of the others.
     for _ in range(15):
         desk.answer(desk.left_out[0], late=True)
@@ -251,9 +251,9 @@ def test_the_choice_is_blind_to_the_order_of_the_pool_and_of_what_was_seen(data,
     pool = pool_of(("yes", "no"), 5)
     seen = data.draw(st.lists(st.sampled_from([control.id for control in pool]), unique=True))
     shuffled = data.draw(st.permutations(pool))
-    one = choose_control(pool, seed=seed, worker="w", kind="k", seen=seen)
-    assert choose_control(shuffled, seed=seed, worker="w", kind="k", seen=set(seen)) == one
-    assert one.control is None or one.control.id not in seen
+    item = choose_control(pool, seed=seed, worker="w", kind="k", seen=seen)
+    assert choose_control(shuffled, seed=seed, worker="w", kind="k", seen=set(seen)) == item
+    assert item.control is None or item.control.id not in seen
 
 
 def test_controls_of_another_kind_seen_before_do_not_matter():
@@ -301,9 +301,9 @@ def test_the_warnings_say_what_ran_out_and_what_it_leads_to():
 
 
 @given(st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=4))
-def test_a_draw_is_in_the_unit_interval_and_differs_wherever_the_names_do(one, other):
-    assert 0 <= draw_number(*one) < 1
-    assert (draw_number(*one) == draw_number(*other)) == (one == other)
+def test_a_draw_is_in_the_unit_interval_and_differs_wherever_the_names_do(first, second):
+    assert 0 <= draw_number(*first) < 1
+    assert (draw_number(*first) == draw_number(*second)) == (first == second)
 
 
 def test_draws_are_the_same_on_every_machine():

@@ -26,7 +26,7 @@ def test_candidates_go_by_head_then_words_then_size_then_age():
     tall_man, boy, girl, kid, more_girl, new = image
     chains = [[tall_man], [boy], [kid], [girl, more_girl]]
     ranked = candidates(new, chains, order="likely_first", likeness=Likeness(image))
-    assert [(i, shown.text) for i, shown in ranked] == [
+    assert [(i, displayed.text) for i, displayed in ranked] == [
         (1, "a boy"),
         (0, "a tall man"),
         (3, "a girl"),
@@ -38,8 +38,8 @@ def test_candidates_go_by_head_then_words_then_size_then_age():
 
 def test_the_mention_shown_for_a_chain_is_the_one_most_like_the_new_one():
     image = mentions("a person/people", "a bearded man/people", "the man/people")
-    ((_, shown),) = candidates(image[2], [image[:2]], order="likely_first", likeness=Likeness(image))
-    assert shown.text == "a bearded man"
+    ((_, candidate),) = candidates(image[2], [image[:2]], order="likely_first", likeness=Likeness(image))
+    assert candidate.text == "a bearded man"
 
 
 def test_an_unknown_order_lists_the_known_ones():

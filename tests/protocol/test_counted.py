@@ -40,14 +40,14 @@ histories = st.lists(votes, max_size=25, unique_by=lambda vote: (vote.worker, vo
 def test_a_question_is_open_until_it_has_its_answers_or_two_workers_report_it(history: list[Judgment]):
     state = CountedFold(QUESTIONS)(history)
     open_ones = {question.key: question for question in state.questions}
-    for asked in QUESTIONS:
-        valid = [j for j in history if j.key == asked.key and j.role == VOTE and not j.void]
+    for requested in QUESTIONS:
+        valid = [j for j in history if j.key == requested.key and j.role == VOTE and not j.void]
         answers, flags = [j for j in valid if not j.flag], [j for j in valid if j.flag]
-        missing = max(0, asked.wanted - len(answers))
-        assert (asked.key in open_ones) == (missing > 0 and len(flags) < 2)
-        if asked.key in open_ones:
-            assert open_ones[asked.key].wanted == missing
-            assert open_ones[asked.key].barred == {j.worker for j in valid}
+        missing = max(0, requested.wanted - len(answers))
+        assert (requested.key in open_ones) == (missing > 0 and len(flags) < 2)
+        if requested.key in open_ones:
+            assert open_ones[requested.key].wanted == missing
+            assert open_ones[requested.key].barred == {j.worker for j in valid}
     assert state.complete == (not open_ones)
 
 

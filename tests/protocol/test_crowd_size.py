@@ -27,8 +27,10 @@ def folds_of(tasks: str, settings: CampaignSettings) -> list[Folds]:
     """Images that ask all kinds of question of these tasks."""
     protocol, kinds = settings.protocol, kinds_of_tasks(tasks)
     if all(map(is_counted, kinds)):
-        asked = [CountedQuestion(kind, f"{kind}|0", settings.answers.wanted(kind)) for kind in kinds]
-        return [CountedFold(asked, flags_to_review=protocol.flags_to_review)]
+        counted_questions = [
+            CountedQuestion(kind, f"{kind}|0", settings.answers.wanted(kind)) for kind in kinds
+        ]
+        return [CountedFold(counted_questions, flags_to_review=protocol.flags_to_review)]
     linked = Fold(LINKED, protocol.of_image(pictured=False))
     return [linked, Fold(BOXED, protocol)] if protocol.boxes != "never" else [linked]
 
@@ -53,20 +55,22 @@ def most_people(fold: Folds, *, checked: bool, returning: bool) -> int:
         # What is still to come depends on this alone: keys with fewer boxes do not come back.
         beside = question.key.rpartition("|")[2]
         had = frozenset(
-            (one.question, one.worker) for one in judgments if one.key.rpartition("|")[2] == beside
+            (judgment.question, judgment.worker)
+            for judgment in judgments
+            if judgment.key.rpartition("|")[2] == beside
         )
-        given = takewhile(lambda one: one.key == question.key, reversed(judgments))
-        votes = tuple(one.answer for one in given if not one.flag)
+        provided = takewhile(lambda judgment: judgment.key == question.key, reversed(judgments))
+        votes = tuple(judgment.answer for judgment in provided if not judgment.flag)
         moves = [move.outcome for chain in state.chains for move in chain.moves]
         fruitless = sum(1 for _ in takewhile(lambda outcome: outcome != "GOOD", reversed(moves)))
-        reporters = frozenset(one.worker for one in judgments if one.flag)
+        reporters = frozenset(judgment.worker for judgment in judgments if judgment.flag)
         here = (question.kind, beside, question.barred, had, votes, fruitless, reporters)
         if here not in tried:
             tried[here] = votes_on(question, judgments)
         return tried[here]
 
     def votes_on(question: Question, judgments: tuple[Judgment, ...]) -> int:
-        had = [one for one in judgments if one.key == question.key]
+        had = [judgment for judgment in judgments if judgment.key == question.key]
         if had and judgments[-1].key != question.key and not returning:
             return 0
         kind, number, most = kind_of(question.kind), len(judgments), len(question.barred) + 1
@@ -75,12 +79,12 @@ def most_people(fold: Folds, *, checked: bool, returning: bool) -> int:
         for word in answers[: 1 if kind.counted else None] + [*FLAGS[:1]] * returning:
             corner = 20 * len(question.boxes) + 1
             box = Box(corner, 1, corner + 9, 9) if word == "drawn" else None
-            said = ("", box, word) if word in FLAGS else (word, box, "")
-            then = (*judgments, Judgment(f"j{number}", question.key, person(question), *said, VOTE))
-            if checked and word not in FLAGS and not kind.counted and all(one.flag for one in had):
-                if all(each.key != question.key for each in fold(then).questions):
+            message = ("", box, word) if word in FLAGS else (word, box, "")
+            then = (*judgments, Judgment(f"j{number}", question.key, person(question), *message, VOTE))
+            if checked and word not in FLAGS and not kind.counted and all(judgment.flag for judgment in had):
+                if all(item.key != question.key for item in fold(then).questions):
                     second = person(question, then[-1].worker)
-                    then = (*then, Judgment(f"c{number}", question.key, second, *said, DOUBLE_CHECK))
+                    then = (*then, Judgment(f"c{number}", question.key, second, *message, DOUBLE_CHECK))
                     most = max(most, len(question.barred) + 2)
             most = max(most, after(then))
         return most

@@ -64,14 +64,14 @@ def test_over_all_draws_the_weighted_pairs_are_those_of_all_questions(
             for pair, share, drawn in zip(pairs, shares, taken, strict=False)
             if drawn
         ]
-        shown = measure_agreement(chosen, drawn=len(chosen), draws=2)
+        agreement = measure_agreement(chosen, drawn=len(chosen), draws=2)
         if not chosen:
             continue
-        assert shown.equal is not None
+        assert agreement.equal is not None
         worth = chance * sum(1 / pair.share for pair in chosen)
         weight += worth
-        equal += worth * shown.equal.value
-        of_a += worth * sum(one.share.value for one in shown.answers if one.answer == "a")
+        equal += worth * agreement.equal.value
+        of_a += worth * sum(item.share.value for item in agreement.answers if item.answer == "a")
     assert weight == pytest.approx(len(pairs))
     assert equal == pytest.approx(sum(first == second for first, second in pairs))
     assert of_a == pytest.approx(sum(pair.count("a") for pair in pairs) / 2)
@@ -83,58 +83,65 @@ def test_every_worker_counts_alike_whoever_answers_more(crowd: list[tuple[str, i
     how much they work, the second among the others."""
     total = sum(load for _, load in crowd)
     often: dict[tuple[int, int], float] = defaultdict(float)
-    for one, two in permutations(range(len(crowd)), 2):
-        often[min(one, two), max(one, two)] += crowd[one][1] / total * crowd[two][1] / (total - crowd[one][1])
+    for item, two in permutations(range(len(crowd)), 2):
+        often[min(item, two), max(item, two)] += (
+            crowd[item][1] / total * crowd[two][1] / (total - crowd[item][1])
+        )
     pairs = [
-        AnswerPair(crowd[one][0], crowd[two][0], 1e-4 / share, (one, two))
-        for (one, two), share in often.items()
+        AnswerPair(crowd[item][0], crowd[two][0], 1e-4 / share, (item, two))
+        for (item, two), share in often.items()
     ]
-    shown = measure_agreement(pairs, drawn=len(pairs), draws=2)
-    said = [answer for answer, _ in crowd]
-    assert {one.answer: one.share.value for one in shown.answers} == {
-        answer: pytest.approx(said.count(answer) / len(said), abs=1e-3) for answer in said
+    agreement = measure_agreement(pairs, drawn=len(pairs), draws=2)
+    answers = [answer for answer, _ in crowd]
+    assert {item.answer: item.share.value for item in agreement.answers} == {
+        answer: pytest.approx(answers.count(answer) / len(answers), abs=1e-3) for answer in answers
     }
-    same = [said[one] == said[two] for one, two in often]
-    assert shown.equal is not None and shown.equal.value == pytest.approx(sum(same) / len(same), abs=0.05)
+    same = [answers[item] == answers[two] for item, two in often]
+    assert agreement.equal is not None and agreement.equal.value == pytest.approx(
+        sum(same) / len(same), abs=0.05
+    )
 
 
 def test_the_first_answers_of_somebody_new_do_not_outweigh_all_others() -> None:
     usual = [AnswerPair("yes", "yes", 0.2, two) for two in combinations(range(5), 2)] * 100
-    shown = measure_agreement([*usual, AnswerPair("yes", "no", 0.2, (0, "new"))], drawn=1001, draws=2)
-    assert shown.equal is not None and 0.98 < shown.equal.value < 1
+    agreement = measure_agreement([*usual, AnswerPair("yes", "no", 0.2, (0, "new"))], drawn=1001, draws=2)
+    assert agreement.equal is not None and 0.98 < agreement.equal.value < 1
 
 
 def test_kappa_is_that_of_the_worked_example() -> None:
     # Two people, either of whom may be the first, of 50 proposals: both yes 20, both no 15, apart 15. The
     # shares of yes and no are 0.55 and 0.45: expected 0.505, kappa (0.7 - 0.505) / 0.495.
     cells = 20 * [("yes", "yes")] + 15 * [("no", "no")] + 5 * [("yes", "no")] + 10 * [("no", "yes")]
-    shown = measure_agreement([AnswerPair(*cell, 0.2, BOTH) for cell in cells], drawn=60, waiting=4)
-    assert shown.equal is not None and shown.kappa is not None
-    assert (shown.pairs, shown.lacking) == (50, 6) and shown.equal.value == pytest.approx(0.7)
-    assert shown.kappa.value == pytest.approx(0.195 / 0.495)
-    assert shown.kappa.low < 0.2 < 0.55 < shown.kappa.high
-    assert [(one.answer, round(one.share.value, 2)) for one in shown.answers] == [("yes", 0.55), ("no", 0.45)]
+    agreement = measure_agreement([AnswerPair(*cell, 0.2, BOTH) for cell in cells], drawn=60, waiting=4)
+    assert agreement.equal is not None and agreement.kappa is not None
+    assert (agreement.pairs, agreement.lacking) == (50, 6) and agreement.equal.value == pytest.approx(0.7)
+    assert agreement.kappa.value == pytest.approx(0.195 / 0.495)
+    assert agreement.kappa.low < 0.2 < 0.55 < agreement.kappa.high
+    assert [(item.answer, round(item.share.value, 2)) for item in agreement.answers] == [
+        ("yes", 0.55),
+        ("no", 0.45),
+    ]
     again = measure_agreement([AnswerPair(*cell, 0.2, BOTH) for cell in cells], drawn=60, waiting=4)
-    assert shown == again
+    assert agreement == again
 
 
 def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
-    shown = measure_agreement([AnswerPair("yes", "yes", 0.5, BOTH)] * 30, drawn=30)
-    assert shown.kappa is None and shown.equal is not None
-    assert (shown.equal.value, shown.equal.high) == (1.0, 1.0) and 0.85 < shown.equal.low < 0.98
+    agreement = measure_agreement([AnswerPair("yes", "yes", 0.5, BOTH)] * 30, drawn=30)
+    assert agreement.kappa is None and agreement.equal is not None
+    assert (agreement.equal.value, agreement.equal.high) == (1.0, 1.0) and 0.85 < agreement.equal.low < 0.98
     assert measure_agreement([], drawn=3).equal is None
 
 
 def test_machines_withdrawn_and_surplus_answers_are_neither_first_nor_second() -> None:
     key = "box_drawing|0.0-1|"
-    given = [
+    provided = [
         Judgment("1", key, "m", "none", machine=True),
         Judgment("2", key, "ann", "none", void=True),
         Judgment("3", key, "bob", "none", role=q.EXTRA),
         Judgment("4", key, "cid", flag="offensive"),
     ]
-    assert [one.id for one in answers_of_people(given)[key]] == ["4"]
-    assert wait_for_second([key], given, ()) == [key]
-    assert wait_for_second([key], given, {key}) == wait_for_second([], given, ()) == []
-    given.append(Judgment("5", key, "dan", "none", role=q.DOUBLE_CHECK))
-    assert wait_for_second([key], given, ()) == []
+    assert [row.id for row in answers_of_people(provided)[key]] == ["4"]
+    assert wait_for_second([key], provided, ()) == [key]
+    assert wait_for_second([key], provided, {key}) == wait_for_second([], provided, ()) == []
+    provided.append(Judgment("5", key, "dan", "none", role=q.DOUBLE_CHECK))
+    assert wait_for_second([key], provided, ()) == []

@@ -100,8 +100,8 @@ def test_ticking_nothing_everything_or_the_opposite_is_wrong_on_every_control_im
 
 @given(IMAGE, st.sets(st.integers(0, 9)))
 def test_a_control_image_is_right_with_one_slip_at_most_and_a_true_caption_ticked(known, slips):
-    answer = tuple(k != (place in slips) for place, k in enumerate(known))
-    missed_all = all(place in slips for place, k in enumerate(known) if k)
+    answer = tuple(k != (index in slips) for index, k in enumerate(known))
+    missed_all = all(index in slips for index, k in enumerate(known) if k)
     assert pages_right(answer, known) == (len(slips) <= 1 and not missed_all)
     assert pages_right(answer, known, slips=0) == (not slips)
 

@@ -110,9 +110,9 @@ def test_any_legal_answers_whatsoever_fold_to_a_legal_state(mentions, settings, 
             judgments.append(Judgment(str(number), question.key, name, flag="offensive"))
             continue
         answers = ANSWERS[question.kind]
-        said = answers[answer % len(answers)]
-        box = Box(1 + answer, 1 + worker, 20 + answer, 30) if said == "drawn" else None
-        judgments.append(Judgment(str(number), question.key, name, said, box))
+        message = answers[answer % len(answers)]
+        box = Box(1 + answer, 1 + worker, 20 + answer, 30) if message == "drawn" else None
+        judgments.append(Judgment(str(number), question.key, name, message, box))
     state = fold(judgments)
     assert {c.stage for c in state.chains} <= {LINKING, VERIFICATION, *loop.BOX_STAGES}
     assert sorted(m.id for c in state.chains for m in c.mentions) == sorted(m.id for m in mentions)

@@ -63,8 +63,8 @@ def test_what_is_covered_is_passed_over_and_what_it_is_not_sure_of_is_left_to_pe
     (man,) = mentions("men/people")
     near = Box(3, 2, 41, 40)
     boxes = [ProposedBox(LEFT, 0.9), ProposedBox(near, 0.8), ProposedBox(RIGHT, 0.6)]
-    found = [next_proposal({man.id: boxes}, [man], [LEFT], least_chance=least) for least in (0.5, 0.61)]
-    assert found == [ProposedBox(RIGHT, 0.6), None]
+    result = [next_proposal({man.id: boxes}, [man], [LEFT], least_chance=least) for least in (0.5, 0.61)]
+    assert result == [ProposedBox(RIGHT, 0.6), None]
     assert next_proposal({man.id: boxes}, [man], [LEFT, RIGHT], least_chance=0.0) is None
 
 
@@ -73,8 +73,8 @@ def test_what_people_refused_is_passed_over() -> None:
     near, apart = Box(3, 2, 41, 40), Box(1, 1, 40, 25)
     assert near.iou(LEFT) >= 0.7 > apart.iou(LEFT) >= 0.5
     proposals = {man.id: [ProposedBox(LEFT, 0.9), ProposedBox(near, 0.8), ProposedBox(apart, 0.7)]}
-    found = next_proposal(proposals, [man], [RIGHT], least_chance=0.2, rejected=[LEFT])
-    assert found == ProposedBox(apart, 0.7)
+    result = next_proposal(proposals, [man], [RIGHT], least_chance=0.2, rejected=[LEFT])
+    assert result == ProposedBox(apart, 0.7)
     assert next_proposal(proposals, [man], [], least_chance=0.2, rejected=[LEFT, apart]) is None
 
 
@@ -97,25 +97,25 @@ def test_a_box_that_a_group_and_its_member_have_in_common_is_proposed_as_people_
 
 
 def test_a_group_and_its_members_may_have_boxes_in_common() -> None:
-    men, man, other, coat, team = mentions(
+    men, man, another, coat, team = mentions(
         "two men/people", "a man/people", "the man/people", "a coat/clothing", "five fans/people/other"
     )
-    named = {mention.id: mention for mention in (men, man, other, coat, team)}
+    named = {mention.id: mention for mention in (men, man, another, coat, team)}
     accepted = [((man.id,), LEFT), ((coat.id,), RIGHT), ((team.id,), LEFT), ((team.id,), RIGHT)]
     assert boxes_of_others(accepted, [men], [], named) == (LEFT, RIGHT)
     assert boxes_of_others(accepted[:2], [men], [], named) == (LEFT,)
     assert boxes_of_others(accepted, [coat], [], named) == ()
     assert boxes_of_others(accepted, [man, team], [], named) == ()
     # Two single things are two, unless one of them turns out to be several.
-    assert boxes_of_others(accepted[:1], [other], [], named) == ()
-    assert boxes_of_others(accepted[:1], [other], [RIGHT], named) == (LEFT,)
+    assert boxes_of_others(accepted[:1], [another], [], named) == ()
+    assert boxes_of_others(accepted[:1], [another], [RIGHT], named) == (LEFT,)
     twice = [((man.id,), LEFT), ((man.id,), RIGHT)]
-    assert boxes_of_others(twice, [other], [], named) == (LEFT, RIGHT)
+    assert boxes_of_others(twice, [another], [], named) == (LEFT, RIGHT)
     # What one single thing has is not offered to another one, though a group has it too.
     of_group = [((man.id,), LEFT), ((men.id,), LEFT), ((men.id,), RIGHT)]
-    assert boxes_of_others(of_group, [other], [], named) == (RIGHT,)
+    assert boxes_of_others(of_group, [another], [], named) == (RIGHT,)
     near = Box(LEFT.xmin, LEFT.ymin, LEFT.xmax, LEFT.ymax - (LEFT.ymax - LEFT.ymin) // 10)
-    assert boxes_of_others([*of_group, ((men.id,), near)], [other], [], named) == (RIGHT,)
+    assert boxes_of_others([*of_group, ((men.id,), near)], [another], [], named) == (RIGHT,)
 
 
 def test_sharing_boxes_makes_no_two_things_one() -> None:
@@ -126,14 +126,17 @@ def test_sharing_boxes_makes_no_two_things_one() -> None:
     named = {mention.id: mention for mention in (food, plate)}
     others = boxes_of_others([((food.id,), of_food)], [plate], [], named)
     proposals = {plate.id: [ProposedBox(of_plate, 0.9)]}
-    found = next_proposal(proposals, [plate], [], least_chance=0.2, of_others=others)
-    assert found == ProposedBox(of_plate, 0.9)
+    result = next_proposal(proposals, [plate], [], least_chance=0.2, of_others=others)
+    assert result == ProposedBox(of_plate, 0.9)
 
 
 def test_proposals_are_kept_best_first() -> None:
     boxes = [ProposedBox(Box(1, 1, n, n), n / 100) for n in range(1, 60)]
-    kept = best_first(boxes)
-    assert len(kept) == MOST_PROPOSALS and kept == sorted(boxes, key=lambda one: -one.chance)[:MOST_PROPOSALS]
+    stored = best_first(boxes)
+    assert (
+        len(stored) == MOST_PROPOSALS
+        and stored == sorted(boxes, key=lambda box: -box.chance)[:MOST_PROPOSALS]
+    )
 
 
 def test_people_draw_again_for_a_category_below_the_bar() -> None:
@@ -154,8 +157,8 @@ def test_people_draw_again_for_a_category_below_the_bar() -> None:
 
 
 def test_a_machine_has_a_bar_of_its_own_and_no_test() -> None:
-    machine = MachineSettings(bar=0.5)
-    assert machine_trust(TrustSettings(), machine) == replace(
+    settings = MachineSettings(bar=0.5)
+    assert machine_trust(TrustSettings(), settings) == replace(
         TrustSettings(), qualification=False, drawing_bar=0.5
     )
 
@@ -191,8 +194,10 @@ class Links(Play):
 
     def link(self, worker: str, answer: str = "yes") -> Links:
         key = self.question(COREF_LINK).key
-        machine = worker == "machine"
-        self.judgments.append(Judgment(f"j{len(self.judgments)}", key, worker, answer, machine=machine))
+        model_annotator = worker == "machine"
+        self.judgments.append(
+            Judgment(f"j{len(self.judgments)}", key, worker, answer, machine=model_annotator)
+        )
         return self
 
     def verify(self, worker: str, answer: str) -> Links:
@@ -201,7 +206,9 @@ class Links(Play):
 
     @property
     def asked(self) -> list[tuple[str, ...]]:
-        return [one.mentions for one in self.state.questions if one.kind == "chain_verification"]
+        return [
+            question.mentions for question in self.state.questions if question.kind == "chain_verification"
+        ]
 
 
 IMAGE = ("a man/people", "a man/people", "a guitarist/people")
@@ -251,12 +258,12 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
         play.judgments.append(Judgment("b", beside, "bob", "drawn", RIGHT))
         for judgments in (play.judgments, play.judgments[::-1]):
             (chain,) = play.fold(judgments).chains
-            kept = [(one.judgment, one.worker) for one in chain.boxes]
-            assert kept == [("m", "machine"), ("b", "bob") if RIGHT in boxes else ("", "")]
+            stored = [(box.judgment, box.worker) for box in chain.boxes]
+            assert stored == [("m", "machine"), ("b", "bob") if RIGHT in boxes else ("", "")]
         assert [thing.machine for thing in play.state.layer.objects] == machines
         # Its drawing counts, although no question consumed it: without the superseded votes all is the same.
         assert play.state.superseded == (("a",) if RIGHT in boxes else ("a", "b"))
-        used = [one for one in play.judgments if one.id not in play.state.superseded]
+        used = [box for box in play.judgments if box.id not in play.state.superseded]
         assert play.fold(used).chains == play.state.chains
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, void=True) for judgment in play.judgments]
@@ -267,7 +274,7 @@ def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_c
     both = ("0:0-2", "1:0-2")
     image = ("a man/people", "a guy/people")
     drawn = Links(mentions(*image), rulings=[Partition(((both[0],), (both[1],)))])
-    first, second = (one.key for one in drawn.state.questions if one.kind == BOX_DRAWING)
+    first, second = (question.key for question in drawn.state.questions if question.kind == BOX_DRAWING)
     drawn.judgments.append(Judgment("m", first, "machine", "drawn", LEFT, machine=True))
     drawn.judgments.append(Judgment("a", second, "ann", "drawn", RIGHT))
     together: list[Ruling] = [Partition((both,)), Boxes(both, (LEFT, RIGHT))]
@@ -279,11 +286,11 @@ def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_c
     for ruled, drawers in ((together, ["m", "a"]), (apart, ["", ""])):
         for judgments in (drawn.judgments, drawn.judgments[::-1]):
             state = Fold(mentions(*image), rulings=ruled)(judgments)
-            assert [one.judgment for chain in state.chains for one in chain.boxes] == drawers
+            assert [question.judgment for chain in state.chains for question in chain.boxes] == drawers
     # Of equal boxes the one for exactly these phrases counts, also where a person drew the other.
     same = [*drawn.judgments, Judgment("b", set_key(BOX_DRAWING, " ".join(both)), "bob", "drawn", LEFT)]
     state = Fold(mentions(*image), rulings=[apart[0], Boxes((both[0],), (LEFT,))])(same)
-    assert [one.judgment for one in state.chains[0].boxes] == ["m"]
+    assert [question.judgment for question in state.chains[0].boxes] == ["m"]
 
 
 def test_of_equal_boxes_that_a_reviewer_keeps_a_persons_counts() -> None:
@@ -295,9 +302,9 @@ def test_of_equal_boxes_that_a_reviewer_keeps_a_persons_counts() -> None:
     play.judgments.append(Judgment("a", key, "ann", "drawn", LEFT))
     play.say("bob", "good").say("bob", "complete").say("cid", "complete")
     before = play.state
-    kept = Fold(mentions("a man/people"), rulings=[Boxes(("0:0-2",), (LEFT,))])(play.judgments)
-    for state in (before, kept):
-        assert [one.judgment for chain in state.chains for one in chain.boxes] == ["a"]
+    stored = Fold(mentions("a man/people"), rulings=[Boxes(("0:0-2",), (LEFT,))])(play.judgments)
+    for state in (before, stored):
+        assert [box.judgment for chain in state.chains for box in chain.boxes] == ["a"]
 
 
 def test_a_machine_leaves_people_a_round_before_review() -> None:
@@ -313,7 +320,7 @@ def test_a_machines_further_box_counts_once_its_first_is_refused() -> None:
     key = play.question(BOX_DRAWING).key
     boxes = (LEFT, RIGHT)
     play.judgments += [
-        Judgment(f"m{place}", key, "machine", "drawn", box, machine=True) for place, box in enumerate(boxes)
+        Judgment(f"m{index}", key, "machine", "drawn", box, machine=True) for index, box in enumerate(boxes)
     ]
     play.judgments.append(Judgment("again", key, "ann", "drawn", LEFT))
     play.judgments.append(Judgment("twice", key, "ann", "drawn", RIGHT))

@@ -32,8 +32,8 @@ def test_the_same_words_in_another_caption_do_not_match():
 
 def test_chain_0_counts_neither_for_nor_against():
     marked = layer(mention(0, 3), hidden=[mention(8, 10)])
-    for found in ([mention(0, 3)], [mention(0, 3), mention(8, 10)], [mention(0, 3), mention(9, 10)]):
-        scores = score_mentions(found, marked)
+    for result in ([mention(0, 3)], [mention(0, 3), mention(8, 10)], [mention(0, 3), mention(9, 10)]):
+        scores = score_mentions(result, marked)
         assert (scores.gold, scores.found, scores.matched) == (1, 1, 1)
 
 

@@ -190,8 +190,11 @@ WORDS = (
 def test_any_words_give_sorted_disjoint_spans_within_the_caption_and_the_same_again(captions):
     mentions = find_mentions(captions)
     assert mentions == find_mentions(captions)
-    for one, next_one in zip(mentions, mentions[1:], strict=False):
-        assert (one.caption, one.end) <= (next_one.caption, next_one.start) or one.caption < next_one.caption
+    for item, next_one in zip(mentions, mentions[1:], strict=False):
+        assert (item.caption, item.end) <= (
+            next_one.caption,
+            next_one.start,
+        ) or item.caption < next_one.caption
     for mention in mentions:
         assert mention.tokens == tuple(captions[mention.caption][mention.start : mention.end])
         assert mention.categories
@@ -204,8 +207,8 @@ def test_a_word_of_any_length_takes_no_longer_than_others():
 def test_what_somebody_marked_is_a_mention_whatever_the_chunker_thinks_of_it():
     captions = ["ein Hund läuft".split(), "he has a hat".split()]
     marked = [(1, 0, 1), (0, 0, 2), (1, 2, 4)]
-    found = mentions_at(captions, marked, categorise=lambda words: ("other",))
-    assert [(m.id, m.text) for m in found] == [("0:0-2", "ein Hund"), ("1:0-1", "he"), ("1:2-4", "a hat")]
+    mentions = mentions_at(captions, marked, categorise=lambda words: ("other",))
+    assert [(m.id, m.text) for m in mentions] == [("0:0-2", "ein Hund"), ("1:0-1", "he"), ("1:2-4", "a hat")]
     assert mentions_at(captions, [(1, 2, 4)])[0].categories == ("clothing",)
 
 

@@ -41,12 +41,12 @@ def test_the_report_counts_spans_categories_and_errors(folder, capsys):
 
 
 def test_the_interval_follows_the_seed(folder, capsys):
-    first, again, other = (
+    first, again, another = (
         json.loads(evaluate(folder, capsys, json=True, seed=seed, resamples=resamples))["interval"]
         for seed, resamples in ((1, 50), (1, 50), (2, 1))
     )
     assert first == again
-    assert other[0] == other[1]
+    assert another[0] == another[1]
 
 
 def test_the_text_names_the_figures_and_the_commonest_errors(folder, capsys):

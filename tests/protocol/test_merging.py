@@ -17,9 +17,9 @@ def shifted(pixels: int) -> Box:
 
 
 def chain(name: str, category: str, count: int = 1, caption: int = 0) -> Chain:
-    place = int(name) * 3
+    index = int(name) * 3
     return Chain(
-        name, tuple(Mention(caption + i, place, place + 1, (f"w{name}",), (category,)) for i in range(count))
+        name, tuple(Mention(caption + i, index, index + 1, (f"w{name}",), (category,)) for i in range(count))
     )
 
 
@@ -42,7 +42,7 @@ def test_a_persons_box_survives_a_machines_of_a_chain_with_more_mentions():
     drawn, proposed = record.objects
     record = replace(record, objects=(drawn, replace(proposed, machine=True)))
     merged, _ = merge_layer(record)
-    assert [(own.box, own.machine) for own in merged.objects] == [(SQUARE, False)]
+    assert [(own_object.box, own_object.machine) for own_object in merged.objects] == [(SQUARE, False)]
     assert [c.id for c in merged.chains] == ["2"]
 
 
@@ -58,11 +58,11 @@ def test_thresholds_are_those_of_print(category, shift, merges):
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "merges"),
+    ("item", "two", "merges"),
     [("people", "clothing", False), ("bodyparts", "people", False), ("clothing", "bodyparts", True)],
 )
-def test_people_never_merge_with_clothing_nor_bodyparts(one, two, merges):
-    record = layer((chain("1", one), (SQUARE,)), (chain("2", two), (SQUARE,)))
+def test_people_never_merge_with_clothing_nor_bodyparts(item, two, merges):
+    record = layer((chain("1", item), (SQUARE,)), (chain("2", two), (SQUARE,)))
     merged, log = merge_layer(record)
     assert bool(log) is merges
     assert len(merged.chains) == (1 if merges else 2)
@@ -143,10 +143,10 @@ def test_merging_keeps_mentions_depiction_and_its_promises(record):
     assert merged.mentions == record.mentions
     assert len(merged.objects) <= len(record.objects)
     assert bool(log) is (merged != record)
-    kept = {obj.box for obj in record.objects}
+    boxes = {obj.box for obj in record.objects}
     by_id = {c.id: c for c in merged.chains}
     for obj in merged.objects:
-        assert obj.box in kept and len(set(obj.chains)) == len(obj.chains)
+        assert obj.box in boxes and len(set(obj.chains)) == len(obj.chains)
         for a in obj.chains:
             for b in obj.chains:
                 if "people" in by_id[a].categories and a != b:

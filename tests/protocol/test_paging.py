@@ -51,24 +51,28 @@ def plenty(images=12, captions=60) -> dict[str, list[str]]:
 
 
 def control(name="dev", true=2) -> ControlImage:
-    own = frozenset(f"{name} own {n}" for n in range(true))
-    return ControlImage(name, name, own, frozenset(f"{name} foreign {n}" for n in range(10 - true)))
+    values = frozenset(f"{name} own {n}" for n in range(true))
+    return ControlImage(name, name, values, frozenset(f"{name} foreign {n}" for n in range(10 - true)))
 
 
 # Batches
 
 
 @given(pair_sets(), pair_sets(captions=60), SEEDS, SMALL)
-def test_every_wanted_pair_is_on_exactly_one_page_and_no_pair_comes_twice(wanted, filtered, seed, settings):
+def test_every_wanted_pair_is_on_exactly_one_page_and_no_pair_comes_twice(
+    pairs_wanted, filtered, seed, settings
+):
     fillers: dict[str, set[str]] = {}
     for image, caption in filtered:
         fillers.setdefault(image, set()).add(caption)
-    batch = paginate(wanted, fillers, seed=seed, settings=settings)
+    batch = paginate(pairs_wanted, fillers, seed=seed, settings=settings)
     entries = entries_of(batch)
-    assert Counter(Pair(e.image, e.caption) for e in entries if e.role == ROLE_WANTED) == Counter(wanted)
-    assert {Pair(e.image, e.caption) for e in entries if e.role == ROLE_FILLER} <= filtered - wanted
+    assert Counter(Pair(e.image, e.caption) for e in entries if e.role == ROLE_WANTED) == Counter(
+        pairs_wanted
+    )
+    assert {Pair(e.image, e.caption) for e in entries if e.role == ROLE_FILLER} <= filtered - pairs_wanted
     assert max(Counter((e.image, e.caption) for e in entries).values(), default=1) == 1
-    assert batch.count(ROLE_WANTED) == len(wanted)
+    assert batch.count(ROLE_WANTED) == len(pairs_wanted)
     assert batch.count(ROLE_WANTED) + batch.count(ROLE_FILLER) == len(entries)
     room = settings.images - settings.controls
     filling = batch.filling
@@ -86,44 +90,44 @@ def test_every_wanted_pair_is_on_exactly_one_page_and_no_pair_comes_twice(wanted
 
 
 @given(pair_sets(), SEEDS)
-def test_with_fillers_enough_every_page_is_full_of_five_images_with_ten_captions(wanted, seed):
-    batch = paginate(wanted, plenty(), seed=seed)
+def test_with_fillers_enough_every_page_is_full_of_five_images_with_ten_captions(pairs_wanted, seed):
+    batch = paginate(pairs_wanted, plenty(), seed=seed)
     assert (batch.filling.missing, batch.filling.short_blocks) == (0, 0)
     assert all(len(page) == 5 and all(len(block.entries) == 10 for block in page) for page in batch.pages)
-    blocks = sum(ceil(count / 10) for count in Counter(pair.image for pair in wanted).values())
+    blocks = sum(ceil(count / 10) for count in Counter(pair.image for pair in pairs_wanted).values())
     assert len(batch.pages) == ceil(blocks / 5)
 
 
 @given(pair_sets(), SEEDS, st.integers(0, 10**6).map(Random))
-def test_order_and_repetition_of_the_pairs_change_nothing(wanted, seed, random):
-    pairs = sorted(wanted) * 2
+def test_order_and_repetition_of_the_pairs_change_nothing(pairs_wanted, seed, random):
+    pairs = sorted(pairs_wanted) * 2
     random.shuffle(pairs)
     fillers = plenty()
     mixed = {image: random.sample(fillers[image], len(fillers[image])) for image in reversed(fillers)}
-    assert paginate(pairs, mixed, seed=seed) == paginate(wanted, fillers, seed=seed)
+    assert paginate(pairs, mixed, seed=seed) == paginate(pairs_wanted, fillers, seed=seed)
 
 
 def test_another_seed_makes_other_pages_and_draws_other_fillers():
-    wanted = [Pair(f"im{i}", str(c)) for i in range(10) for c in range(7)]
-    one, other = (paginate(wanted, plenty(), seed=seed) for seed in ("a", "b"))
-    assert one != other
-    assert {e for e in entries_of(one) if e.role == ROLE_FILLER} != {
-        e for e in entries_of(other) if e.role == ROLE_FILLER
+    pairs = [Pair(f"im{i}", str(c)) for i in range(10) for c in range(7)]
+    first, second = (paginate(pairs, plenty(), seed=seed) for seed in ("a", "b"))
+    assert first != second
+    assert {e for e in entries_of(first) if e.role == ROLE_FILLER} != {
+        e for e in entries_of(second) if e.role == ROLE_FILLER
     }
 
 
 @given(pair_sets(), SEEDS)
-def test_an_image_is_twice_on_a_page_only_if_it_has_more_blocks_than_there_are_pages(wanted, seed):
-    batch = paginate(wanted, plenty(), seed=seed)
-    blocks = {image: ceil(n / 10) for image, n in Counter(pair.image for pair in wanted).items()}
+def test_an_image_is_twice_on_a_page_only_if_it_has_more_blocks_than_there_are_pages(pairs_wanted, seed):
+    batch = paginate(pairs_wanted, plenty(), seed=seed)
+    blocks = {image: ceil(n / 10) for image, n in Counter(pair.image for pair in pairs_wanted).items()}
     for page in batch.pages:
         for image, times in Counter(block.image for block in page).items():
             assert times <= max(1, ceil(blocks.get(image, 0) / len(batch.pages)))
 
 
 def test_the_blocks_of_one_image_are_dealt_to_different_pages():
-    wanted = [Pair(f"im{i}", str(c)) for i in range(5) for c in range(30)]
-    batch = paginate(wanted, plenty(), seed="s")
+    pairs = [Pair(f"im{i}", str(c)) for i in range(5) for c in range(30)]
+    batch = paginate(pairs, plenty(), seed="s")
     assert [sorted(block.image for block in page) for page in batch.pages] == [
         [f"im{i}" for i in range(5)]
     ] * 3
@@ -134,9 +138,9 @@ def test_nothing_wanted_makes_no_page():
 
 
 def test_where_fillers_run_out_pages_are_short_and_the_batch_says_by_how_much():
-    wanted = [Pair("a", str(n)) for n in range(13)]
-    assert paginate(wanted, {}, seed="s").filling == Filling(1, 5, 4, 0, 50 - 13)
-    batch = paginate(wanted, {"a": ["x", "y", "3"], "b": ["x"]}, seed="s")
+    pairs = [Pair("a", str(n)) for n in range(13)]
+    assert paginate(pairs, {}, seed="s").filling == Filling(1, 5, 4, 0, 50 - 13)
+    batch = paginate(pairs, {"a": ["x", "y", "3"], "b": ["x"]}, seed="s")
     assert (batch.count(ROLE_WANTED), batch.count(ROLE_FILLER)) == (13, 3)
     assert batch.filling == Filling(pages=1, blocks=5, short_blocks=4, fillers=3, missing=50 - 16)
     assert [len(block.entries) for page in batch.pages for block in page] == [10, 5, 1]
@@ -169,12 +173,12 @@ def test_a_page_without_room_for_pairs_is_refused(settings, says):
 
 
 @given(pair_sets().filter(bool), SEEDS, st.text(max_size=4))
-def test_a_page_has_six_images_sixty_answers_and_one_control_image(wanted, seed, worker):
-    page = paginate(wanted, plenty(), seed=seed).pages[0]
-    shown = for_worker(page, [control()], seed=seed, worker=worker)
-    assert len(shown) == 6 and sum(len(block.entries) for block in shown) == 60
-    assert sum(entry.role == ROLE_CONTROL for block in shown for entry in block.entries) == 10
-    assert sorted(sorted(block.entries) for block in shown) == sorted(
+def test_a_page_has_six_images_sixty_answers_and_one_control_image(pairs_wanted, seed, worker):
+    page = paginate(pairs_wanted, plenty(), seed=seed).pages[0]
+    displayed = for_worker(page, [control()], seed=seed, worker=worker)
+    assert len(displayed) == 6 and sum(len(block.entries) for block in displayed) == 60
+    assert sum(entry.role == ROLE_CONTROL for block in displayed for entry in block.entries) == 10
+    assert sorted(sorted(block.entries) for block in displayed) == sorted(
         sorted(block.entries) for block in (*page, control().block)
     )
 
@@ -202,9 +206,9 @@ def test_the_place_of_a_caption_tells_nothing_of_its_role():
 
 def test_a_worker_sees_the_same_page_again_whatever_order_it_was_kept_in():
     page = paginate([Pair(f"im{i}", "c") for i in range(5)], plenty(), seed="s").pages[0]
-    kept = [Block(block.image, block.entries[::-1]) for block in reversed(page)]
-    shown = for_worker(page, [control("d"), control("e")], seed="s", worker="w")
-    assert for_worker(kept, [control("e"), control("d")], seed="s", worker="w") == shown
+    blocks = [Block(block.image, block.entries[::-1]) for block in reversed(page)]
+    displayed = for_worker(page, [control("d"), control("e")], seed="s", worker="w")
+    assert for_worker(blocks, [control("e"), control("d")], seed="s", worker="w") == displayed
 
 
 @pytest.mark.parametrize("true", [1, 2, 3])
@@ -227,13 +231,13 @@ def test_a_control_image_that_would_stand_out_is_refused():
 
 @given(st.lists(st.booleans(), min_size=2, max_size=12), st.integers(1, 12), SEEDS)
 def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(known, size, worker):
-    kept = places_shown(known, size, seed="s", worker=worker, control=7)
-    assert kept == sorted(set(kept)) and len(kept) == min(size, len(known))
-    shown = [known[place] for place in kept]
-    assert any(shown) == any(known) and all(shown) == all(known) or len(kept) == 1
+    stored = places_shown(known, size, seed="s", worker=worker, control=7)
+    assert stored == sorted(set(stored)) and len(stored) == min(size, len(known))
+    displayed = [known[index] for index in stored]
+    assert any(displayed) == any(known) and all(displayed) == all(known) or len(stored) == 1
     if any(known) and not all(known):
-        right = [is_right("relevance", [tick] * len(kept), shown, TRUST) for tick in (False, True)]
-        assert right in ([[False, False]] if len(kept) > 1 else [[True, False], [False, True]])
+        right = [is_right("relevance", [tick] * len(stored), displayed, TRUST) for tick in (False, True)]
+        assert right in ([[False, False]] if len(stored) > 1 else [[True, False], [False, True]])
 
 
 def test_of_a_control_image_with_one_caption_half_of_the_workers_see_a_true_one():
@@ -242,10 +246,10 @@ def test_of_a_control_image_with_one_caption_half_of_the_workers_see_a_true_one(
     assert 70 < sum(seen) < 130
 
 
-@pytest.mark.parametrize(("true", "wrong"), [("", ""), ("ab", "bc")])
-def test_a_control_image_that_cannot_grade_is_refused(true, wrong):
+@pytest.mark.parametrize(("true", "invalid"), [("", ""), ("ab", "bc")])
+def test_a_control_image_that_cannot_grade_is_refused(true, invalid):
     with pytest.raises(ValueError, match="control image c1"):
-        ControlImage("c1", "dev", frozenset(true), frozenset(wrong))
+        ControlImage("c1", "dev", frozenset(true), frozenset(invalid))
 
 
 # Controls by page
@@ -269,11 +273,17 @@ def test_a_trusted_worker_has_one_control_image_on_every_page(worker, page):
 
 @given(SEEDS, SEEDS)
 def test_of_pages_with_one_image_as_many_are_controls_as_of_questions_asked_alone(seed, worker):
-    one = PagingSettings(images=1, controls=0)
+    paging_settings = PagingSettings(images=1, controls=0)
     counts = {
         state: [
             controls_on_page(
-                TRUST, seed=seed, worker=worker, state=state, page=page, kind="tag_relevance", settings=one
+                TRUST,
+                seed=seed,
+                worker=worker,
+                state=state,
+                page=page,
+                kind="tag_relevance",
+                settings=paging_settings,
             )
             for page in pages
         ]

@@ -12,7 +12,7 @@ COVERAGE = AgreeingVotes({"more": "MORE", "complete": "COMPLETE"}, "MORE")
 
 
 @pytest.mark.parametrize(
-    ("votes", "outcome", "wanted"),
+    ("votes", "outcome", "expected"),
     [
         ([], None, 1), (["more"], "MORE", 0), (["complete"], None, 1),
         (["complete", "complete"], "COMPLETE", 0),
@@ -20,8 +20,8 @@ COVERAGE = AgreeingVotes({"more": "MORE", "complete": "COMPLETE"}, "MORE")
         (["complete", "more", "complete"], "COMPLETE", 0),
     ],
 )  # fmt: skip
-def test_coverage_wants_two_to_stop_and_one_to_go_on(votes, outcome, wanted):
-    assert (COVERAGE.settle(votes), COVERAGE.wanted(votes)) == (outcome, wanted)
+def test_coverage_wants_two_to_stop_and_one_to_go_on(votes, outcome, expected):
+    assert (COVERAGE.settle(votes), COVERAGE.wanted(votes)) == (outcome, expected)
 
 
 def test_a_vote_no_outcome_knows_is_refused():
@@ -42,11 +42,11 @@ RULES = (FirstVote(), COVERAGE, majority_rule(3, BOTH), majority_rule(5, BOTH), 
 @given(st.sampled_from(RULES), st.lists(st.sampled_from(BOTH), max_size=7))
 def test_votes_are_wanted_exactly_while_unsettled_and_what_is_wanted_is_needed(rule, votes):
     settled = rule.settle(votes)
-    wanted = rule.wanted(votes)
-    assert (settled is None) == (wanted > 0)
-    if settled is None and wanted > 1:
-        for said in ("more", "complete"):
-            assert rule.settle([*votes, *[said] * (wanted - 1)]) is None
+    expected = rule.wanted(votes)
+    assert (settled is None) == (expected > 0)
+    if settled is None and expected > 1:
+        for message in ("more", "complete"):
+            assert rule.settle([*votes, *[message] * (expected - 1)]) is None
 
 
 @given(st.lists(st.sampled_from(["yes", "no"]), min_size=3, max_size=3))
@@ -62,7 +62,7 @@ def test_an_even_number_of_judgments_may_tie():
 @pytest.mark.parametrize("votes", [3, 5, 7])
 def test_it_wants_the_fewest_votes_that_can_still_settle_it(votes):
     rule = majority_rule(votes, "ab")
-    settles = {given for n in range(9) for given in product("ab", repeat=n) if rule.settle(given)}
+    settles = {provided for n in range(9) for provided in product("ab", repeat=n) if rule.settle(provided)}
     for number in range(votes):
         for given_so_far in product("ab", repeat=number):
             if any(given_so_far[:end] in settles for end in range(number)):

@@ -39,7 +39,7 @@ def test_phrases_of_one_head_are_guessed_to_be_one_thing_with_a_box_of_its_own()
     ]
     boxes = [thing.box for thing in layer.objects if thing.box is not None]
     assert len(boxes) == 2 and [thing.scene for thing in layer.objects] == [False, True, False]
-    assert all(one.iou(other) == 0 for one, other in combinations(boxes, 2))
+    assert all(first.iou(second) == 0 for first, second in combinations(boxes, 2))
     assert all(box.xmax <= 500 and box.ymax <= 375 for box in boxes)
 
 
@@ -73,5 +73,5 @@ def test_votes_and_boxes_go_by_the_settings():
 
 def test_every_kind_says_how_long_an_answer_takes_and_between_what():
     for kind in all_kinds():
-        pace = pace_of(kind.key)
-        assert 0 < pace.least <= pace.seconds <= pace.most and pace.source
+        answer_time = pace_of(kind.key)
+        assert 0 < answer_time.least <= answer_time.seconds <= answer_time.most and answer_time.source

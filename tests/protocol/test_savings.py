@@ -64,7 +64,7 @@ def test_learned_order_asks_about_the_likely_chain_first_and_shows_its_likely_me
     chances = LinkChances({}, {("guy", "lady"): 0.01, ("guy", "man"): 0.8, ("guy", "guy"): 0.6})
     chains = [[lady], [man, guy]]
     ranked = candidates(new, chains, order="learned", likeness=Likeness(image), chances=chances)
-    assert [(i, shown.text) for i, shown in ranked] == [(1, "a man"), (0, "a young lady")]
+    assert [(i, displayed.text) for i, displayed in ranked] == [(1, "a man"), (0, "a young lady")]
     with pytest.raises(ValueError, match="table of chances"):
         candidates(new, chains, order="learned", likeness=Likeness(image))
     with pytest.raises(ValueError, match=r"order is 'learned': expected a learned table"):
@@ -78,8 +78,8 @@ def test_the_fullest_caption_first_spares_telling_its_phrases_from_each_other():
         Play(image, ImageSettings(saving=SavingSettings(fullest_caption_first=on))) for on in (False, True)
     )
     for play in (printed, fullest):
-        while play.state.questions and (asked := play.question()).kind == "coref_link":
-            play.say("w1", "yes" if set(asked.mentions) == {"1:3-5", "2:0-2"} else "no")
+        while play.state.questions and (question := play.question()).kind == "coref_link":
+            play.say("w1", "yes" if set(question.mentions) == {"1:3-5", "2:0-2"} else "no")
     # The man is told from boy and girl either way; the second girl is asked about the first one at once.
     assert [len(play.judgments) for play in (printed, fullest)] == [3, 3]
     assert [c.mentions for c in printed.state.chains] == [c.mentions for c in fullest.state.chains]
@@ -182,16 +182,16 @@ def test_which_open_question_is_answered_next_changes_neither_the_layer_nor_what
 ):
     """So no order among an image's open questions can spare any."""
     truth = Truth(stand_in(mentions, size=(200, 100), seed=1, image="x"), image="x", size=(200, 100))
-    first = answered(mentions, settings, truth, lambda found: found[0])
+    first = answered(mentions, settings, truth, lambda result: result[0])
     assert answered(mentions, settings, truth, random.choice) == first
 
 
 def test_with_all_savings_off_the_questions_are_pinned():
     """The questions and answers of twenty made-up images."""
-    told = blake2b(digest_size=8)
+    reported = blake2b(digest_size=8)
     for number, (image, truth, _) in enumerate(world(20)):
         for order in ("likely_first", "as_printed"):
             crowd = Crowd(make_crowd({"careful": 4, "sloppy": 4}, seed=number), seed=number)
-            for one in simulate_image(image, truth, crowd, ImageSettings(order=order)).judgments:
-                told.update(repr((one.key, one.worker, one.answer, one.box)).encode())
-    assert told.hexdigest() == "06d685ac7c4c73a1"
+            for judgment in simulate_image(image, truth, crowd, ImageSettings(order=order)).judgments:
+                reported.update(repr((judgment.key, judgment.worker, judgment.answer, judgment.box)).encode())
+    assert reported.hexdigest() == "06d685ac7c4c73a1"

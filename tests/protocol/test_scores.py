@@ -23,12 +23,12 @@ def clusters(assigned):
 
 @given(labels)
 def test_b_cubed_equals_counting_pairs(both):
-    found, gold = both
-    n = len(found)
-    same = [[(found[i] == found[j], gold[i] == gold[j]) for j in range(n)] for i in range(n)]
+    result, gold = both
+    n = len(result)
+    same = [[(result[i] == result[j], gold[i] == gold[j]) for j in range(n)] for i in range(n)]
     precision = sum(sum(f and g for f, g in row) / sum(f for f, _ in row) for row in same) / n
     recall = sum(sum(f and g for f, g in row) / sum(g for _, g in row) for row in same) / n
-    scores = b_cubed(clusters(found), clusters(gold))
+    scores = b_cubed(clusters(result), clusters(gold))
     assert scores.precision == pytest.approx(precision) and scores.recall == pytest.approx(recall)
     assert scores.f1 == pytest.approx(2 * precision * recall / (precision + recall))
 
@@ -39,10 +39,10 @@ def test_a_mention_the_other_side_lacks_scores_nothing():
 
 
 def test_missing_and_superfluous_boxes_both_cost():
-    one, two = Box(1, 1, 10, 10), Box(50, 50, 60, 60)
-    assert matched_iou([one], [one]) == 1.0
-    assert matched_iou([one], [one, two]) == 0.5 == matched_iou([two, one], [one])
-    assert matched_iou([], [one]) == 0.0
+    box, two = Box(1, 1, 10, 10), Box(50, 50, 60, 60)
+    assert matched_iou([box], [box]) == 1.0
+    assert matched_iou([box], [box, two]) == 0.5 == matched_iou([two, box], [box])
+    assert matched_iou([], [box]) == 0.0
 
 
 def test_a_layer_equals_itself_and_kinds_are_told_apart():
@@ -50,9 +50,9 @@ def test_a_layer_equals_itself_and_kinds_are_told_apart():
     boxed = canonical_layer(
         [(Chain("1", (ball,)), (Box(1, 1, 5, 5),), ""), (Chain("2", (park,)), (), "scene")]
     )
-    other = canonical_layer(
+    other_canonical_layer = canonical_layer(
         [(Chain("1", (ball,)), (Box(1, 1, 5, 5),), ""), (Chain("2", (park,)), (), "none")]
     )
     same = compare_layers(boxed, boxed)
     assert (same.f1, same.iou, same.kind_accuracy, same.boxed) == (1.0, 1.0, 1.0, 1)
-    assert compare_layers(other, boxed).kind_accuracy == 0.5
+    assert compare_layers(other_canonical_layer, boxed).kind_accuracy == 0.5

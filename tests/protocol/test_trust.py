@@ -79,8 +79,8 @@ def test_where_ordinary_items_fall_among_the_known_ones_suspends_nobody(work, ra
     known = [event for event in work if isinstance(event, ControlGraded)]
     places = sorted(random.sample(range(len(work)), len(known)))
     moved: list[ItemDone | ControlGraded] = [ItemDone()] * len(work)
-    for place, event in zip(places, known, strict=True):
-        moved[place] = event
+    for index, event in zip(places, known, strict=True):
+        moved[index] = event
     assert replay("coref_link", [*ADMITTED, *moved], SETTINGS) == replay(
         "coref_link", [*ADMITTED, *work], SETTINGS
     )
@@ -116,10 +116,10 @@ def test_three_wrong_of_the_first_twelve_prolong_the_probation_until_it_is_clear
 
 
 def test_nobody_is_below_the_bar_without_verdict_once_the_window_is_full():
-    for wrong in range(21):
-        answers = [ControlGraded(answer) for answer in [True] * (20 - wrong) + [False] * wrong]
+    for index in range(21):
+        answers = [ControlGraded(answer) for answer in [True] * (20 - index) + [False] * index]
         trust_state = replay("coref_link", [*ADMITTED, *answers, *[ItemDone()] * 10], SETTINGS)
-        assert trust_state.state == (TRUSTED if wrong <= 4 else SUSPENDED)
+        assert trust_state.state == (TRUSTED if index <= 4 else SUSPENDED)
 
 
 def test_nothing_leads_out_of_suspension_though_late_answers_count():
@@ -171,9 +171,9 @@ def test_the_simulated_chances_equal_a_sum_over_every_course_of_answers():
                     suspended[number] += weight * (trust_state.state == SUSPENDED)
                 if number == 3:
                     trusted += weight * (trust_state.state == TRUSTED)
-    found = fate(rights, kind="coref_link", settings=settings, horizons=(3, 6), workers=100_000)
-    assert found.trusted == pytest.approx(trusted, abs=0.006)
-    assert found.suspended == pytest.approx(tuple(suspended.values()), abs=0.006)
+    result = fate(rights, kind="coref_link", settings=settings, horizons=(3, 6), workers=100_000)
+    assert result.trusted == pytest.approx(trusted, abs=0.006)
+    assert result.suspended == pytest.approx(tuple(suspended.values()), abs=0.006)
     assert 0.01 < suspended[3] < suspended[6] < 0.99
 
 
@@ -223,6 +223,6 @@ def test_the_table_of_workers_of_the_results_begins_as_the_benchmark_prints():
     assert len(short) == 20
     for row in short:
         assert f"| {' | '.join(row)} |" in page
-    found = fate((0.8, 0.8), kind="coref_link", settings=TrustSettings(), horizons=(60, 1000))
-    shares = " | ".join(f"{share:.4f}" for share in (found.trusted, *found.suspended))
+    result = fate((0.8, 0.8), kind="coref_link", settings=TrustSettings(), horizons=(60, 1000))
+    shares = " | ".join(f"{share:.4f}" for share in (result.trusted, *result.suspended))
     assert f"| yes or no | sloppy | 0.800 | {shares} |" in page

@@ -57,13 +57,13 @@ def test_a_drawer_who_cannot_reach_the_bar_by_the_thirtieth_verdict_is_suspended
     good, bad, verdicts
 ):
     trust_state = replay("box_drawing", ADMITTED, SETTINGS)
-    given = 0
+    provided = 0
     for passed in [*[True] * good, *[False] * (bad + 2)]:
         if trust_state.state == SUSPENDED:
             break
         trust_state = trust_after(trust_state, BoxJudged(passed), SETTINGS)
-        given += 1
-    assert (trust_state.state, given) == (SUSPENDED, verdicts)
+        provided += 1
+    assert (trust_state.state, provided) == (SUSPENDED, verdicts)
 
 
 def test_a_drawer_on_probation_stops_at_twelve_boxes_that_nobody_has_looked_at():

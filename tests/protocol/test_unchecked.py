@@ -46,8 +46,8 @@ def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
 
 
 def test_reputation_is_asked_for_all_the_same():
-    refused = why_not(replay(COREF_LINK, [Entered(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
-    assert refused is not None and refused.code == "too_few_tasks"
+    error = why_not(replay(COREF_LINK, [Entered(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
+    assert error is not None and error.code == "too_few_tasks"
 
 
 @pytest.mark.parametrize("kind", [COREF_LINK, BOX_DRAWING])
@@ -70,12 +70,12 @@ def test_writers_are_trusted_by_their_test_and_unchecked_without_one(examined, r
 
 
 @pytest.mark.parametrize(
-    ("given", "share"),
+    ("provided", "share"),
     [({}, 0.2), ({"double_check_share": 0.5}, 0.5), ({"double_check_share": 0.0}, 0.0)],
     ids=str,
 )
-def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(given, share):
-    settings = TrustSettings(**given)
+def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(provided, share):
+    settings = TrustSettings(**provided)
     assert in_force(settings, GoldCoverage(True, False)).double_check_share == share
     assert in_force(settings, GoldCoverage(False, True)).double_check_share == settings.double_check_share
 

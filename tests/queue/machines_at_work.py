@@ -24,27 +24,27 @@ WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
 _WRONG = (Box(1, 1, 4, 4), Box(6, 1, 9, 4))
 
 
-def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False, bad: int = 0) -> Proposals:
+def proposals_of(truth: Truth, *, chance: float = 0.9, invalid: bool = False, bad: int = 0) -> Proposals:
     """For each mention its chain's gold boxes, after so many `bad` ones; or a corner of the picture."""
     return {
         name: [
-            ProposedBox(box, chance) for box in (_WRONG[:1] if wrong else _WRONG[:bad] + truth.boxes[chain])
+            ProposedBox(box, chance) for box in (_WRONG[:1] if invalid else _WRONG[:bad] + truth.boxes[chain])
         ]
         for name, chain in truth.chain_of.items()
     }
 
 
 def a_machine(
-    world: World, *, wrong: bool = False, chance: float = 0.9, bad: int = 0, name: str = "drawer"
+    world: World, *, invalid: bool = False, chance: float = 0.9, bad: int = 0, name: str = "drawer"
 ) -> Machine:
-    machine = machines.machine_add(campaign=world.campaign, name=name)
-    machines.machine_trained(machine, images=0, source="the truth")
-    found = [
-        (truth.image, proposals_of(truth, wrong=wrong, chance=chance, bad=bad))
+    model_annotator = machines.machine_add(campaign=world.campaign, name=name)
+    machines.machine_trained(model_annotator, images=0, source="the truth")
+    result = [
+        (truth.image, proposals_of(truth, invalid=invalid, chance=chance, bad=bad))
         for truth in world.truths.values()
     ]
-    assert machines.store_proposals(machine, found) == len(found)
-    return machine
+    assert machines.store_proposals(model_annotator, result) == len(result)
+    return model_annotator
 
 
 def turns(world: World) -> int:
@@ -53,19 +53,19 @@ def turns(world: World) -> int:
 
 def work(world: World) -> int:
     """People and the machine answer in turn until nobody gets anything; how many answers people gave."""
-    given = 0
+    provided = 0
     while True:
-        before = given
+        before = provided
         turns(world)
         for worker in range(len(world.workers)):
             for kind in q.QUESTIONS:
-                found = world.take(worker, kind)
-                if not isinstance(found, NoTask):
-                    world.submit(worker, found, then=False)
-                    given += 1
+                result = world.take(worker, kind)
+                if not isinstance(result, NoTask):
+                    world.submit(worker, result, then=False)
+                    provided += 1
                     turns(world)
-        if given == before:
-            return given
+        if provided == before:
+            return provided
 
 
 def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:

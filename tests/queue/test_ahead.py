@@ -40,10 +40,10 @@ def drawable(settings: dict[str, Any], *, judged: bool = True) -> World:
 def draw(world: World, count: int) -> NoTask | None:
     """Let the drawer draw `count` boxes, or as many as they may: what stopped them."""
     for _ in range(count):
-        found = world.take(DRAWER, q.BOX_DRAWING)
-        if isinstance(found, NoTask):
-            return found
-        world.submit(DRAWER, found, then=False)
+        result = world.take(DRAWER, q.BOX_DRAWING)
+        if isinstance(result, NoTask):
+            return result
+        world.submit(DRAWER, result, then=False)
     return None
 
 
@@ -69,9 +69,9 @@ def test_an_answer_is_taken_and_brings_the_reason_instead_of_the_next_box():
 
 def test_what_is_in_hand_stays_in_hand():
     world = drawable(watching(1))
-    one = world.held(DRAWER, q.BOX_DRAWING)
-    two = world.held(DRAWER, q.BOX_DRAWING, holding=[one.id])
-    world.submit(DRAWER, one, then=False)
+    item = world.held(DRAWER, q.BOX_DRAWING)
+    two = world.held(DRAWER, q.BOX_DRAWING, holding=[item.id])
+    world.submit(DRAWER, item, then=False)
     assert world.held(DRAWER, q.BOX_DRAWING).id == two.id
     assert world.submit(DRAWER, two, then=False).counted
 
@@ -165,6 +165,6 @@ def test_nobody_else_pays_for_it(kind: str, state: str):
     TrustState.objects.filter(kind=kind).update(state=state)
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         world.held(DRAWER, kind)
-    assert not [query["sql"] for query in asked if "'box_quality'" in query["sql"]]
+    assert not [query["sql"] for query in queries if "'box_quality'" in query["sql"]]

@@ -23,9 +23,9 @@ DRAWER, JUDGE = 1, 2
 def begun(images: int = 4, **settings: Any) -> tuple[World, Machine]:
     """A world in which a machine has drawn its first boxes, and people have more to draw."""
     trust = {**TRUSTING["trust"], "drawing_unjudged": 2, **settings.pop("trust", {})}
-    world, machine = to_draw(images, trust=trust, **settings)
+    world, model_annotator = to_draw(images, trust=trust, **settings)
     assert turns(world) == 2
-    return world, machine
+    return world, model_annotator
 
 
 def boxes_to_judge() -> Any:
@@ -34,15 +34,15 @@ def boxes_to_judge() -> Any:
 
 def waits(world: World, worker: int = DRAWER) -> bool:
     """Whether a worker who asks for something to draw is to look at boxes first."""
-    found = world.take(worker, q.BOX_DRAWING)
-    assert isinstance(found, Lease) or found.code == "check_first"
-    return isinstance(found, NoTask)
+    result = world.take(worker, q.BOX_DRAWING)
+    assert isinstance(result, Lease) or result.code == "check_first"
+    return isinstance(result, NoTask)
 
 
 def test_who_may_judge_a_first_box_of_a_machine_does_so_before_they_draw():
     world, _machine = begun()
-    refused = world.take(DRAWER, q.BOX_DRAWING)
-    assert isinstance(refused, NoTask) and refused.code == "check_first" and refused.again_at is not None
+    response = world.take(DRAWER, q.BOX_DRAWING)
+    assert isinstance(response, NoTask) and response.code == "check_first" and response.again_at is not None
     for _ in range(2):
         world.submit(DRAWER, world.held(DRAWER, q.BOX_QUALITY), then=False)
     # Their verdicts are given, and the machine has not had its turn again.
@@ -50,7 +50,7 @@ def test_who_may_judge_a_first_box_of_a_machine_does_so_before_they_draw():
 
 
 def test_after_an_answer_comes_what_is_to_be_done_first():
-    world, machine = to_draw(4)
+    world, model_annotator = to_draw(4)
     lease = world.held(DRAWER, q.BOX_DRAWING)
     assert turns(world) > 0
     receipt = world.submit(DRAWER, lease)
@@ -101,8 +101,8 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("state", ["trusted", "suspended"])
 def test_once_it_is_known_how_good_a_machine_is_nobody_waits(state: str):
-    world, machine = begun()
-    TrustState.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).update(state=state)
+    world, model_annotator = begun()
+    TrustState.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING).update(state=state)
     assert not waits(world)
 
 

@@ -39,9 +39,9 @@ def take(campaign: Campaign, worker: int, **also: Any) -> Lease | NoTask:
 
 
 def held(campaign: Campaign, worker: int, **also: Any) -> Lease:
-    found = take(campaign, worker, **also)
-    assert isinstance(found, Lease), found
-    return found
+    result = take(campaign, worker, **also)
+    assert isinstance(result, Lease), result
+    return result
 
 
 def an_answer(lease: Lease) -> Answer:
@@ -50,8 +50,8 @@ def an_answer(lease: Lease) -> Answer:
             return Answer("4")
         case "relevance" | "tag_relevance":
             blocks = lease.content["blocks"]
-            own = [[image == block["image"] for image, _ in block["captions"]] for block in blocks]
-            return Answer("judged", content={"ticked": own})
+            values = [[image == block["image"] for image, _ in block["captions"]] for block in blocks]
+            return Answer("judged", content={"ticked": values})
         case "caption_writing":
             return Answer("written", content={"text": "A dog runs."})
         case _:
@@ -70,28 +70,28 @@ def submit(worker: int, lease: Lease, answer: Answer | None = None, **also: Any)
 
 def work(campaign: Campaign, crowd: list[int]) -> int:
     """Let all answer until nobody gets anything."""
-    given = 0
+    provided = 0
     while True:
-        before = given
+        before = provided
         for worker in crowd:
-            found = take(campaign, worker)
-            if isinstance(found, Lease):
-                submit(worker, found, then=False)
-                given += 1
-        if given == before:
-            return given
+            result = take(campaign, worker)
+            if isinstance(result, Lease):
+                submit(worker, result, then=False)
+                provided += 1
+        if provided == before:
+            return provided
 
 
 @pytest.mark.parametrize(
-    ("tasks", "each"), [("graded", 3), ("relevance", 3), ("tags", 3), ("captions", 5), ("regions", 9)]
+    ("tasks", "item"), [("graded", 3), ("relevance", 3), ("tags", 3), ("captions", 5), ("regions", 9)]
 )
-def test_every_question_is_answered_as_often_as_it_wants_and_by_different_people(tasks: str, each: int):
+def test_every_question_is_answered_as_often_as_it_wants_and_by_different_people(tasks: str, item: int):
     campaign = opened(tasks)
     work(campaign, workers(10))
-    asked = Task.objects.filter(campaign=campaign)
-    assert asked.exists() and not asked.exclude(state=Task.SETTLED).exists()
+    requested = Task.objects.filter(campaign=campaign)
+    assert requested.exists() and not requested.exclude(state=Task.SETTLED).exists()
     answers = Counter(Judgment.objects.values_list("image", "key"))
-    assert set(answers.values()) == {each} and len(answers) == asked.count()
+    assert set(answers.values()) == {item} and len(answers) == requested.count()
     assert len(set(Judgment.objects.values_list("worker", "image", "key"))) == Judgment.objects.count()
     assert not OpenImage.objects.filter(complete=False).exists()
     assert not campaign.corpus.layers.filter(name="work").exists()

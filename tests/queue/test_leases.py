@@ -49,9 +49,9 @@ def test_no_two_workers_hold_one_place():
 def test_busy_says_when_to_come_back():
     world = World(some_images(1))
     lease = world.held(0)
-    found = world.take(1)
-    assert isinstance(found, NoTask) and found.again_at == lease.expires_at
-    assert "20 min" in found.text
+    result = world.take(1)
+    assert isinstance(result, NoTask) and result.again_at == lease.expires_at
+    assert "20 min" in result.text
 
 
 def test_an_expired_lease_frees_its_place_for_another(monkeypatch):
@@ -99,8 +99,8 @@ def test_a_returned_task_goes_to_others_and_not_back():
 def test_a_campaign_that_is_not_open_gives_nothing_and_says_so(state, code):
     world = World()
     Campaign.objects.update(state=state, reason="new instructions")
-    found = world.take(0)
-    assert isinstance(found, NoTask) and found.code == code
+    result = world.take(0)
+    assert isinstance(result, NoTask) and result.code == code
 
 
 def test_what_is_in_hand_while_a_campaign_is_paused_is_still_taken():
@@ -117,16 +117,16 @@ def test_a_suspended_worker_is_told_so():
     world = World()
     world.submit(0, world.held(0), then=False)
     TrustState.objects.update(state="suspended")
-    found = world.take(0)
-    assert isinstance(found, NoTask) and found.code == "suspended"
+    result = world.take(0)
+    assert isinstance(result, NoTask) and result.code == "suspended"
 
 
 def test_a_researchers_word_is_above_the_rules():
     world = World()
     world.submit(0, world.held(0), then=False)
     TrustState.objects.update(blocked=True, reason="answers too fast")
-    found = world.take(0)
-    assert isinstance(found, NoTask) and found.code == "blocked" and "answers too fast" in found.text
+    result = world.take(0)
+    assert isinstance(result, NoTask) and result.code == "blocked" and "answers too fast" in result.text
 
 
 def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
@@ -143,11 +143,11 @@ def test_a_lone_worker_finds_work_behind_a_head_they_have_done(monkeypatch):
     monkeypatch.setattr(dispatch, "WIDER_LOOKS", (3, 10**9))
     world = World(some_images(12), settings={**TRUSTING, "link_votes": 3})
     done = []
-    while isinstance(found := world.take(0), Lease):
-        done.append(found.task)
-        world.submit(0, found, then=False)
+    while isinstance(result := world.take(0), Lease):
+        done.append(result.task)
+        world.submit(0, result, then=False)
     assert len(done) == len(set(done)) == 12
-    assert isinstance(found, NoTask) and found.code == "all_judged"
+    assert isinstance(result, NoTask) and result.code == "all_judged"
 
 
 def known_link(world, image, **values):

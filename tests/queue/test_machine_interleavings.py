@@ -33,9 +33,9 @@ def fold_of(image: OpenImage) -> Fold:
         cursor.execute(
             f"SELECT {image_state.OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk]
         )
-        found = image_state.fold_of(image_state.row_from(cursor.fetchone()))
-    assert isinstance(found, Fold)
-    return found
+        result = image_state.fold_of(image_state.row_from(cursor.fetchone()))
+    assert isinstance(result, Fold)
+    return result
 
 
 def votes_of(image: OpenImage) -> list[image_state.Vote]:
@@ -50,92 +50,95 @@ def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> N
     than it wanted.
     """
     for image in world.images():
-        kept = [vote for vote in votes_of(image) if vote.worker_id != without]
+        votes = [vote for vote in votes_of(image) if vote.worker_id != without]
         if without:
-            assert len(kept) == len(votes_of(image))
-        state = fold_of(image)(vote.judgment for vote in kept)
+            assert len(votes) == len(votes_of(image))
+        state = fold_of(image)(vote.judgment for vote in votes)
         assert image.state["chains"] == [image_state.chain_of(chain) for chain in state.chains]
         assert image.complete == state.complete
-        asked = {question.key for question in state.questions}
+        keys = {question.key for question in state.questions}
         tasks = Task.objects.filter(image=image, state=Task.OPEN)
-        assert set(tasks.values_list("key", flat=True)) == asked
+        assert set(tasks.values_list("key", flat=True)) == keys
     if counted:
         assert not any(violations(world.campaign).values())
 
 
-def machine_of(world: World, dice: Random) -> Worker:
+def machine_of(world: World, rng: Random) -> Worker:
     """A machine that is right about some phrases, wrong about others, and knows nothing of the rest."""
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_trained(machine, images=0, source="dice")
-    found = []
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_trained(model_annotator, images=0, source="dice")
+    result = []
     for truth in world.truths.values():
         boxes = {}
         for name, chain in truth.chain_of.items():
-            kind = dice.choice(("right", "wrong", "unsure", "none"))
+            kind = rng.choice(("right", "wrong", "unsure", "none"))
             good = [ProposedBox(box, 0.1 if kind == "unsure" else 0.9) for box in truth.boxes[chain]]
             bad = [ProposedBox(Box(1, 1, 3, 3), 0.9), ProposedBox(Box(5, 5, 9, 9), 0.8)]
             boxes[name] = {"right": good, "unsure": good, "wrong": bad, "none": []}[kind]
-        found.append((truth.image, boxes))
-    machines.store_proposals(machine, found)
-    return machine.worker
+        result.append((truth.image, boxes))
+    machines.store_proposals(model_annotator, result)
+    return model_annotator.worker
 
 
-def machine_links(world: World, machine: Worker) -> None:
+def machine_links(world: World, worker: Worker) -> None:
     """The machine says of some link that it is the same, right or wrong."""
     task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state=Task.OPEN, live=0).first()
     if task is None:
         return
     lease = leases.take_machine_lease(
-        worker=machine.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+        worker=worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
     )
     if isinstance(lease, Lease):
         submission.submit(
-            worker=machine.pk, assignment=lease.id, answer=Answer("yes"), token=f"m{lease.id}", then=False
+            worker=worker.pk, assignment=lease.id, answer=Answer("yes"), token=f"m{lease.id}", then=False
         )
 
 
-def a_person(world: World, dice: Random) -> None:
+def a_person(world: World, rng: Random) -> None:
     """Somebody takes a question and answers it, now and then wrongly, or returns it."""
-    worker, kind = dice.randrange(len(world.workers)), dice.choice(q.QUESTIONS)
-    found = world.take(worker, kind)
-    if not isinstance(found, Lease):
+    worker, kind = rng.randrange(len(world.workers)), rng.choice(q.QUESTIONS)
+    result = world.take(worker, kind)
+    if not isinstance(result, Lease):
         return
-    turn = dice.random()
-    if turn < 0.05:
-        leases.return_lease(worker=world.workers[worker], assignment=found.id)
-    elif turn < 0.15 and kind != q.BOX_DRAWING:
-        world.submit(worker, found, world.wrong(found), then=False)
-    elif turn < 0.15:
-        world.submit(worker, found, Answer("drawn", Box(2, 2, 8, 8)), then=False)
+    step = rng.random()
+    if step < 0.05:
+        leases.return_lease(worker=world.workers[worker], assignment=result.id)
+    elif step < 0.15 and kind != q.BOX_DRAWING:
+        world.submit(worker, result, world.wrong(result), then=False)
+    elif step < 0.15:
+        world.submit(worker, result, Answer("drawn", Box(2, 2, 8, 8)), then=False)
     else:
-        world.submit(worker, found, then=False)
+        world.submit(worker, result, then=False)
 
 
 def interleave(seed: int, steps: int) -> None:
-    dice = Random(seed)
+    rng = Random(seed)
     world = World(some_images(2), settings=SETTINGS, workers=5)
-    machine = machine_of(world, dice)
+    model_annotator = machine_of(world, rng)
     withdrawn = restored = False
     for _ in range(steps):
-        match dice.choices(("person", "draws", "links", "withdraw"), (8, 2, 1, 0.2))[0]:
+        match rng.choices(("person", "draws", "links", "withdraw"), (8, 2, 1, 0.2))[0]:
             case "person":
-                a_person(world, dice)
+                a_person(world, rng)
             case "draws":
                 machine_turns.take_turns(world.campaign, submission.submit)
             case "links":
-                machine_links(world, machine)
+                machine_links(world, model_annotator)
             case "withdraw" if withdrawn:
-                discarding.restore_worker(campaign=world.campaign, worker=machine.pk)
+                discarding.restore_worker(campaign=world.campaign, worker=model_annotator.pk)
                 withdrawn, restored = False, True
             case "withdraw":
-                discarding.discard_worker(campaign=world.campaign, worker=machine.pk)
+                discarding.discard_worker(campaign=world.campaign, worker=model_annotator.pk)
                 withdrawn = True
-        if dice.random() < 0.1:
+        if rng.random() < 0.1:
             holds_the_fold(world, counted=not restored)
     holds_the_fold(world, counted=not restored)
-    assert set(Judgment.objects.filter(worker=machine).values_list("answer", flat=True)) <= {"yes", "drawn"}
-    discarding.discard_worker(campaign=world.campaign, worker=machine.pk)
-    holds_the_fold(world, without=machine.pk, counted=not restored)
+    assert set(Judgment.objects.filter(worker=model_annotator).values_list("answer", flat=True)) <= {
+        "yes",
+        "drawn",
+    }
+    discarding.discard_worker(campaign=world.campaign, worker=model_annotator.pk)
+    holds_the_fold(world, without=model_annotator.pk, counted=not restored)
     for image in world.images():
         state = image_state.state_of(image)
         assert not any(drawn.machine for chain in state.chains for drawn in chain.boxes)

@@ -27,11 +27,13 @@ pytestmark = pytest.mark.django_db
 def world() -> World:
     """A campaign whose machine is right in part, with the seconds that its people took."""
     world = World(some_images(3), settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     work(world)
-    own = Judgment.objects.filter(worker=machine.worker, answer="drawn")
-    assert own.exists()
-    for seconds, row in enumerate(Assignment.objects.exclude(worker=machine.worker).order_by("pk"), start=2):
+    judgments = Judgment.objects.filter(worker=model_annotator.worker, answer="drawn")
+    assert judgments.exists()
+    for seconds, row in enumerate(
+        Assignment.objects.exclude(worker=model_annotator.worker).order_by("pk"), start=2
+    ):
         Assignment.objects.filter(pk=row.pk).update(seconds=seconds)
     return world
 
@@ -48,8 +50,8 @@ def test_the_saving_is_that_of_the_answers_that_people_gave_one_by_one(world: Wo
     for looking, shares in zip(LOOKING_SECONDS, saving.shares, strict=True):
         for drawing, share in zip(DRAWING_SECONDS, shares, strict=True):
             after = sum([drawing for _ in drawn] + [looking for _ in looked])
-            refused = report.judged - report.good
-            before = after + report.good * drawing - refused * looking
+            error = report.judged - report.good
+            before = after + report.good * drawing - error * looking
             assert share == pytest.approx(1 - after / before)
     assert report.good and saving.times.looking == pytest.approx(sum(looked) / len(looked))
 
@@ -57,13 +59,13 @@ def test_the_saving_is_that_of_the_answers_that_people_gave_one_by_one(world: Wo
 def test_page_api_and_command_say_the_same(world: World) -> None:
     ada = people.account("ada", "researcher")
     saving = machine_saving(world.campaign, machine_reports(world.campaign))
-    told = Caller(ada).get(f"campaigns/{world.campaign.name}/machines/saving").json()
-    assert told["shares"] == [list(row) for row in saving.shares]
-    assert (told["times"]["drawing"], told["measured"]) == (saving.times.drawing, saving.measured)
-    assert (len(told["drawing_prices"]), len(told["looking_prices"])) == (5, 5)
+    body = Caller(ada).get(f"campaigns/{world.campaign.name}/machines/saving").json()
+    assert body["shares"] == [list(row) for row in saving.shares]
+    assert (body["times"]["drawing"], body["measured"]) == (saving.times.drawing, saving.measured)
+    assert (len(body["drawing_prices"]), len(body["looking_prices"])) == (5, 5)
     out = StringIO()
     call_command("machine_saving", world.campaign.name, json=True, stdout=out)
-    assert json.loads(out.getvalue())["shares"] == told["shares"]
+    assert json.loads(out.getvalue())["shares"] == body["shares"]
     client = Client()
     client.force_login(ada)
     page = client.get(f"/campaigns/{world.campaign.name}/machines/").content.decode()
@@ -79,5 +81,5 @@ def test_a_study_names_the_seconds_of_a_campaign_or_says_that_there_are_none() -
     world.work()
     call_command("compare_question_orders", *arguments, campaign=world.campaign.name, stdout=out)
     times = answer_times(world.campaign)
-    said = f"at {times.drawing:.1f} s a drawing and {times.looking:.1f} s a look, as measured in campaign"
-    assert said in out.getvalue()
+    message = f"at {times.drawing:.1f} s a drawing and {times.looking:.1f} s a look, as measured in campaign"
+    assert message in out.getvalue()

@@ -39,76 +39,76 @@ def proposes_nothing_good(world: World, boxes: int = len(NOTHING)) -> None:
 def more(world: World) -> None:
     """Have everybody say that boxes are missing."""
     for worker in range(len(world.workers)):
-        while not isinstance(asked := world.take(worker, q.BOX_COVERAGE), NoTask):
-            world.submit(worker, asked, Answer("more"), then=False)
+        while not isinstance(requested := world.take(worker, q.BOX_COVERAGE), NoTask):
+            world.submit(worker, requested, Answer("more"), then=False)
 
 
-@pytest.mark.parametrize(("tries", "wrong"), [(1, 1), (2, 1), (2, 2), (3, 2)])
-def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, wrong: int) -> None:
+@pytest.mark.parametrize(("tries", "invalid"), [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, invalid: int) -> None:
     world = World(settings={**WITH_MACHINE, "machine": {"share": 1.0, "tries": tries}})
-    machine = a_machine(world, bad=wrong)
+    model_annotator = a_machine(world, bad=invalid)
     work(world)
     assert all(image.complete for image in world.images()) and not any(violations(world.campaign).values())
-    own = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
-    asked = Counter(own.values_list("image", "key"))
+    judgments = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
+    counts = Counter(judgments.values_list("image", "key"))
     chains = [chain for image in world.images() for chain in image_state.state_of(image).chains]
     accepted = [drawn for chain in chains for drawn in chain.boxes if drawn.machine]
-    assert max(asked.values()) == min(tries, wrong + 1)
-    assert bool(accepted) == (tries > wrong)
+    assert max(counts.values()) == min(tries, invalid + 1)
+    assert bool(accepted) == (tries > invalid)
     layers = [image_state.state_of(image).layer for image in world.images()]
     # All of it is withdrawn with the machine, and comes back with it.
-    discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert not Judgment.objects.filter(worker=machine.worker, void=False).exists()
-    discarding.restore_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert not Judgment.objects.filter(worker=machine.worker, void=True).exists()
+    discarding.discard_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    assert not Judgment.objects.filter(worker=model_annotator.worker, void=False).exists()
+    discarding.restore_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    assert not Judgment.objects.filter(worker=model_annotator.worker, void=True).exists()
     assert [image_state.state_of(image).layer for image in world.images()] == layers
 
 
 def test_a_machine_may_draw_where_a_persons_box_was_refused() -> None:
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     drawn = world.held(0, q.BOX_DRAWING)
     world.submit(0, drawn, Answer("drawn", Box(1, 1, 4, 4)), then=False)
     judged = world.held(1, q.BOX_QUALITY)
     world.submit(1, judged, Answer("bad"), then=False)
     turns(world)
-    assert Judgment.objects.filter(worker=machine.worker, image__isnull=False, key=drawn.key).exists()
+    assert Judgment.objects.filter(worker=model_annotator.worker, image__isnull=False, key=drawn.key).exists()
 
 
 def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -> None:
     world = World(settings=WITH_MACHINE)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    machine = a_machine(world, wrong=True)
+    model_annotator = a_machine(world, invalid=True)
     turns(world)
-    first = Judgment.objects.filter(worker=machine.worker).count()
+    first = Judgment.objects.filter(worker=model_annotator.worker).count()
     world.work([q.BOX_QUALITY])
     again = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).exclude(
-        worker=machine.worker
+        worker=model_annotator.worker
     )
     # People draw and accept a box of their own, and say that there is one more.
     drawn = world.held(0, q.BOX_DRAWING)
     world.submit(0, drawn, then=False)
     world.work([q.BOX_QUALITY])
-    while isinstance(found := world.take(1, q.BOX_COVERAGE), Lease):
-        world.submit(1, found, Answer("more"), then=False)
+    while isinstance(result := world.take(1, q.BOX_COVERAGE), Lease):
+        world.submit(1, result, Answer("more"), then=False)
     assert again.count() == 1
     names = drawn.key.split("|")[1]
-    asked = Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open", live=0)
-    assert any(names == key.split("|")[1] and key != drawn.key for key in asked.values_list("key", flat=True))
+    tasks = Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open", live=0)
+    assert any(names == key.split("|")[1] and key != drawn.key for key in tasks.values_list("key", flat=True))
     turns(world)
-    assert Judgment.objects.filter(worker=machine.worker).count() == first
+    assert Judgment.objects.filter(worker=model_annotator.worker).count() == first
 
 
 @pytest.mark.parametrize(("fruitless", "tries"), [(1, 2), (3, 4), (0, 2)])
 def test_people_draw_before_a_chain_goes_to_review(fruitless: int, tries: int) -> None:
     machine_sets = {"share": 1.0, "tries": tries}
     world = World(settings={**WITH_MACHINE, "limits": {"fruitless": fruitless}, "machine": machine_sets})
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     proposes_nothing_good(world)
     work(world)
     drawn = Judgment.objects.filter(kind=q.BOX_DRAWING)
-    assert drawn.exclude(worker=machine.worker).exists()
-    asked = Counter(drawn.filter(worker=machine.worker).values_list("image", "key"))
-    assert set(asked.values()) == ({fruitless} if fruitless else set())
+    assert drawn.exclude(worker=model_annotator.worker).exists()
+    counts = Counter(drawn.filter(worker=model_annotator.worker).values_list("image", "key"))
+    assert set(counts.values()) == ({fruitless} if fruitless else set())
     chains = [chain for image in world.images() for chain in image_state.state_of(image).chains]
     assert not any(chain.stage == loop.REVIEW for chain in chains)
 
@@ -128,35 +128,35 @@ def test_the_boxes_of_two_machines_count_together() -> None:
 
 
 def test_what_people_refused_of_a_person_is_not_proposed() -> None:
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     drawn = world.held(0, q.BOX_DRAWING)
     right = world.right(drawn)
     world.submit(0, drawn, right, then=False)
     world.submit(1, world.held(1, q.BOX_QUALITY), Answer("bad"), then=False)
     turns(world)
-    boxes = Judgment.objects.filter(worker=machine.worker, key=drawn.key)
+    boxes = Judgment.objects.filter(worker=model_annotator.worker, key=drawn.key)
     assert right.box is not None
     assert astuple(right.box) not in list(boxes.values_list("xmin", "ymin", "xmax", "ymax"))
 
 
 def test_a_machine_does_not_draw_where_a_person_reports_a_problem() -> None:
-    world, machine = to_draw(1, flags_to_review=2)
+    world, model_annotator = to_draw(1, flags_to_review=2)
     drawn = world.held(0, q.BOX_DRAWING)
     world.submit(0, drawn, Answer(flag="chunk_wrong"), then=False)
     turns(world)
-    assert Judgment.objects.filter(worker=machine.worker).exists()
-    assert not Judgment.objects.filter(worker=machine.worker, key=drawn.key).exists()
+    assert Judgment.objects.filter(worker=model_annotator.worker).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker, key=drawn.key).exists()
 
 
 def test_a_turn_that_was_overtaken_does_not_propose_a_refused_box_again() -> None:
     """While it answers one question, another turn answers the next, and a person refuses that box."""
     world = World(settings=WITH_MACHINE)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    machine = a_machine(world, bad=2)
+    model_annotator = a_machine(world, bad=2)
     overtaken: list[int] = []
 
-    def submit(**given: Any) -> Any:
-        done = submission.submit(**given)
+    def submit(**provided: Any) -> Any:
+        done = submission.submit(**provided)
         if not overtaken:
             overtaken.append(turns(world))
             for worker in range(len(world.workers)):
@@ -168,54 +168,54 @@ def test_a_turn_that_was_overtaken_does_not_propose_a_refused_box_again() -> Non
         patch.setattr(submission, "_let_machine_answer", lambda image: None)
         machine_turns.take_turns(world.campaign, submit)
     assert overtaken[0]
-    drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    drawn = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     assert max(Counter(drawn.values_list("image", "key", "xmin", "ymin")).values()) == 1
 
 
 def test_a_refusal_may_be_taken_back_as_long_as_nobody_looked_at_the_next_box() -> None:
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     proposes_nothing_good(world)
     turns(world)
     first, second = world.held(1, q.BOX_QUALITY), world.held(2, q.BOX_QUALITY)
     world.submit(1, first, Answer("bad"), then=False)
     world.submit(2, second, Answer("bad"), then=False)
     turns(world)
-    tried = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    tried = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     assert tried.count() > tried.values("key").distinct().count()
     change_answer(worker=world.workers[1], assignment=first.id, answer=Answer("good"))
     assert not any(violations(world.campaign).values())
     # Somebody has in hand what the machine drew after the other refusal.
     looked = [world.take(worker, q.BOX_QUALITY) for worker in range(len(world.workers))]
-    assert any(not isinstance(one, NoTask) for one in looked)
+    assert any(not isinstance(row, NoTask) for row in looked)
     with pytest.raises(CannotReopen):
         change_answer(worker=world.workers[2], assignment=second.id, answer=Answer("good"))
 
 
 def test_a_box_that_nobody_refused_may_be_proposed_again() -> None:
     """The machine drew it after a refusal, which was taken back."""
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     proposes_nothing_good(world, boxes=2)
     turns(world)
     first = world.held(1, q.BOX_QUALITY)
     drawn = Judgment.objects.get(name=first.key.split("|")[1])
     world.submit(1, first, Answer("bad"), then=False)
     turns(world)
-    own = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).order_by("pk")
-    assert own.filter(key=drawn.key).count() == 2
+    judgments = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING).order_by("pk")
+    assert judgments.filter(key=drawn.key).count() == 2
     waiting = machine_reports(world.campaign)[0].waiting
     change_answer(worker=world.workers[1], assignment=first.id, answer=Answer("good"))
     # Nobody is asked about it any more; the one that was accepted after all waits neither.
     assert machine_reports(world.campaign)[0].waiting == waiting - 1
     more(world)
     turns(world)
-    unused, again = own.filter(key__startswith=drawn.key[: drawn.key.rindex("|")]).values_list(
+    unused, again = judgments.filter(key__startswith=drawn.key[: drawn.key.rindex("|")]).values_list(
         "xmin", "ymin", "xmax", "ymax"
     )[1:]
     assert unused == again == NOTHING[1]
 
 
 def test_what_a_person_drew_late_and_nobody_refused_may_be_proposed() -> None:
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     proposes_nothing_good(world, boxes=1)
     late = world.held(0, q.BOX_DRAWING)
     leases.return_lease(worker=world.workers[0], assignment=late.id)
@@ -230,13 +230,15 @@ def test_what_a_person_drew_late_and_nobody_refused_may_be_proposed() -> None:
     more(world)
     turns(world)
     about = late.key[: late.key.rindex("|")]
-    assert Judgment.objects.filter(worker=machine.worker, key__startswith=f"{about}|20,20,60,60").exists()
+    assert Judgment.objects.filter(
+        worker=model_annotator.worker, key__startswith=f"{about}|20,20,60,60"
+    ).exists()
 
 
 def test_a_double_check_of_a_drawing_is_compared_with_a_person() -> None:
     trust = {**TRUSTING["trust"], "double_check_share": 1.0}
     world = World(settings={"trust": trust, "machine": {"share": 1.0}}, workers=6)
-    a_machine(world, wrong=True)
+    a_machine(world, invalid=True)
     work(world)
-    found = agreement(world.campaign, fresh=True)[q.BOX_DRAWING]
-    assert found.pairs and found.overlap is not None and found.overlap.value == 1.0
+    result = agreement(world.campaign, fresh=True)[q.BOX_DRAWING]
+    assert result.pairs and result.overlap is not None and result.overlap.value == 1.0

@@ -58,29 +58,29 @@ def test_a_machine_draws_and_people_judge() -> None:
     alone.work()
     drawn_by_people = Judgment.objects.filter(campaign=alone.campaign, kind=q.BOX_DRAWING).count()
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     work(world)
     assert all(image.complete for image in world.images())
     drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
-    own = drawings.filter(worker=machine.worker)
-    assert own.count() > 0.8 * drawn_by_people and drawings.count() <= drawn_by_people + 1
-    assert set(Judgment.objects.filter(worker=machine.worker).values_list("kind", "answer")) == {
+    values = drawings.filter(worker=model_annotator.worker)
+    assert values.count() > 0.8 * drawn_by_people and drawings.count() <= drawn_by_people + 1
+    assert set(Judgment.objects.filter(worker=model_annotator.worker).values_list("kind", "answer")) == {
         (q.BOX_DRAWING, "drawn")
     }
     # Each of its boxes has a verdict of a person, and its layer says who drew what.
-    boxes = list(judged_boxes(machine))
+    boxes = list(judged_boxes(model_annotator))
     assert boxes and all(box.good for box in boxes)
     assert sum(record.good for record in category_records(boxes)) >= len(boxes)
     for image in world.images():
         state = image_state.state_of(image)
         drawn = {(d.box, d.machine) for chain in state.chains for d in chain.boxes}
-        names = set(own.filter(image=image).values_list("name", flat=True))
+        names = set(values.filter(image=image).values_list("name", flat=True))
         assert {d.box for chain in state.chains for d in chain.boxes if d.judgment in names} == {
             box for box, by_machine in drawn if by_machine
         }
         assert {thing.machine for thing in state.layer.objects if thing.box} >= {True}
-    assert not Assignment.objects.filter(worker=machine.worker).exclude(pay=0, seconds=0.0).exists()
-    assert set(TrustState.objects.filter(worker=machine.worker).values_list("kind", flat=True)) == {
+    assert not Assignment.objects.filter(worker=model_annotator.worker).exclude(pay=0, seconds=0.0).exists()
+    assert set(TrustState.objects.filter(worker=model_annotator.worker).values_list("kind", flat=True)) == {
         q.COREF_LINK,
         q.BOX_DRAWING,
     }
@@ -90,54 +90,57 @@ def test_a_machine_draws_and_people_judge() -> None:
 def test_a_machine_answers_as_soon_as_a_person_has_opened_its_question() -> None:
     """On a database with a file of its own, where SQLite's writers take turns."""
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     world.work()
     drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
-    assert drawings.filter(worker=machine.worker).exists()
+    assert drawings.filter(worker=model_annotator.worker).exists()
     assert all(image.complete for image in world.images())
 
 
 def test_a_refused_box_is_drawn_by_a_person() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world, wrong=True)
+    model_annotator = a_machine(world, invalid=True)
     work(world)
     assert all(image.complete for image in world.images())
-    own = Judgment.objects.filter(worker=machine.worker)
-    assert own.exists() and not any(box.good for box in judged_boxes(machine))
+    judgments = Judgment.objects.filter(worker=model_annotator.worker)
+    assert judgments.exists() and not any(box.good for box in judged_boxes(model_annotator))
     for image in world.images():
         state = image_state.state_of(image)
         assert not any(d.machine for chain in state.chains for d in chain.boxes)
     # It has one box for each chain: where that was refused, people draw.
-    assert own.values("image", "key").distinct().count() == own.count()
+    assert judgments.values("image", "key").distinct().count() == judgments.count()
 
 
 def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
-    world, machine = to_draw(2)
-    before = dict(stored_proposals(machine))
-    one, other = before
-    with pytest.raises(KeyboardInterrupt), machines.training_run(machine) as (version, _folder):
-        machines.store_proposals(machine, [(one, {})], version=version)
+    world, model_annotator = to_draw(2)
+    before = dict(stored_proposals(model_annotator))
+    first, second = before
+    with pytest.raises(KeyboardInterrupt), machines.training_run(model_annotator) as (version, _folder):
+        machines.store_proposals(model_annotator, [(first, {})], version=version)
         raise KeyboardInterrupt  # As when it is killed.
-    assert version == 2 and dict(stored_proposals(machine)) == before
+    assert version == 2 and dict(stored_proposals(model_annotator)) == before
     assert turns(world) == 4  # A person and a hat in both images.
-    with machines.training_run(machine) as (version, _folder):
-        machines.store_proposals(machine, [(other, {})], version=version)
-        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.training_run(machine):
+    with machines.training_run(model_annotator) as (version, _folder):
+        machines.store_proposals(model_annotator, [(second, {})], version=version)
+        with (
+            pytest.raises(Busy, match="machine 'drawer' is being taught"),
+            machines.training_run(model_annotator),
+        ):
             pass
-        machines.machine_trained(machine, images=2, source="2 finished images")
+        machines.machine_trained(model_annotator, images=2, source="2 finished images")
     # Of what was before nothing is left, nor of the lesson that was killed.
-    assert dict(stored_proposals(machine)) == {other: {}}
+    assert dict(stored_proposals(model_annotator)) == {second: {}}
     assert MachineProposals.objects.count() == 1
 
 
 def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
-    one, other = before = dict(stored_proposals(machine))
-    with machines.training_run(machine) as (version, _folder):
-        machines.store_proposals(machine, [(other, {})], version=version)
-        machines.machine_trained(machine, images=None, source="file more.jsonl", from_file=True)
-    assert dict(stored_proposals(machine)) == {one: before[one], other: {}}
+    model_annotator = a_machine(world)
+    first, second = before = dict(stored_proposals(model_annotator))
+    with machines.training_run(model_annotator) as (version, _folder):
+        machines.store_proposals(model_annotator, [(second, {})], version=version)
+        machines.machine_trained(model_annotator, images=None, source="file more.jsonl", from_file=True)
+    assert dict(stored_proposals(model_annotator)) == {first: before[first], second: {}}
     assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 
 
@@ -146,11 +149,14 @@ def test_a_machine_proposes_the_box_that_people_accepted_for_another_chain_of_th
     shared: bool,
 ) -> None:
     """A hat is no person, so its box is its own; called two people it may have the person's."""
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     (image,) = world.images()
-    stored, named = MachineProposals.objects.get(machine=machine), world.truths[image.image_id].mentions
+    stored, named = (
+        MachineProposals.objects.get(machine=model_annotator),
+        world.truths[image.image_id].mentions,
+    )
     people = {name for name in stored.boxes if "people" in named[name].categories}
-    (person,) = {tuple(own[0][:4]) for name, own in stored.boxes.items() if name in people}
+    (person,) = {tuple(box[0][:4]) for name, box in stored.boxes.items() if name in people}
     xmin, ymin, xmax, ymax = person
     near = [xmin, ymin, xmax, ymin + (ymax - ymin) * 3 // 5]
     hat = {name: [[*near, 0.9]] for name in stored.boxes if name not in people}
@@ -158,44 +164,46 @@ def test_a_machine_proposes_the_box_that_people_accepted_for_another_chain_of_th
     assert turns(world) == 1
     world.work([q.BOX_QUALITY])
     mentions = [
-        [*plain, own] if not shared or "people" in own else [*plain[:-1], ["two", "people"], ["people"]]
-        for *plain, own in image.mentions
+        [*plain_value, box]
+        if not shared or "people" in box
+        else [*plain_value[:-1], ["two", "people"], ["people"]]
+        for *plain_value, box in image.mentions
     ]
     OpenImage.objects.update(mentions=mentions)
     MachineProposals.objects.update(boxes={**stored.boxes, **hat})
     assert turns(world) == 1
-    drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING).latest("pk")
+    drawn = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING).latest("pk")
     assert [drawn.xmin, drawn.ymin, drawn.xmax, drawn.ymax] == (list(person) if shared else near)
 
 
 def test_a_machine_leaves_what_it_is_not_sure_of() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world, chance=0.1)
+    model_annotator = a_machine(world, chance=0.1)
     work(world)
-    assert not Judgment.objects.filter(worker=machine.worker).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
     assert all(image.complete for image in world.images())
 
 
 def test_a_share_of_nothing_is_no_machine() -> None:
     world = World()
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     work(world)
-    assert not Judgment.objects.filter(worker=machine.worker).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
 
 
 def test_a_machine_gets_nothing_else() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     for kind in q.QUESTIONS:
-        found = leases.take_lease(worker=machine.worker.pk, campaign=world.campaign, kind=kind)
-        assert isinstance(found, NoTask) and found.code in ("machine", "not_entered", "no_test"), (
+        lease = leases.take_lease(worker=model_annotator.worker.pk, campaign=world.campaign, kind=kind)
+        assert isinstance(lease, NoTask) and lease.code in ("machine", "not_entered", "no_test"), (
             kind,
-            found,
+            lease,
         )
         for task in Task.objects.filter(campaign=world.campaign, kind=kind):
             if kind not in (q.COREF_LINK, q.BOX_DRAWING):
                 named = leases.take_machine_lease(
-                    worker=machine.worker.pk, campaign=world.campaign, kind=kind, task=task.pk
+                    worker=model_annotator.worker.pk, campaign=world.campaign, kind=kind, task=task.pk
                 )
                 assert isinstance(named, NoTask) and named.code == "no_machine"
     # A person does not choose their task.
@@ -210,15 +218,17 @@ def test_a_machine_gets_nothing_else() -> None:
 @pytest.mark.parametrize("answer", [Answer("no"), Answer(flag="chunk_wrong")])
 def test_a_different_of_a_machine_is_no_answer(answer: Answer) -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state="open")[0]
     lease = leases.take_machine_lease(
-        worker=machine.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+        worker=model_annotator.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
     )
     assert not isinstance(lease, NoTask)
     with pytest.raises(submission.BadJudgment, match="is not one that a machine gives; expected 'yes'"):
-        submission.submit(worker=machine.worker.pk, assignment=lease.id, answer=answer, token="t", then=False)
-    assert not Judgment.objects.filter(worker=machine.worker).exists()
+        submission.submit(
+            worker=model_annotator.worker.pk, assignment=lease.id, answer=answer, token="t", then=False
+        )
+    assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
 
 
 def test_settings_hold_at_once_for_a_turn_that_was_long_in_coming() -> None:
@@ -232,20 +242,20 @@ def test_settings_hold_at_once_for_a_turn_that_was_long_in_coming() -> None:
 
 def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     work(world)
-    done = discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert done.judgments == Judgment.objects.filter(worker=machine.worker, void=True).count() > 0
+    done = discarding.discard_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    assert done.judgments == Judgment.objects.filter(worker=model_annotator.worker, void=True).count() > 0
     assert machine_at_work(world.campaign.pk) is None and turns(world) == 0
     for image in world.images():
         of_people = [
             vote.judgment
             for vote in image_state.votes_of(_cursor(), image.pk)
-            if vote.worker_id != machine.worker.pk
+            if vote.worker_id != model_annotator.worker.pk
         ]
-        kept = image_state.fold_of(_row(image))
-        assert isinstance(kept, Fold)
-        alone = fold(kept.mentions, of_people, kept.settings)
+        stored = image_state.fold_of(_row(image))
+        assert isinstance(stored, Fold)
+        alone = fold(stored.mentions, of_people, stored.settings)
         assert image_state.state_of(image) == alone
         assert not any(d.machine for chain in alone.chains for d in chain.boxes)
     assert world.work() > 0 and all(image.complete for image in world.images())
@@ -254,83 +264,85 @@ def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
 def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> None:
     paid = {"pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.02}}}
     world = World(settings={**WITH_MACHINE, **paid})
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state="open")[0]
     lease = leases.take_machine_lease(
-        worker=machine.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+        worker=model_annotator.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
     )
     assert isinstance(lease, leases.Lease)
     # As when the answer is on its way while somebody discards the machine.
-    TrustState.objects.filter(worker=machine.worker).update(blocked=True, withdrawn_at=timezone.now())
+    TrustState.objects.filter(worker=model_annotator.worker).update(blocked=True, withdrawn_at=timezone.now())
     submission.submit(
-        worker=machine.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
+        worker=model_annotator.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
     )
-    assert Judgment.objects.get(worker=machine.worker).void
+    assert Judgment.objects.get(worker=model_annotator.worker).void
     done = Assignment.objects.get(pk=lease.id)
     assert (done.state, done.pay, done.seconds) == ("submitted", 0, 0.0)
 
 
 def test_a_question_is_given_back_whatever_keeps_a_machine_from_answering_it() -> None:
-    world, machine = to_draw(2)
+    world, model_annotator = to_draw(2)
 
-    def failing(**given: Any) -> None:
+    def failing(**provided: Any) -> None:
         raise RuntimeError("the database went away")
 
     with pytest.raises(RuntimeError, match="went away"):
         machine_turns.take_turn(world.images()[0].pk, failing)
-    (lease,) = Assignment.objects.filter(worker=machine.worker)
+    (lease,) = Assignment.objects.filter(worker=model_annotator.worker)
     assert lease.state == Assignment.RETURNED
     assert not isinstance(world.take(0, q.BOX_DRAWING), NoTask)
 
 
 def test_a_machine_cannot_be_erased() -> None:
-    _, machine = to_draw(1)
+    _, model_annotator = to_draw(1)
     with pytest.raises(CannotErase, match="is a machine: nothing is known of it"):
-        erase_worker(worker=machine.worker)
-    machine.worker.refresh_from_db()
-    assert machine.worker.erased_at is None
+        erase_worker(worker=model_annotator.worker)
+    model_annotator.worker.refresh_from_db()
+    assert model_annotator.worker.erased_at is None
 
 
 def test_images_whose_tasks_the_machine_gave_back_do_not_keep_it_from_older_ones() -> None:
-    world, machine = to_draw(2)
+    world, model_annotator = to_draw(2)
     newest = OpenImage.objects.filter(campaign=world.campaign).order_by("-changed_at")[0]
     given_back = Task.objects.filter(image=newest, kind=q.BOX_DRAWING, state="open", live=0)
     for task in list(given_back):
         lease = leases.take_machine_lease(
-            worker=machine.worker.pk, campaign=world.campaign, kind=q.BOX_DRAWING, task=task.pk
+            worker=model_annotator.worker.pk, campaign=world.campaign, kind=q.BOX_DRAWING, task=task.pk
         )
         assert isinstance(lease, leases.Lease)
-        leases.return_lease(worker=machine.worker.pk, assignment=lease.id)
+        leases.return_lease(worker=model_annotator.worker.pk, assignment=lease.id)
     assert given_back.exists()
     assert machine_turns.take_turns(world.campaign, submission.submit, at_most=1) > 0
-    assert not Judgment.objects.filter(worker=machine.worker, image=newest).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker, image=newest).exists()
 
 
 def test_images_about_which_the_machine_says_nothing_do_not_keep_it_from_older_ones() -> None:
-    world, machine = to_draw(3)
+    world, model_annotator = to_draw(3)
     rows = OpenImage.objects.filter(campaign=world.campaign).order_by("-changed_at")
     oldest = rows.last()
     assert oldest is not None
-    MachineProposals.objects.filter(machine=machine).exclude(image=oldest).update(boxes={})
+    MachineProposals.objects.filter(machine=model_annotator).exclude(image=oldest).update(boxes={})
     assert machine_turns.take_turns(world.campaign, submission.submit, at_most=1) == 0
     # One of the two others is chosen anew each time: 60 misses in a row do not happen.
     answers = (machine_turns.take_turns(world.campaign, submission.submit, at_most=2) for _ in range(60))
     assert any(answers)
-    assert Judgment.objects.filter(worker=machine.worker, image=oldest).exists()
+    assert Judgment.objects.filter(worker=model_annotator.worker, image=oldest).exists()
 
 
 def test_a_task_that_a_person_takes_meanwhile_does_not_end_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, machine = to_draw(2)
-    asked: list[int] = []
+    world, model_annotator = to_draw(2)
+    requested: list[int] = []
 
     def take(*, task: int, **also: Any) -> object:
-        asked.append(task)
+        requested.append(task)
         return (
-            NoTask(leases.TAKEN, "gone") if len(asked) == 1 else leases.take_machine_lease(task=task, **also)
+            NoTask(leases.TAKEN, "gone")
+            if len(requested) == 1
+            else leases.take_machine_lease(task=task, **also)
         )
 
     monkeypatch.setattr(machine_turns, "take_machine_lease", take)
-    assert turns(world) == len(asked) - 1 > 0
+    assert turns(world) == len(requested) - 1 > 0
 
 
 def test_the_newest_machine_works_or_none() -> None:
@@ -353,39 +365,42 @@ def test_the_newest_machine_works_or_none() -> None:
 
 def test_what_a_machine_drew_is_no_work_of_people() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     work(world)
-    person = Judgment.objects.filter(campaign=world.campaign).exclude(worker=machine.worker)[0].worker
-    given = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
-    boxes, by_hand = given.filter(worker=machine.worker).count(), given.exclude(worker=machine.worker).count()
+    person = Judgment.objects.filter(campaign=world.campaign).exclude(worker=model_annotator.worker)[0].worker
+    judgments = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
+    boxes, by_hand = (
+        judgments.filter(worker=model_annotator.worker).count(),
+        judgments.exclude(worker=model_annotator.worker).count(),
+    )
     assert boxes > 0
     cost = costs(world.campaign, settings_of(world.campaign.settings).pay)
     kind = cost.kinds[q.BOX_DRAWING]
     assert (kind.answers, kind.machines) == (by_hand, boxes)
     done = Assignment.objects.filter(campaign=world.campaign, state=Assignment.SUBMITTED)
     assert cost.answers == done.count() - boxes
-    assert sum(one.machines for one in cost.kinds.values()) == boxes
+    assert sum(item.machines for item in cost.kinds.values()) == boxes
     assert answers_cost(world.campaign)["judgments"].get(q.BOX_DRAWING, 0) == by_hand
     assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand
     # A person who draws in the machine's place is counted.
-    given.filter(worker=machine.worker).update(worker=person)
+    judgments.filter(worker=model_annotator.worker).update(worker=person)
     assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand + boxes
 
 
 def test_bad_input_in_one_line() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
+    model_annotator = a_machine(world)
     truth = next(iter(world.truths.values()))
     mention = next(iter(truth.mentions))
     with pytest.raises(Invalid, match="“drawer” exists already: choose another name"):
         machines.machine_add(campaign=world.campaign, name="drawer")
     with pytest.raises(CampaignError, match="image 'elsewhere' is not among those of campaign"):
-        machines.store_proposals(machine, [("elsewhere", {})])
+        machines.store_proposals(model_annotator, [("elsewhere", {})])
     with pytest.raises(CampaignError, match="has no mention '9:9-9'"):
-        machines.store_proposals(machine, [(truth.image, {"9:9-9": []})])
+        machines.store_proposals(model_annotator, [(truth.image, {"9:9-9": []})])
     far = {mention: [ProposedBox(Box(1, 1, 10**6, 5), 0.5)]}
     with pytest.raises(CampaignError, match="is not within"):
-        machines.store_proposals(machine, [(truth.image, far)])
+        machines.store_proposals(model_annotator, [(truth.image, far)])
     with pytest.raises(CampaignError, match="has no machine 'other'; it has drawer"):
         machines.machine_named(world.campaign, "other")
     with pytest.raises(CampaignError, match="asks for no boxes: a machine has nothing to do there"):

@@ -43,30 +43,30 @@ pytestmark = pytest.mark.django_db
 def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
     world = World(some_images(8), settings=strict)
-    machine = a_machine(world, wrong=True)
+    model_annotator = a_machine(world, invalid=True)
     work(world)
-    trust_state = TrustState.objects.get(worker=machine.worker, kind=q.BOX_DRAWING)
-    own = Judgment.objects.filter(worker=machine.worker).count()
-    assert own <= 60
+    trust_state = TrustState.objects.get(worker=model_annotator.worker, kind=q.BOX_DRAWING)
+    count = Judgment.objects.filter(worker=model_annotator.worker).count()
+    assert count <= 60
     assert trust_state.state == "suspended"
     assert turns(world) == 0 and not machine_reports(world.campaign)[0].works
     # What it has learned again is tried again.
-    machines.machine_trained(machine, images=20, source="more")
+    machines.machine_trained(model_annotator, images=20, source="more")
     assert machine_reports(world.campaign)[0].works
     trust_state.refresh_from_db()
     assert (trust_state.state, trust_state.known) == ("warm_up", 0)
 
 
 def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -> None:
-    world, machine = to_draw(4)
+    world, model_annotator = to_draw(4)
     drawn = turns(world)
-    trust_state = TrustState.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING)
+    trust_state = TrustState.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     trust_state.update(state="suspended")
-    machines.machine_trained(machine, images=20, source="more")
+    machines.machine_trained(model_annotator, images=20, source="more")
     world.work([q.BOX_QUALITY])
     assert (
         drawn
-        == Task.objects.filter(kind=q.BOX_QUALITY, barred=machine.worker, state=Task.SETTLED).count()
+        == Task.objects.filter(kind=q.BOX_QUALITY, barred=model_annotator.worker, state=Task.SETTLED).count()
         > 0
     )
     (row,) = trust_state
@@ -82,22 +82,22 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     monkeypatch.setattr(boxes, "PORTION", portion)
     soon = {"trust": {**TRUSTING["trust"], "verdict_known": 5, "drawing_known": 5}}
     # Whichever boxes are judged first, half of them being bad is too few to suspend it as a whole.
-    world, machine = to_draw(7, **soon, machine={"share": 1.0, "bar": 0.1})
-    for row in MachineProposals.objects.filter(machine=machine).select_related("image"):
+    world, model_annotator = to_draw(7, **soon, machine={"share": 1.0, "bar": 0.1})
+    for row in MachineProposals.objects.filter(machine=model_annotator).select_related("image"):
         for name, mention in world.truths[row.image.image_id].mentions.items():
             if "clothing" in mention.categories:
                 row.boxes[name] = [[1, 1, 4, 4, 0.9]]
         row.save()
-    *first, one, other = world.images()
+    *first, item, another = world.images()
     assert [machine_turns.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
     world.work([q.BOX_QUALITY])
-    own = Judgment.objects.filter(worker=machine.worker)
-    assert own.count() == 10
+    judgments = Judgment.objects.filter(worker=model_annotator.worker)
+    assert judgments.count() == 10
     # Of a person and a hat in each picture it draws the person, and people draw the hat.
     assert turns(world) == 2
-    assert set(own.filter(image__in=[one, other], xmax__gt=4).values_list("image", flat=True)) == {
-        one.pk,
-        other.pk,
+    assert set(judgments.filter(image__in=[item, another], xmax__gt=4).values_list("image", flat=True)) == {
+        item.pk,
+        another.pk,
     }
     (report,) = machine_reports(world.campaign)
     assert report.state != "suspended"
@@ -107,50 +107,50 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     ]
     assert report.works
     # When it has learned again, it may try again.
-    machines.machine_trained(machine, images=20, source="more")
-    assert machine.campaign == world.campaign
+    machines.machine_trained(model_annotator, images=20, source="more")
+    assert model_annotator.campaign == world.campaign
     with CaptureQueriesContext(connection) as seen:
-        assert list(judged_boxes(machine, since=machine.version)) == []
+        assert list(judged_boxes(model_annotator, since=model_annotator.version)) == []
     assert len(seen) == 1  # Older boxes are not read to their end.
     (report,) = machine_reports(world.campaign)
     assert not report.categories and report.judged == 10
 
 
 def test_the_newest_boxes_decide_what_a_machine_leaves_to_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, machine = to_draw(5)
+    world, model_annotator = to_draw(5)
     assert turns(world) == 10
     world.work([q.BOX_QUALITY])
     monkeypatch.setattr(boxes, "PORTION", 2)
     monkeypatch.setattr(boxes, "DECIDING", 7)
-    newest = list(judged_boxes(machine))[:7]
+    newest = list(judged_boxes(model_annotator))[:7]
     for category in ("people", "clothing"):
         of_it = [box.good for box in newest if category in box.categories]
-        assert NewestVerdicts(machine).of_category(category, 100) == of_it[::-1] and of_it
-    assert len(newest) < len(list(judged_boxes(machine))) == 10
+        assert NewestVerdicts(model_annotator).of_category(category, 100) == of_it[::-1] and of_it
+    assert len(newest) < len(list(judged_boxes(model_annotator))) == 10
 
 
 def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
     """As the page of machines does: people's verdicts measure it, whether or not answers are known."""
-    world, machine = to_draw(1)
+    world, model_annotator = to_draw(1)
     turns(world)
-    (row,) = (one for one in workers(world.campaign, state="warm_up") if one.machine)
-    assert row.id == machine.worker_id and machine_reports(world.campaign)[0].state == "warm_up"
-    assert {one.kind: one.state for one in row.kinds}[q.BOX_DRAWING] == "warm_up"
-    found = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="warm_up"))
-    assert list(found.values()) == [machine.worker_id]
+    (row,) = (worker for worker in workers(world.campaign, state="warm_up") if worker.machine)
+    assert row.id == model_annotator.worker_id and machine_reports(world.campaign)[0].state == "warm_up"
+    assert {worker.kind: worker.state for worker in row.kinds}[q.BOX_DRAWING] == "warm_up"
+    result = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="warm_up"))
+    assert list(result.values()) == [model_annotator.worker_id]
 
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What came of each lease that a machine asked for."""
-    found: list[object] = []
+    result: list[object] = []
 
-    def take(**asked: Any) -> object:
-        found.append(leases.take_machine_lease(**asked))
-        return found[-1]
+    def take(**requested: Any) -> object:
+        result.append(leases.take_machine_lease(**requested))
+        return result[-1]
 
     monkeypatch.setattr(machine_turns, "take_machine_lease", take)
-    return found
+    return result
 
 
 def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
@@ -164,41 +164,43 @@ def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> No
 def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
     tries: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, machine = to_draw(10)
+    world, model_annotator = to_draw(10)
     most = settings_of(world.campaign.settings).trust.drawing_unjudged
     looks: list[Machine] = []
 
-    def look(machine: Machine, **asked: int) -> NewestVerdicts:
-        looks.append(machine)
-        return NewestVerdicts(machine, **asked)
+    def look(model_annotator: Machine, **requested: int) -> NewestVerdicts:
+        looks.append(model_annotator)
+        return NewestVerdicts(model_annotator, **requested)
 
     monkeypatch.setattr(machine_turns, "NewestVerdicts", look)
     assert Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open").count() > most + 2
     assert turns(world) == most
-    assert [getattr(one, "code", "") for one in tries] == [""] * most + ["unjudged"] and len(looks) == 1
+    assert [getattr(item, "code", "") for item in tries] == [""] * most + ["unjudged"] and len(looks) == 1
     tries.clear()
     with CaptureQueriesContext(connection) as seen:
         assert turns(world) == 0
         assert machine_turns.take_turn(world.images()[0].pk, submission.submit) == 0
     assert tries == [] and len(looks) == 1
-    assert len(seen) <= 16 and not any("FOR NO KEY" in one["sql"] for one in seen.captured_queries)
+    assert len(seen) <= 16 and not any("FOR NO KEY" in item["sql"] for item in seen.captured_queries)
     # A verdict, and it goes on.
     world.submit(0, world.held(0, q.BOX_QUALITY), then=False)
-    assert Judgment.objects.filter(worker=machine.worker).count() + turns(world) > most
+    assert Judgment.objects.filter(worker=model_annotator.worker).count() + turns(world) > most
 
 
 def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
-    world, machine = to_draw(2)
-    TrustState.objects.filter(worker=machine.worker).update(state="suspended")
+    world, model_annotator = to_draw(2)
+    TrustState.objects.filter(worker=model_annotator.worker).update(state="suspended")
     assert turns(world) == 0 and tries == []
 
 
 def test_a_machine_that_is_reinstated_begins_anew() -> None:
     world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
-    discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, reason="look")
+    model_annotator = a_machine(world)
+    discarding.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")
     assert machine_at_work(world.campaign.pk) is None
-    discarding.reinstate_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert machine_at_work(world.campaign.pk) == machine
+    discarding.reinstate_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    assert machine_at_work(world.campaign.pk) == model_annotator
     with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
-        discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
+        discarding.suspend_worker(
+            campaign=world.campaign, worker=model_annotator.worker.pk, kind=q.BOX_QUALITY
+        )

@@ -40,25 +40,25 @@ def corpus() -> None:
     )
 
 
-def pairs(images: int = ASKED, each: int = 10) -> list[Pair]:
+def pairs(images: int = ASKED, item: int = 10) -> list[Pair]:
     """For each image its own captions and five of others."""
-    return [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n in range(images) for k in range(each)]
+    return [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n in range(images) for k in range(item)]
 
 
 def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: Any) -> Campaign:
     corpus()
-    made = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance", settings=settings)
-    campaigns.open_pairs(campaign=made, **{"pairs": pairs(), **also})
+    created = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance", settings=settings)
+    campaigns.open_pairs(campaign=created, **{"pairs": pairs(), **also})
     items = controls.from_captions(
-        campaign=made,
+        campaign=created,
         images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
         seed=1,
         per_page=10,
         purposes={Control.CONTROL: known},
     )
-    controls.add_control_items(campaign=made, items=enumerate(items, 1), source="gold")
-    campaigns.begin_campaign(campaign=made)
-    return made
+    controls.add_control_items(campaign=created, items=enumerate(items, 1), source="gold")
+    campaigns.begin_campaign(campaign=created)
+    return created
 
 
 def ticks(lease: Any, *, right: bool = True) -> Answer:
@@ -80,45 +80,45 @@ def contents() -> list[dict[str, Any]]:
 
 def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
     corpus()
-    made = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
-    wanted = pairs(each=7)
+    created = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
+    expected = pairs(item=7)
     fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(ASKED, ASKED + 30)}
     fillers |= {f"i{n}": [f"i{(n + 9) % ASKED}#{k}" for k in range(5)] for n in range(ASKED)}
-    done = campaigns.open_pairs(campaign=made, pairs=[*wanted, *wanted], fillers=fillers)
-    assert (done.pairs, done.tasks, done.filling.missing) == (len(wanted), ASKED // 5, 0)
+    done = campaigns.open_pairs(campaign=created, pairs=[*expected, *expected], fillers=fillers)
+    assert (done.pairs, done.tasks, done.filling.missing) == (len(expected), ASKED // 5, 0)
     keys = dict(Image.objects.values_list("pk", "key"))
-    found: dict[str, list[Pair]] = {}
+    result: dict[str, list[Pair]] = {}
     for task in Task.objects.all():
         assert task.items.count() == 5
         for item in task.items.all():
             content = item.content
             assert len(content["captions"]) == 10
-            for (image, place), role in zip(content["captions"], content["roles"], strict=True):
-                pair = Pair(keys[content["image"]], f"{keys[image]}#{place}")
-                found.setdefault(PAGE_ROLES[role], []).append(pair)
-    assert sorted(found["wanted"]) == sorted(wanted)
-    assert len(found[ROLE_FILLER]) == done.filling.fillers == ASKED * 3
+            for (image, index), role in zip(content["captions"], content["roles"], strict=True):
+                pair = Pair(keys[content["image"]], f"{keys[image]}#{index}")
+                result.setdefault(PAGE_ROLES[role], []).append(pair)
+    assert sorted(result["wanted"]) == sorted(expected)
+    assert len(result[ROLE_FILLER]) == done.filling.fillers == ASKED * 3
 
 
 def test_every_page_has_one_known_image_and_nobody_is_told_which():
-    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
+    created = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
-    lease = held(made, worker)
+    lease = held(created, worker)
     known = PageControl.objects.get(assignment=lease.id).control
     images = [block["image"] for block in lease.content["blocks"]]
     assert len(images) == 6 and known.image_id in images
     assert {tuple(block) for block in lease.content["blocks"]} == {("image", "captions")}
     assert {len(block["captions"]) for block in lease.content["blocks"]} == {10}
-    again = held(made, worker)
+    again = held(created, worker)
     assert (again.id, again.content) == (lease.id, lease.content)
 
 
 def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_pairs():
-    made = campaign(known=0)
+    created = campaign(known=0)
     Task.objects.exclude(pk=Task.objects.order_by("pk")[0].pk).update(state=Task.VOID)
     orders = set()
     for worker in workers(3):
-        lease = held(made, worker)
+        lease = held(created, worker)
         orders.add(str(lease.content))
         submit(worker, lease, ticks(lease), then=False)
     assert len(orders) == 3
@@ -134,10 +134,10 @@ def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_p
 
 
 def test_in_probation_some_pages_hold_known_images_only_and_careful_people_become_trusted():
-    made = campaign()
+    created = campaign()
     (worker,) = workers(1)
     for _ in range(5):
-        lease = held(made, worker)
+        lease = held(created, worker)
         submit(worker, lease, ticks(lease), then=False)
     trust_state = TrustState.objects.get()
     assert (trust_state.items, trust_state.known, trust_state.right) == (30, 15, 15)
@@ -152,14 +152,14 @@ def test_in_probation_some_pages_hold_known_images_only_and_careful_people_becom
 
 @pytest.mark.parametrize("all_of_them", [True, False])
 def test_who_ticks_everything_or_nothing_is_suspended(all_of_them: bool):
-    made = campaign()
+    created = campaign()
     (worker,) = workers(1)
     for _ in range(5):
         if TrustState.objects.filter(state=SUSPENDED).exists():
             break
-        lease = held(made, worker)
-        given = [[all_of_them] * len(block["captions"]) for block in lease.content["blocks"]]
-        submit(worker, lease, Answer("judged", content={"ticked": given}), then=False)
+        lease = held(created, worker)
+        provided = [[all_of_them] * len(block["captions"]) for block in lease.content["blocks"]]
+        submit(worker, lease, Answer("judged", content={"ticked": provided}), then=False)
     trust_state = TrustState.objects.get()
     assert trust_state.state == SUSPENDED and trust_state.right == 0
     graded = PageControl.objects.filter(assignment__state="submitted")
@@ -168,30 +168,30 @@ def test_who_ticks_everything_or_nothing_is_suspended(all_of_them: bool):
 
 
 def test_when_all_known_images_are_used_up_work_goes_on_without():
-    made = campaign(known=3)
+    created = campaign(known=3)
     (worker,) = workers(1)
-    given = 0
-    while given < 6:
-        lease = held(made, worker)
+    provided = 0
+    while provided < 6:
+        lease = held(created, worker)
         submit(worker, lease, ticks(lease), then=False)
-        given += 1
+        provided += 1
     assert PageControl.objects.count() == 3
     assert TrustState.objects.get().state == WARM_UP
 
 
 def test_ticks_that_do_not_fit_the_page_store_nothing():
-    made = campaign()
+    created = campaign()
     (worker,) = workers(1)
-    lease = held(made, worker)
+    lease = held(created, worker)
     with pytest.raises(BadJudgment, match="expected"):
         submit(worker, lease, Answer("judged", content={"ticked": [[True] * 9] * 6}))
     assert not Judgment.objects.exists()
 
 
 def test_a_reported_page_counts_as_wrong_on_its_known_images():
-    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
+    created = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
-    submit(worker, held(made, worker), Answer(flag="image_missing"), then=False)
+    submit(worker, held(created, worker), Answer(flag="image_missing"), then=False)
     trust_state = TrustState.objects.get()
     assert (trust_state.items, trust_state.known, trust_state.right) == (6, 1, 0)
 
@@ -199,12 +199,12 @@ def test_a_reported_page_counts_as_wrong_on_its_known_images():
 @pytest.mark.parametrize("only_known", [False, True])
 def test_known_images_that_are_retired_while_a_page_is_in_hand_measure_nobody(only_known: bool):
     trust = {"qualification": False, "warm_up_known": 6 if only_known else 1, "warm_up_items": 6}
-    made = campaign({"trust": trust})
+    created = campaign({"trust": trust})
     (worker,) = workers(1)
-    lease = held(made, worker)
+    lease = held(created, worker)
     assert PageControl.objects.count() == (6 if only_known else 1)
     controls.retire_control_items(
-        campaign=made, controls=[*PageControl.objects.values_list("control", flat=True)]
+        campaign=created, controls=[*PageControl.objects.values_list("control", flat=True)]
     )
     submit(worker, lease, ticks(lease, right=False), then=False)
     trust_state = TrustState.objects.get()
@@ -214,27 +214,27 @@ def test_known_images_that_are_retired_while_a_page_is_in_hand_measure_nobody(on
 
 
 def test_the_test_asks_one_known_image_at_a_time():
-    made = campaign({"trust": {"verdict_known": 3}}, known=0)
+    created = campaign({"trust": {"verdict_known": 3}}, known=0)
     items = controls.from_captions(
-        campaign=made,
+        campaign=created,
         images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
         seed=2,
         per_page=10,
         purposes={Control.QUALIFICATION: 9},
     )
-    controls.add_control_items(campaign=made, items=enumerate(items, 1), source="gold")
-    made.refresh_from_db()
+    controls.add_control_items(campaign=created, items=enumerate(items, 1), source="gold")
+    created.refresh_from_db()
     (worker,) = workers(1)
-    refused = leases.take_lease(worker=worker, campaign=made, kind=RELEVANCE)
-    assert isinstance(refused, NoTask) and refused.code == "no_test"
-    begun = qualification.begin_qualification(worker=worker, campaign=made, kind=RELEVANCE)
+    error = leases.take_lease(worker=worker, campaign=created, kind=RELEVANCE)
+    assert isinstance(error, NoTask) and error.code == "no_test"
+    begun = qualification.begin_qualification(worker=worker, campaign=created, kind=RELEVANCE)
     assert isinstance(begun, qualification.QualificationTest) and begun.asked == 3
     for _ in range(3):
-        lease = held(made, worker)
+        lease = held(created, worker)
         assert len(lease.content["blocks"]) == 1
         submit(worker, lease, ticks(lease), then=False)
     assert TrustState.objects.get().state == WARM_UP
-    assert len(held(made, worker).content["blocks"]) == 5
+    assert len(held(created, worker).content["blocks"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -243,32 +243,32 @@ def test_the_test_asks_one_known_image_at_a_time():
 )
 def test_a_pair_of_something_unknown_is_named(pair: Pair, problem: str):
     corpus()
-    made = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
+    created = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
     with pytest.raises(CampaignError, match=problem):
-        campaigns.open_pairs(campaign=made, pairs=[pair])
+        campaigns.open_pairs(campaign=created, pairs=[pair])
     assert not Task.objects.exists()
 
 
 def test_known_images_of_a_page_are_told_apart_from_asked_ones_only_in_what_is_stored():
-    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
+    created = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
-    lease = held(made, worker)
+    lease = held(created, worker)
     submit(worker, lease, ticks(lease), then=False)
     (content,) = contents()
     known = [block for block in content["blocks"] if "control" in block]
     assert len(known) == 1 and {PAGE_ROLES[role] for role in known[0]["roles"]} == {KNOWN}
-    page = relevance_pages.blocks(lease.id, seed=made.seed, settings=settings_of(made.settings))
+    page = relevance_pages.blocks(lease.id, seed=created.seed, settings=settings_of(created.settings))
     assert relevance_pages.page_content(page) == lease.content
 
 
 def test_pairs_of_known_images_are_exported_only_where_they_are_asked_for():
-    made = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
+    created = campaign({"trust": {"qualification": False, "warm_up_known": 1, "warm_up_items": 6}})
     (worker,) = workers(1)
-    lease = held(made, worker)
+    lease = held(created, worker)
     submit(worker, lease, ticks(lease), then=False)
-    own = PageControl.objects.get(assignment=lease.id).control.image.key
-    (told,), (with_known,) = answers(made), answers(made, known=True)
-    assert len(told["pairs"]) == 50 and own not in {pair["image"] for pair in told["pairs"]}
+    key = PageControl.objects.get(assignment=lease.id).control.image.key
+    (reported,), (with_known,) = answers(created), answers(created, known=True)
+    assert len(reported["pairs"]) == 50 and key not in {pair["image"] for pair in reported["pairs"]}
     known = [pair for pair in with_known["pairs"] if pair["role"] == KNOWN]
-    assert len(known) == 10 and {pair["image"] for pair in known} == {own}
-    assert [pair for pair in with_known["pairs"] if pair not in known] == told["pairs"]
+    assert len(known) == 10 and {pair["image"] for pair in known} == {key}
+    assert [pair for pair in with_known["pairs"] if pair not in known] == reported["pairs"]

@@ -70,9 +70,9 @@ def test_a_question_met_as_a_control_item_or_in_a_test_does_not_come_as_a_task()
     met(test, world.workers[3], role=qualification.QUALIFICATION_ROLE)
     met(test, world.workers[4], role=qualification.QUALIFICATION_ROLE, state=Assignment.PLANNED)
     for worker in range(4):
-        found = world.take(worker)
-        assert isinstance(found, NoTask) and found.code == "all_judged", worker
-        assert "answered every open question" in found.text
+        result = world.take(worker)
+        assert isinstance(result, NoTask) and result.code == "all_judged", worker
+        assert "answered every open question" in result.text
     # Where the item's turn had not come they know nothing of the question.
     assert world.held(4).task is not None
     assert violations(world.campaign)[MET_TWICE] == 0
@@ -86,9 +86,9 @@ def test_what_the_list_of_tasks_and_the_alarms_say_of_such_a_question():
     stuck = watch.stuck(world.campaign, {q.COREF_LINK: [knows]}, kinds)
     assert stuck == {q.COREF_LINK: watch.Stuck(1, 1)}
     assert watch.stuck(world.campaign, {q.COREF_LINK: world.workers}, kinds) == {}
-    place = (world.campaign.pk, q.COREF_LINK)
+    index = (world.campaign.pk, q.COREF_LINK)
     with connection.cursor() as cursor:
-        for worker, there in ((knows, set()), (does_not, {place})):
+        for worker, there in ((knows, set()), (does_not, {index})):
             assert dispatch.places_with_work(cursor, worker, {q.COREF_LINK: [world.campaign.pk]}) == there
 
 
@@ -137,9 +137,9 @@ def test_a_control_item_is_nothing_new_to_who_had_its_question_in_a_test():
     world, control = one_link()
     test = known_link(world, control.image_id, purpose=Control.QUALIFICATION)
     met(test, world.workers[0], role=qualification.QUALIFICATION_ROLE)
-    place: dict[str, Any] = {"campaign": world.campaign.pk, "kind": q.COREF_LINK}
-    assert controls.controls_seen(worker=world.workers[0], **place) == {str(control.pk), str(test.pk)}
-    assert controls.controls_seen(worker=world.workers[1], **place) == frozenset()
+    index: dict[str, Any] = {"campaign": world.campaign.pk, "kind": q.COREF_LINK}
+    assert controls.controls_seen(worker=world.workers[0], **index) == {str(control.pk), str(test.pk)}
+    assert controls.controls_seen(worker=world.workers[1], **index) == frozenset()
 
 
 def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
@@ -171,12 +171,12 @@ def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
         worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK
     )
     assert isinstance(begun, qualification.QualificationTest) and begun.asked == 4
-    asked = set(
+    keys = set(
         Assignment.objects.filter(role=qualification.QUALIFICATION_ROLE).values_list(
             "control__key", flat=True
         )
     )
-    assert not asked & {as_control.key, as_task.key} and len(asked) == 4
+    assert not keys & {as_control.key, as_task.key} and len(keys) == 4
 
 
 # Other forms
@@ -192,13 +192,13 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
     (task,) = Task.objects.filter(kind=q.BOX_QUALITY, state=Task.OPEN)
     content = Item.objects.get(task=task).content
 
-    def control(key: str, **other: Any) -> Control:
+    def control(key: str, **other_control: Any) -> Control:
         return Control.objects.create(
             campaign=world.campaign,
             kind=q.BOX_QUALITY,
             image=task.image.image,
             key=key,
-            content={**content, **other},
+            content={**content, **other_control},
             known="good",
             stratum="good",
             source="gold",
@@ -208,15 +208,15 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
     same = control(q.quality_key(nobody, ()))
     elsewhere = control(q.quality_key(nobody, (Box(1, 1, 2, 2),)), boxes=[[1, 1, 2, 2]])
     larger = control(q.quality_key(nobody[::-1], ()), pending=[1, 1, 499, 374])
-    other = control(q.quality_key(nobody[1:] + "0", ()), mentions=["0:0-1"])
-    for worker, item in enumerate((same, elsewhere, larger, other)):
+    other_control = control(q.quality_key(nobody[1:] + "0", ()), mentions=["0:0-1"])
+    for worker, item in enumerate((same, elsewhere, larger, other_control)):
         met(item, world.workers[worker])
     assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
     for worker in (1, 2, 3):
         lease = world.held(worker, q.BOX_QUALITY)
         assert lease.task == task.pk
-        found = asked_before(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.BOX_QUALITY)
-        assert found == {same.pk}
+        result = asked_before(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.BOX_QUALITY)
+        assert result == {same.pk}
         leases.return_lease(worker=world.workers[worker], assignment=lease.id)
     twin = control(q.quality_key(nobody[2:] + "00", ()))
     assert asked_before(worker=world.workers[0], campaign=world.campaign.pk, kind=q.BOX_QUALITY) == {twin.pk}
@@ -224,18 +224,20 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
 
 def pairs_campaign(tasks: str) -> Campaign:
     a_corpus("quay", [an_image(f"i{n}", "a .", "b .", "c .", "d .", layered=False) for n in range(8)])
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name="work", corpus="quay", tasks=tasks, settings={**TRUSTING, "page": {"images": 3, "captions": 2}}
     )
-    campaigns.open_pairs(campaign=made, pairs=[Pair(f"i{n}", f"i{n}#{k}") for n in range(4) for k in (0, 1)])
-    campaigns.begin_campaign(campaign=made)
-    return made
+    campaigns.open_pairs(
+        campaign=campaign, pairs=[Pair(f"i{n}", f"i{n}#{k}") for n in range(4) for k in (0, 1)]
+    )
+    campaigns.begin_campaign(campaign=campaign)
+    return campaign
 
 
-def known_block(made: Campaign, image: str, *places: int) -> Control:
+def known_block(campaign: Campaign, image: str, *places: int) -> Control:
     keys = dict(Image.objects.values_list("key", "pk"))
     return Control.objects.create(
-        campaign=made,
+        campaign=campaign,
         kind=RELEVANCE,
         image_id=keys[image],
         key=f"relevance|known|{image}{places}",
@@ -248,36 +250,36 @@ def known_block(made: Campaign, image: str, *places: int) -> Control:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
-    made = pairs_campaign("relevance")
+    created = pairs_campaign("relevance")
     page = Task.objects.order_by("rank", "pk")[0]
     Task.objects.exclude(pk=page.pk).update(state=Task.VOID)
     second = page.items.get(position=1).content["image"]
     key = Image.objects.get(pk=second).key
-    shared, apart = known_block(made, key, 2, 1), known_block(made, key, 2, 3)
+    shared, apart = known_block(created, key, 2, 1), known_block(created, key, 2, 3)
     on_page, in_test, free = workers(3)
-    first = met(known_block(made, "i7", 0), on_page)
+    first = met(known_block(created, "i7", 0), on_page)
     PageControl.objects.create(assignment=first, control=shared, captions=1)
     met(shared, in_test, role=qualification.QUALIFICATION_ROLE)
     met(apart, free)
     for worker in (on_page, in_test):
-        found = take(made, worker)
-        assert isinstance(found, NoTask) and found.code == "all_judged"
-    found = take(made, free)
-    assert isinstance(found, Lease) and found.task == page.pk
-    place: dict[str, Any] = {"campaign": made.pk, "kind": RELEVANCE}
+        result = take(created, worker)
+        assert isinstance(result, NoTask) and result.code == "all_judged"
+    result = take(created, free)
+    assert isinstance(result, Lease) and result.task == page.pk
+    index: dict[str, Any] = {"campaign": created.pk, "kind": RELEVANCE}
     # Who had the page meets none of its pairs as known; two known images may have a pair in common, too.
-    assert asked_before(worker=free, **place) == {shared.pk}
-    assert asked_before(worker=in_test, **place) == {apart.pk}
-    assert violations(made)[MET_TWICE] == 0
+    assert asked_before(worker=free, **index) == {shared.pk}
+    assert asked_before(worker=in_test, **index) == {apart.pk}
+    assert violations(created)[MET_TWICE] == 0
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
-    made = pairs_campaign("graded")
+    created = pairs_campaign("graded")
     task = Task.objects.order_by("rank", "pk")[0]
     Task.objects.exclude(pk=task.pk).update(state=Task.VOID)
     control = Control.objects.create(
-        campaign=made,
+        campaign=created,
         kind=GRADED_RELEVANCE,
         image=task.image.image,
         key=task.key,
@@ -288,8 +290,8 @@ def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
     )
     first, second = workers(2)
     met(control, first)
-    assert isinstance(take(made, first), NoTask)
-    assert isinstance(take(made, second), Lease)
+    assert isinstance(take(created, first), NoTask)
+    assert isinstance(take(created, second), Lease)
 
 
 def test_keys_hold_the_boxes_where_the_comparison_of_boxes_expects_them():
@@ -308,32 +310,32 @@ def test_known_items_are_made_of_images_that_the_campaign_does_not_open_as_far_a
     apart = {row.image_id for row in opened[3:]}
     layer = gold(world.campaign)
     control_items.from_gold(campaign=world.campaign, layer=layer, images=4)
-    made = Control.objects.filter(campaign=world.campaign)
-    assert 2 <= made.values("image").distinct().count() <= 4
-    assert set(made.values_list("image", flat=True)) <= apart
+    created = Control.objects.filter(campaign=world.campaign)
+    assert 2 <= created.values("image").distinct().count() <= 4
+    assert set(created.values_list("image", flat=True)) <= apart
     control_items.from_gold(campaign=world.campaign, layer=layer, images=7)
-    everything = set(made.values_list("image", flat=True))
+    everything = set(created.values_list("image", flat=True))
     assert len(everything & apart) >= 4 and 1 <= len(everything - apart) <= 2
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_item(seed: int):
     """Control items from the images that the campaign asks about: without the rule dozens are met twice."""
-    dice = Random(seed)
+    rng = Random(seed)
     trust = {"qualification": False, "double_check_share": 0.3, "warm_up_items": 3, "warm_up_known": 1}
     world = scenes(4, settings={"trust": trust, "link_votes": 3, "verification_votes": 3}, workers=4)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     for _ in range(260):
-        worker = dice.randrange(4)
-        found = world.take(worker, dice.choice(q.QUESTIONS))
-        if not isinstance(found, Lease):
+        worker = rng.randrange(4)
+        result = world.take(worker, rng.choice(q.QUESTIONS))
+        if not isinstance(result, Lease):
             continue
-        if dice.random() < 0.15:
-            leases.return_lease(worker=world.workers[worker], assignment=found.id)
-        elif dice.random() < 0.1:
-            Assignment.objects.filter(pk=found.id).update(expires_at=database.now())
+        if rng.random() < 0.15:
+            leases.return_lease(worker=world.workers[worker], assignment=result.id)
+        elif rng.random() < 0.1:
+            Assignment.objects.filter(pk=result.id).update(expires_at=database.now())
             leases.end_expired_leases()
-        if dice.random() < 0.9:
-            world.submit(worker, found, then=dice.random() < 0.5)
+        if rng.random() < 0.9:
+            world.submit(worker, result, then=rng.random() < 0.5)
     assert Assignment.objects.filter(role="control").count() > 20
     assert not any(violations(world.campaign).values()), violations(world.campaign)

@@ -151,9 +151,9 @@ def test_a_late_answer_to_a_closed_question_is_kept_paid_and_moot(monkeypatch):
     lease = world.held(0)
     later(monkeypatch, 30)
     leases.end_expired_leases()
-    other = world.held(1)
-    assert other.task == lease.task
-    world.submit(1, other, then=False)
+    another = world.held(1)
+    assert another.task == lease.task
+    world.submit(1, another, then=False)
     receipt = world.submit(0, lease, then=False)
     assert not receipt.counted
     assert Assignment.objects.get(pk=lease.id).pay == 20_000
@@ -165,21 +165,21 @@ def test_a_late_answer_while_another_holds_the_only_place_is_surplus(monkeypatch
     lease = world.held(0)
     later(monkeypatch, 30)
     leases.end_expired_leases()
-    other = world.held(1)
-    assert other.task == lease.task
+    another = world.held(1)
+    assert another.task == lease.task
     assert not world.submit(0, lease, then=False).counted
     assert Judgment.objects.get(assignment=lease.id).role == q.EXTRA
     assert task_of(lease).state == Task.OPEN
-    assert world.submit(1, other, then=False).counted
+    assert world.submit(1, another, then=False).counted
 
 
 def test_two_votes_are_asked_of_two_workers_and_the_second_waits_for_the_first():
     world = World(some_images(1), settings={**TRUSTING, "link_votes": 3})
-    one, two = world.held(0), world.held(1)
-    assert one.task == two.task
-    task = task_of(one)
+    item, two = world.held(0), world.held(1)
+    assert item.task == two.task
+    task = task_of(item)
     assert (task.wanted, task.live) == (2, 2)
-    world.submit(0, one, then=False)
+    world.submit(0, item, then=False)
     world.submit(1, two, world.wrong(two), then=False)
     task.refresh_from_db()
     assert (task.wanted, task.live, task.state) == (3, 2, Task.OPEN)
@@ -204,8 +204,8 @@ def test_a_share_of_single_answers_is_asked_twice_outside_the_fold():
     world.submit(0, lease, then=False)
     task = task_of(lease)
     assert (task.state, task.role, task.wanted, task.live) == (Task.OPEN, q.DOUBLE_CHECK, 2, 1)
-    found = world.take(0)
-    assert not isinstance(found, leases.Lease) or found.task != lease.task
+    result = world.take(0)
+    assert not isinstance(result, leases.Lease) or result.task != lease.task
     check = world.held(1)
     assert check.task == lease.task and check.role == q.DOUBLE_CHECK
     before = world.images()[0].state["chains"]
@@ -221,8 +221,8 @@ def test_the_drawer_never_judges_their_own_box():
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
     drawing = world.held(0, q.BOX_DRAWING)
     world.submit(0, drawing, then=False)
-    found = world.take(0, q.BOX_QUALITY)
-    assert isinstance(found, leases.NoTask) and found.code == "all_judged"
+    result = world.take(0, q.BOX_QUALITY)
+    assert isinstance(result, leases.NoTask) and result.code == "all_judged"
     quality = world.held(1, q.BOX_QUALITY)
     world.submit(1, quality, then=False)
     assert TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING).last == "1"
@@ -257,10 +257,10 @@ def test_no_task_is_over_assigned_after_everything():
 def test_a_connection_just_in_use_is_not_asked_whether_it_lives(monkeypatch):
     clock = [database.monotonic() + 1000]
     monkeypatch.setattr(database, "monotonic", lambda: clock[0])
-    asked = []
+    requested = []
     for pause in (0, database.ALIVE / 2, database.ALIVE + 1):
         clock[0] += pause
         connection.health_check_done = False  # type: ignore[attr-defined]
         database.spare_the_check()
-        asked.append(not connection.health_check_done)  # type: ignore[attr-defined]
-    assert asked == [True, False, True]
+        requested.append(not connection.health_check_done)  # type: ignore[attr-defined]
+    assert requested == [True, False, True]

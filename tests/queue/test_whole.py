@@ -42,11 +42,11 @@ class Full(RuntimeError):
 def audit_full() -> Iterator[None]:
     """Meanwhile no entry of the audit can be written, and what tries fails with that."""
 
-    def refused(*given: object, **more: object) -> None:
+    def error(*arguments: object, **more: object) -> None:
         raise Full("no space left")
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Full):
-        patch.setattr(AuditEntry, "save", refused)
+        patch.setattr(AuditEntry, "save", error)
         yield
 
 
@@ -158,19 +158,19 @@ def test_a_control_item_that_cannot_be_retired_keeps_its_grades() -> None:
 
 def test_images_of_one_campaign_get_a_priority_and_those_of_another_keep_theirs() -> None:
     world = World(settings=TRUSTING)
-    other = Campaign.objects.create(
+    other_campaign = Campaign.objects.create(
         name="other", corpus=world.corpus, tasks="entities", settings=world.campaign.settings, state="open"
     )
     twins = []
     for row in OpenImage.objects.filter(campaign=world.campaign):
-        row.pk, row.campaign = None, other
+        row.pk, row.campaign = None, other_campaign
         row.save()
         twins.append(row)
     images = [row.image_id for row in twins]
     assert image_rows.prioritise(campaign=world.campaign, images=images, priority=7) == len(images)
-    assert set(OpenImage.objects.filter(campaign=other).values_list("priority", flat=True)) == {0}
+    assert set(OpenImage.objects.filter(campaign=other_campaign).values_list("priority", flat=True)) == {0}
     assert set(OpenImage.objects.filter(campaign=world.campaign).values_list("priority", flat=True)) == {7}
-    assert Task.objects.filter(campaign=other).count() == 0
+    assert Task.objects.filter(campaign=other_campaign).count() == 0
 
 
 def test_a_reason_of_the_longest_length_is_kept() -> None:
@@ -213,5 +213,5 @@ def test_what_the_queue_writes_it_writes_in_a_transaction(
     act: Callable[[World], Callable[[], object]],
 ) -> None:
     """Locks last as long as that, and on SQLite writers take turns by it."""
-    found = written(act(World(settings=TRUSTING)))
-    assert found and [statement for held, statement in found if not held] == []
+    result = written(act(World(settings=TRUSTING)))
+    assert result and [statement for held, statement in result if not held] == []

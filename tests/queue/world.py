@@ -51,12 +51,14 @@ class World:
         workers: int = 4,
     ) -> None:
         records = some_images(2) if records is None else records
-        shown = [(replace(r, picture=None), r.picture.read_bytes() if r.picture else b"") for r in records]
-        told = worlds.digest(name, workers, settings, shown)
-        made = worlds.again(
-            f"World {told}", lambda: self._built(records, settings, name, workers), at_once=False
+        displayed = [
+            (replace(r, picture=None), r.picture.read_bytes() if r.picture else b"") for r in records
+        ]
+        digest = worlds.digest(name, workers, settings, displayed)
+        created = worlds.again(
+            f"World {digest}", lambda: self._built(records, settings, name, workers), at_once=False
         )
-        self.corpus, self.campaign, self.truths, self.workers = made
+        self.corpus, self.campaign, self.truths, self.workers = created
 
     @staticmethod
     def _built(
@@ -64,12 +66,12 @@ class World:
     ) -> tuple[Corpus, Campaign, dict[int, Truth], list[int]]:
         corpus = a_corpus(name, records)
         # Nobody looks at these images: who answers knows the truth.
-        plain = settings_of({"boxes": "always", **settings})
+        plain_value = settings_of({"boxes": "always", **settings})
         campaign = Campaign.objects.create(
             name=name,
             corpus=corpus,
             tasks="entities",
-            settings=plain.as_dict(),
+            settings=plain_value.as_dict(),
             state=Campaign.OPEN,
             open_to_all=True,
         )
@@ -82,9 +84,9 @@ class World:
             truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
             truths[image.pk] = truth
             opened.append((image, tuple(truth.mentions.values())))
-        image_rows.open_images(campaign=campaign, images=opened, settings=plain.protocol)
-        made = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
-        return corpus, campaign, truths, made
+        image_rows.open_images(campaign=campaign, images=opened, settings=plain_value.protocol)
+        created = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
+        return corpus, campaign, truths, created
 
     def take(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease | NoTask:
         return leases.take_lease(
@@ -93,9 +95,9 @@ class World:
 
     def held(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease:
         """Something in the worker's hands; fails where there is nothing."""
-        found = self.take(worker, kind, holding)
-        assert isinstance(found, Lease), found
-        return found
+        result = self.take(worker, kind, holding)
+        assert isinstance(result, Lease), result
+        return result
 
     def right(self, lease: Lease) -> Answer:
         """The right answer to what a lease shows."""
@@ -122,18 +124,18 @@ class World:
     def work(self, kinds: Sequence[str] = q.QUESTIONS, *, enough: Callable[[], bool] = lambda: False) -> int:
         """Let everybody answer rightly in turn until nobody gets anything, or until it is `enough`; how many
         answers that took."""
-        given = 0
+        provided = 0
         while not enough():
-            before = given
+            before = provided
             for worker in range(len(self.workers)):
                 for kind in kinds:
-                    found = self.take(worker, kind)
-                    if isinstance(found, Lease):
-                        self.submit(worker, found, then=False)
-                        given += 1
-            if given == before:
+                    result = self.take(worker, kind)
+                    if isinstance(result, Lease):
+                        self.submit(worker, result, then=False)
+                        provided += 1
+            if provided == before:
                 break
-        return given
+        return provided
 
     def measure_verdicts(self) -> None:
         """Have had a control item of Box Quality: from now on verdicts on boxes tell of their drawers."""

@@ -168,13 +168,13 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=20)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--folder", type=Path)
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    if given.what == "prepare":
-        prepare(given.images)
+    if options.what == "prepare":
+        prepare(options.images)
     else:
-        work(given.processes, given.folder)
+        work(options.processes, options.folder)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def check_database() -> None:
     with connection.cursor() as cursor:
         for what, statement in NEVER:
             cursor.execute(statement)
-            assert (found := cursor.fetchall()) == [], f"{what}: {found}"
+            assert (result := cursor.fetchall()) == [], f"{what}: {result}"
 
 
 class Play:
@@ -114,104 +114,104 @@ class Play:
 
     # What may happen ------------------------------------------------------------------------------
 
-    def take(self, number: int, turn: int = 0) -> bool:
+    def take(self, number: int, step: int = 0) -> bool:
         """Something new of any kind, beside what is in hand already."""
         worker = self.worker(number)
         holding = [lease.id for lease in self.hands[number]]
         for i in range(len(q.QUESTIONS)):
-            kind = q.QUESTIONS[(turn + i) % len(q.QUESTIONS)]
-            found = leases.take_lease(worker=worker, campaign=self.campaign, kind=kind, holding=holding)
-            if isinstance(found, Lease):
-                if found.id in holding:
+            kind = q.QUESTIONS[(step + i) % len(q.QUESTIONS)]
+            result = leases.take_lease(worker=worker, campaign=self.campaign, kind=kind, holding=holding)
+            if isinstance(result, Lease):
+                if result.id in holding:
                     # It had run out, and is theirs again.
-                    assert Assignment.objects.get(pk=found.id).state == Assignment.LEASED
+                    assert Assignment.objects.get(pk=result.id).state == Assignment.LEASED
                     return False
-                self.hands[number].append(found)
+                self.hands[number].append(result)
                 return True
         return False
 
-    def reload(self, number: int, turn: int) -> None:
+    def reload(self, number: int, step: int) -> None:
         """A page that forgot what it shows gets the same again."""
         worker = self.worker(number)
         for lease in self.hands[number]:
             row = Assignment.objects.get(pk=lease.id)
             if row.state == Assignment.LEASED:
-                found = leases.take_lease(worker=worker, campaign=self.campaign, kind=lease.kind)
-                assert isinstance(found, Lease) and found.kind == lease.kind
+                result = leases.take_lease(worker=worker, campaign=self.campaign, kind=lease.kind)
+                assert isinstance(result, Lease) and result.kind == lease.kind
                 held = Assignment.objects.filter(worker=worker, kind=lease.kind, state=Assignment.LEASED)
-                assert found.id in held.values_list("id", flat=True)
+                assert result.id in held.values_list("id", flat=True)
                 return
 
-    def answer(self, number: int, turn: int = 0) -> Receipt | None:
+    def answer(self, number: int, step: int = 0) -> Receipt | None:
         """Hand in something that was taken: in time, or after it ran out or was returned."""
         worker = self.worker(number)
         if not self.hands[number]:
-            self.take(number, turn)
+            self.take(number, step)
         if not self.hands[number]:
             return None
-        lease = self.hands[number].pop(turn % len(self.hands[number]))
+        lease = self.hands[number].pop(step % len(self.hands[number]))
         row = Assignment.objects.get(pk=lease.id)
         if row.state == Assignment.SUBMITTED:
             return None  # Taken again after it ran out, and answered then.
-        given = self._reply(lease)
+        reply = self._reply(lease)
         token = f"{number}-{next(self.tokens)}"
         receipt = submission.submit(
             worker=worker,
             assignment=lease.id,
-            answer=given,
+            answer=reply,
             token=token,
-            holding=[other.id for other in self.hands[number]],
-            then=turn % 2 == 0,
+            holding=[another.id for another in self.hands[number]],
+            then=step % 2 == 0,
         )
         assert not receipt.repeated and lease.id not in self.acknowledged
         self.acknowledged.add(lease.id)
-        self.past[number].append((lease, given, token))
+        self.past[number].append((lease, reply, token))
         if isinstance(receipt.next, Lease) and receipt.next.id not in {h.id for h in self.hands[number]}:
             self.hands[number].append(receipt.next)
         return receipt
 
-    def click_again(self, number: int, turn: int) -> None:
+    def click_again(self, number: int, step: int) -> None:
         """The newest answer once more, under its token."""
         if not self.past.get(number):
             return
-        lease, given, token = self.past[number][-1 - turn % len(self.past[number])]
+        lease, provided, token = self.past[number][-1 - step % len(self.past[number])]
         before = Judgment.objects.count()
         receipt = submission.submit(
-            worker=self.people[number], assignment=lease.id, answer=given, token=token, then=False
+            worker=self.people[number], assignment=lease.id, answer=provided, token=token, then=False
         )
         assert receipt.repeated and Judgment.objects.count() == before
 
-    def answer_again(self, number: int, turn: int) -> None:
+    def answer_again(self, number: int, step: int) -> None:
         """An old answer once more, under another token."""
         if not self.past.get(number):
             return
-        lease, given, _ = self.past[number][-1 - turn % len(self.past[number])]
+        lease, provided, _ = self.past[number][-1 - step % len(self.past[number])]
         with pytest.raises(submission.Conflict):
             submission.submit(
                 worker=self.people[number],
                 assignment=lease.id,
-                answer=given,
+                answer=provided,
                 token=f"other-{next(self.tokens)}",
             )
 
-    def give_back(self, number: int, turn: int) -> None:
+    def give_back(self, number: int, step: int) -> None:
         """Return something, and remember it all the same: it may be handed in late."""
         worker = self.worker(number)
         if self.hands[number]:
-            lease = self.hands[number][turn % len(self.hands[number])]
+            lease = self.hands[number][step % len(self.hands[number])]
             leases.return_lease(worker=worker, assignment=lease.id)
 
-    def renew(self, number: int, turn: int) -> None:
+    def renew(self, number: int, step: int) -> None:
         worker = self.worker(number)
         for lease in self.hands[number]:
             row = Assignment.objects.get(pk=lease.id)
             renewed = leases.renew_lease(worker=worker, assignment=lease.id)
             assert (renewed is not None) == (row.state == Assignment.LEASED)
 
-    def wait(self, number: int, turn: int) -> None:
-        self.at += timedelta(minutes=1 + turn % 25)
+    def wait(self, number: int, step: int) -> None:
+        self.at += timedelta(minutes=1 + step % 25)
 
-    def sweep(self, number: int, turn: int) -> None:
+    def sweep(self, number: int, step: int) -> None:
         leases.end_expired_leases()
         assert not Assignment.objects.filter(
             campaign=self.campaign, state=Assignment.LEASED, expires_at__lt=self.at
@@ -237,7 +237,7 @@ class Play:
         leases.end_expired_leases()
         for number in count(100):
             self.worker(number)
-            while self.hands[number] or self.take(number, turn=number):
+            while self.hands[number] or self.take(number, step=number):
                 self.answer(number)
                 check_database()
             if number % 3 == 2 and not self._rule() and not self._open():
@@ -289,23 +289,23 @@ class Play:
         return states
 
     def _check_tasks(self, row: OpenImage, state: ImageState) -> None:
-        asked = {question.key: question for question in state.questions}
+        questions = {question.key: question for question in state.questions}
         tasks = {task.key: task for task in row.tasks.all()}
-        assert asked.keys() <= tasks.keys()
+        assert questions.keys() <= tasks.keys()
         for key, task in tasks.items():
-            given = row.judgments.filter(key=key, role=q.VOTE, void=False).values_list("name", flat=True)
-            votes = len(given)
+            judgments = row.judgments.filter(key=key, role=q.VOTE, void=False).values_list("name", flat=True)
+            votes = len(judgments)
             held = task.assignments.filter(state=Assignment.LEASED).count()
-            if key in asked:
+            if key in questions:
                 assert task.state == Task.OPEN and task.role == q.VOTE
-                assert task.wanted == max(votes + asked[key].wanted, votes + held)
+                assert task.wanted == max(votes + questions[key].wanted, votes + held)
                 content = task.items.get().content
-                assert tuple(content["mentions"]) == asked[key].mentions
+                assert tuple(content["mentions"]) == questions[key].mentions
             elif task.state == Task.OPEN:
                 assert task.role == q.DOUBLE_CHECK and key in row.state["checks"]
             elif self.withdrawn:
                 assert task.state in (Task.SETTLED, Task.VOID)
-            elif self.changed and votes and set(given) <= set(state.superseded):
+            elif self.changed and votes and set(judgments) <= set(state.superseded):
                 assert task.state in (Task.SETTLED, Task.VOID)
             else:
                 assert task.state == (Task.SETTLED if votes else Task.VOID)
@@ -314,9 +314,9 @@ class Play:
         """The campaign's layer, image by image, once it is brought up to date."""
         layer_rows.refresh_layer_rows(self.campaign)
         layer = self.world.corpus.layers.get(name=self.campaign.name)
-        found = [record.layer for record in stream_records(corpus=self.world.corpus, layer=layer)]
-        assert None not in found
-        return [by_first_mention(layer) for layer in found if layer is not None]
+        layers = [record.layer for record in stream_records(corpus=self.world.corpus, layer=layer)]
+        assert None not in layers
+        return [by_first_mention(layer) for layer in layers if layer is not None]
 
 
 def by_first_mention(layer: LayerRecord) -> LayerRecord:
@@ -345,5 +345,5 @@ def _pure_state(row: OpenImage) -> ImageState:
         for j in row.judgments.select_related("worker").order_by("id")
     ]
     rulings = [ruling_from(r.content) for r in row.rulings.filter(withdrawn_at=None).order_by("id")]
-    mentions = [mention_from(plain) for plain in row.mentions]
+    mentions = [mention_from(mention) for mention in row.mentions]
     return Fold(mentions, settings_of(row.settings).protocol, rulings)(judgments)

@@ -32,12 +32,12 @@ class Script:
 
     def reply(self, question: Question, truth: Truth, ordinal: int) -> tuple[str, Box | None, str]:
         """Answer, box and flag of vote number `ordinal` (from 0) on a question."""
-        shown = json.dumps(question_content(question))
-        if self.flagged and SeededRng(self.seed, "flag", question.kind, shown).below(self.flagged) == 0:
+        text = json.dumps(question_content(question))
+        if self.flagged and SeededRng(self.seed, "flag", question.kind, text).below(self.flagged) == 0:
             if ordinal < 2:
                 return "", None, FLAGS[ordinal]
         voter = SimulatedWorker(f"vote {ordinal}", ERRING, self.seed)
-        answer, box = voter.answer(replace(question, key=f"{question.kind} {shown}"), truth)
+        answer, box = voter.answer(replace(question, key=f"{question.kind} {text}"), truth)
         return answer, box, ""
 
 

@@ -44,10 +44,10 @@ print(json.dumps({
 class Crowd:
     """The processes of `tests.rehearsal.chaos work`, and their journals."""
 
-    def __init__(self, folder: Path, processes: int, **given: str) -> None:
+    def __init__(self, folder: Path, processes: int, **provided: str) -> None:
         self.folder = folder / "journals"
         self.folder.mkdir()
-        self.environment = environment(folder, given)
+        self.environment = environment(folder, provided)
         self.process: launcher.Process | subprocess.Popen[str] | None = None
         self.processes = processes
 
@@ -108,18 +108,18 @@ class Crowd:
 
     def found(self) -> dict[str, Any]:
         """What the database holds in the end."""
-        told = self.run("manage.py", "shell", "--no-imports", "-c", LOOK)
-        found: dict[str, Any] = json.loads(told.splitlines()[-1])
+        reported = self.run("manage.py", "shell", "--no-imports", "-c", LOOK)
+        found: dict[str, Any] = json.loads(reported.splitlines()[-1])
         return found
 
 
 def check(crowd: Crowd) -> None:
     """Nothing over-assigned, nothing lost, nothing doubled, nothing left."""
-    found = crowd.found()
+    result = crowd.found()
     assert crowd.lines("error") == [] and crowd.lines("amiss") == []
-    assert {what: count for what, count in found["violations"].items() if count} == {}
-    assert (found["open"], found["leased"], found["unfinished"]) == (0, 0, 0)
-    stored = [tuple(pair) for pair in found["given"]]
+    assert {what: count for what, count in result["violations"].items() if count} == {}
+    assert (result["open"], result["leased"], result["unfinished"]) == (0, 0, 0)
+    stored = [tuple(pair) for pair in result["given"]]
     acknowledged = {(int(assignment), token) for assignment, token in crowd.lines("ack")}
     assert len(stored) == len(set(stored)) == len({assignment for assignment, _ in stored})
     assert acknowledged <= set(stored)

@@ -15,22 +15,22 @@ pytestmark = pytest.mark.django_db
 
 def test_a_machine_draws_between_the_answers_of_a_simulated_crowd(tmp_path, settings):
     settings.DATA_DIR = tmp_path
-    world, machine = to_draw(6)
+    world, model_annotator = to_draw(6)
     Campaign.objects.filter(pk=world.campaign.pk).update(simulated=True)
     before = Judgment.objects.filter(campaign=world.campaign).count()
     taught: list[int] = []
 
-    def teach() -> None:
-        taught.append(Judgment.objects.filter(campaign=world.campaign, worker=machine.worker).count())
+    def train() -> None:
+        taught.append(Judgment.objects.filter(campaign=world.campaign, worker=model_annotator.worker).count())
 
-    plan = CrowdPlan(mix={"careful": 3}, seed=1, conduct=ORDERLY, patience=0.0, teach=teach)
+    plan = CrowdPlan(mix={"careful": 3}, seed=1, conduct=ORDERLY, patience=0.0, teach=train)
     done = run_campaign_crowd(campaign=world.campaign, plan=plan)
     assert set(done.violations.values()) == {0}
     drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).order_by("pk")
-    assert drawings.filter(worker=machine.worker).exists()
+    assert drawings.filter(worker=model_annotator.worker).exists()
     # No answer had opened these questions since the machine came: after two steps of each person it draws.
     answers = Judgment.objects.filter(campaign=world.campaign).order_by("pk")
     workers = list(answers.values_list("worker", flat=True)[before:])
-    assert workers.index(machine.worker_id) <= 2 * 3
+    assert workers.index(model_annotator.worker_id) <= 2 * 3
     # Whether it is to learn is asked before each of these turns, the first included.
     assert taught[0] == 0 and len(taught) > 1

@@ -25,9 +25,9 @@ IMAGES = sized(2, 4)
 
 def done(folder: Path, *arguments: str) -> str:
     """What `manage.py` prints; fails with what it complains about."""
-    found = manage(folder, *arguments)
-    assert found.returncode == 0, found.stderr
-    return found.stdout
+    completed = manage(folder, *arguments)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def opened(folder: Path, name: str) -> None:

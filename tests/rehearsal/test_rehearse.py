@@ -73,8 +73,8 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     met = (tally.repeated, tally.refused_twice, tally.late_counted, tally.returned, tally.flagged, tally.left)
     assert 0 not in met
     assert Assignment.objects.filter(role=q.CONTROL, state=Assignment.SUBMITTED).exists()
-    given = Judgment.objects.filter(campaign=world.campaign).count()
-    assert tally.answered.total() == given
+    count = Judgment.objects.filter(campaign=world.campaign).count()
+    assert tally.answered.total() == count
     last = Judgment.objects.latest("pk").pk
     again = run_campaign_crowd(
         campaign=world.campaign,
@@ -85,6 +85,7 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     assert votes.count() == votes.filter(pk__lte=last).count()
 
 
+@pytest.mark.slow  # by default in `trust/test_qualification`, answer by answer
 def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
     world = World([pictured(i) for i in range(4)], settings={"lease": LEASE}, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
@@ -168,9 +169,9 @@ def test_what_may_never_be_is_noticed(what, harm):
     if what.startswith("open"):
         Task.objects.filter(pk=Task.objects.filter(campaign=world.campaign)[0].pk).update(state="open")
     harm()
-    found = {name: count for name, count in violations(world.campaign).items() if count}
-    assert any(name.startswith(what) for name in found), found
-    assert set(found) <= {*VIOLATION_QUERIES, MET_TWICE}
+    counts = {name: count for name, count in violations(world.campaign).items() if count}
+    assert any(name.startswith(what) for name in counts), counts
+    assert set(counts) <= {*VIOLATION_QUERIES, MET_TWICE}
 
 
 def _somebody() -> int:

@@ -117,8 +117,8 @@ def test_the_queue_and_the_pure_driver_make_the_same_layer_of_the_same_answers(
     controls: bool,
 ) -> None:
     script = Script(seed)
-    given = {"link_votes": votes, "trust": trust(double_checks, 0.3 if controls else 0.0)}
-    play = played(script, images, given, acts, controls=controls)
+    provided = {"link_votes": votes, "trust": trust(double_checks, 0.3 if controls else 0.0)}
+    play = played(script, images, provided, acts, controls=controls)
     states = play.check_fold()
     assert all(state.complete for state in states)
     crowd = Scripted(script)
@@ -159,6 +159,7 @@ def test_flags_lead_to_the_same_layer_too(seed: int, acts: list[tuple[str, int, 
     assert play.layer() == [by_first_mention(state.layer)]
 
 
+@pytest.mark.slow  # it is about the plays, not about the product
 @pytest.mark.only_on("sqlite")  # which plays are drawn does not depend on the database
 def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
     """What the properties above say of any play would say nothing if plays were tame."""
@@ -167,13 +168,13 @@ def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
         chance = Random(seed)
         acts = [(chance.choice(ACTS), chance.randrange(6), chance.randrange(40)) for _ in range(110)]
         play = played(Script(seed), 2, {"trust": trust(0.5, 0.1)}, acts, controls=True)
-        given = Judgment.objects.filter(campaign=play.campaign)
-        met.update(given.values_list("role", flat=True))
+        judgments = Judgment.objects.filter(campaign=play.campaign)
+        met.update(judgments.values_list("role", flat=True))
         met.update(Assignment.objects.filter(campaign=play.campaign).values_list("state", flat=True))
-        met["late"] += given.filter(created_at__gt=F("assignment__expires_at")).count()
+        met["late"] += judgments.filter(created_at__gt=F("assignment__expires_at")).count()
         met["ruled"] += Ruling.objects.filter(image__campaign=play.campaign).count()
         met["fruitless"] += Move.objects.filter(image__campaign=play.campaign, outcome="BAD").count()
         met["merged"] += sum(len(row.state["merged"]) for row in play.world.images())
         met["refused"] += Move.objects.filter(image__campaign=play.campaign, outcome="REFUSED").count()
-    wanted = "vote double_check control surplus returned expired late ruled fruitless merged refused"
-    assert [what for what in wanted.split() if not met[what]] == []
+    expected = "vote double_check control surplus returned expired late ruled fruitless merged refused"
+    assert [what for what in expected.split() if not met[what]] == []

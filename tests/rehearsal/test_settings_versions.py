@@ -62,7 +62,7 @@ class Changing(Play):
         )
         late = OpenImage.objects.filter(campaign=self.campaign).order_by("place").last()
         assert late is not None
-        self.late = late.image, [mention_from(plain) for plain in late.mentions]
+        self.late = late.image, [mention_from(mention) for mention in late.mentions]
         Item.objects.filter(task__image=late).delete()
         Task.objects.filter(image=late).delete()
         late.delete()
@@ -77,27 +77,27 @@ class Changing(Play):
     def version(self) -> int:
         return max(self.versions)
 
-    def change(self, number: int, turn: int) -> None:
+    def change(self, number: int, step: int) -> None:
         untouched = not Assignment.objects.filter(campaign=self.campaign).exists()
-        plain = {**self.campaign.settings, **CHANGES[turn % len(CHANGES)]}
-        done = change_campaign_settings(campaign=self.campaign, settings=plain, seen=self.version)
+        plain_value = {**self.campaign.settings, **CHANGES[step % len(CHANGES)]}
+        done = change_campaign_settings(campaign=self.campaign, settings=plain_value, seen=self.version)
         if not done.differences:
             assert done.version == self.version
             return
         assert done.version == self.version + 1
-        self.versions[done.version] = settings_of(plain)
-        of_images = any(each.when in ("all_images", "new_images") for each in done.differences)
+        self.versions[done.version] = settings_of(plain_value)
+        of_images = any(difference.when in ("all_images", "new_images") for difference in done.differences)
         if untouched and of_images:
             self.opened_under = dict.fromkeys(self.opened_under, done.version)
 
-    def open(self, number: int, turn: int) -> None:
+    def open(self, number: int, step: int) -> None:
         image, mentions = self.late
         if image.pk not in self.opened_under:
             protocol = settings_of(self.campaign.settings).protocol
             image_rows.open_images(campaign=self.campaign, images=[(image, mentions)], settings=protocol)
             self.opened_under[image.pk] = self.version
 
-    def withdraw(self, number: int, turn: int) -> None:
+    def withdraw(self, number: int, step: int) -> None:
         if number in self.people:
             self.withdrawn = True
             discarding.discard_worker(campaign=self.campaign, worker=self.people[number], reason="tried")
@@ -121,8 +121,8 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
     """A play through `acts`, looked at after each."""
     play = Changing(seed)
     with play.time():
-        for what, number, turn in acts:
-            getattr(play, what)(number, turn)
+        for what, number, step in acts:
+            getattr(play, what)(number, step)
             play.check()
         check_database()
         play.open(0, 0)
@@ -142,10 +142,10 @@ def test_settings_that_change_twice_at_one_instant_are_both_folded_under() -> No
     play = Changing(3)
     with play.time():
         (image, *_others) = OpenImage.objects.filter(campaign=play.campaign).order_by("place")
-        for turn, wanted in ((0, 2), (1, 1), (0, 2)):  # of three votes two that agree are enough
-            play.change(0, turn)
-            asked = {question.wanted for question in image_state.refold_image(image.pk).questions}
-            assert asked == {wanted}, CHANGES[turn]
+        for step, expected in ((0, 2), (1, 1), (0, 2)):  # of three votes two that agree are enough
+            play.change(0, step)
+            requested = {question.wanted for question in image_state.refold_image(image.pk).questions}
+            assert requested == {expected}, CHANGES[step]
 
 
 @given(seed=st.integers(0, 10_000), acts=steps)
@@ -156,6 +156,7 @@ def test_images_and_leases_go_by_the_versions_that_they_carry(
     played(seed, acts)
 
 
+@pytest.mark.slow  # it is about the plays, not about the product
 @pytest.mark.only_on("sqlite")  # which plays are drawn does not depend on the database
 def test_plays_meet_all_that_versions_can_do() -> None:
     """What the property above says of any play would say nothing if versions never mixed."""

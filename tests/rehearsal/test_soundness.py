@@ -19,5 +19,5 @@ def test_a_box_that_its_drawer_judged_is_found():
     world.submit(1, world.held(1, q.BOX_QUALITY), then=False)
     assert not any(violations(world.campaign).values())
     Judgment.objects.filter(kind=q.BOX_QUALITY).update(worker=world.workers[0])
-    found = {what: count for what, count in violations(world.campaign).items() if count}
-    assert found == {"boxes judged by who drew them": 1}
+    counts = {what: count for what, count in violations(world.campaign).items() if count}
+    assert counts == {"boxes judged by who drew them": 1}

@@ -80,7 +80,7 @@ def test_a_merge_is_undone_and_done_again_by_command(world):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nothing", "man", "resume", "--mentions", HAT], "no campaign “nothing”"),
         (["review", "woman", "resume", "--mentions", HAT], "no open image “woman” here"),
@@ -92,8 +92,8 @@ def test_a_merge_is_undone_and_done_again_by_command(world):
         (["review", "man", "resume", "--mentions", HAT], "not in review"),
     ],
 )
-def test_what_cannot_be_ruled_is_one_line_on_standard_error(world, arguments, said):
-    with pytest.raises(CommandError, match=said) as raised:
+def test_what_cannot_be_ruled_is_one_line_on_standard_error(world, arguments, message):
+    with pytest.raises(CommandError, match=message) as raised:
         run("make_ruling", *arguments)
     assert "\n" not in str(raised.value)
     assert not Ruling.objects.exists()
@@ -117,12 +117,12 @@ def test_the_review_queue_by_command(world):
 
 def test_a_flagged_mention_is_told_and_resolved_by_command(world):
     report(world, q.COREF_LINK, "chunk_wrong", worker=1, comment="two words too many")
-    (told,) = run("list_flags", "review")["results"]
-    assert (told["image"], told["flag"], told["words"]) == ("man", "chunk_wrong", ["A man", "The man"])
+    (result,) = run("list_flags", "review")["results"]
+    assert (result["image"], result["flag"], result["words"]) == ("man", "chunk_wrong", ["A man", "The man"])
     assert "two words too many" in text("list_flags", "review")
-    assert run("resolve_flag", "review", str(told["number"]))["changed"]
+    assert run("resolve_flag", "review", str(result["number"]))["changed"]
     assert run("list_flags", "review")["results"] == []
-    assert not run("resolve_flag", "review", str(told["number"]))["changed"]
+    assert not run("resolve_flag", "review", str(result["number"]))["changed"]
     assert len(run("list_flags", "review", "--handled")["results"]) == 1
     assert Flag.objects.get().resolved_at is not None
     with pytest.raises(CommandError, match="no report “99”"):

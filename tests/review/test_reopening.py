@@ -34,17 +34,17 @@ from tests.web.world import signed_in
 pytestmark = pytest.mark.django_db
 
 
-def change(world: World, lease: Lease, given: Answer, *, worker: int = 0) -> bool:
-    return change_answer(worker=world.workers[worker], assignment=lease.id, answer=given)
+def change(world: World, lease: Lease, provided: Answer, *, worker: int = 0) -> bool:
+    return change_answer(worker=world.workers[worker], assignment=lease.id, answer=provided)
 
 
 def stands(world: World, lease: Lease, why: str, *, worker: int = 0) -> None:
     """The answer cannot be changed, nor is it shown to be; nothing changes by trying."""
     before = list(Judgment.objects.order_by("pk").values())
-    other = Answer("none" if lease.kind == q.BOX_DRAWING else "no")
+    another = Answer("none" if lease.kind == q.BOX_DRAWING else "no")
     for attempt in (
         lambda: reopen_answer(worker=world.workers[worker], assignment=lease.id),
-        lambda: change(world, lease, other, worker=worker),
+        lambda: change(world, lease, another, worker=worker),
     ):
         with pytest.raises(CannotReopen, match=why):
             attempt()
@@ -161,14 +161,14 @@ def test_only_the_last_answers_of_a_sitting_are_offered_and_may_be_changed():
     lease = answer(world, q.COREF_LINK, "no")
     [recent] = recent_answers(worker=world.workers[0], campaign=world.campaign.pk, kind=q.COREF_LINK)
     assert (recent.assignment, recent.answer.answer, recent.image) == (lease.id, "no", lease.image)
-    shown = ended_lease(worker=world.workers[0], assignment=lease.id)
-    assert shown is not None and (shown.content, shown.key) == (lease.content, lease.key)
+    displayed = ended_lease(worker=world.workers[0], assignment=lease.id)
+    assert displayed is not None and (displayed.content, displayed.key) == (lease.content, lease.key)
     assert ended_lease(worker=world.workers[1], assignment=lease.id) is None
     stands(world, lease, "no such answer", worker=1)
     row = Assignment.objects.get(pk=lease.id)
-    given = row.ended_at
-    assert given is not None
-    with mock.patch.object(database, "now", lambda: given + SITTING + timedelta(seconds=1)):
+    ended_at = row.ended_at
+    assert ended_at is not None
+    with mock.patch.object(database, "now", lambda: ended_at + SITTING + timedelta(seconds=1)):
         stands(world, lease, "last answers")
     # So many answers later it is none of the last.
     row.pk, row.task, row.token = None, None, ""
@@ -178,7 +178,7 @@ def test_only_the_last_answers_of_a_sitting_are_offered_and_may_be_changed():
             known="no", stratum="no", source="page",
         )  # fmt: skip
         row.pk, row.control, row.role = None, known, "control"
-        row.ended_at = given + timedelta(seconds=1 + number)
+        row.ended_at = ended_at + timedelta(seconds=1 + number)
         row.save(force_insert=True)
     stands(world, lease, "last answers")
 
@@ -230,10 +230,12 @@ def test_control_items_that_a_change_retires_read_as_retired_by_it():
     assert not Control.objects.get().active
     line = AuditEntry.objects.get(act="retire_known_items")
     assert line.about["because"] == AuditEntry.CHANGE_ANSWER
-    told = "by a worker’s change of an answer"
-    assert worded_acts([line])[0].who == told
+    reported = "by a worker’s change of an answer"
+    assert worded_acts([line])[0].who == reported
     admin = signed_in("boss", "admin")
-    assert told in words(admin.get("/people/audit/")) and "because" not in words(admin.get("/people/audit/"))
+    assert reported in words(admin.get("/people/audit/")) and "because" not in words(
+        admin.get("/people/audit/")
+    )
 
 
 def test_a_control_item_keeps_its_grade_and_may_be_changed_as_the_answer_before_may():
@@ -262,7 +264,7 @@ def test_a_control_item_keeps_its_grade_and_may_be_changed_as_the_answer_before_
 @pytest.mark.parametrize("seed", range(sized(1, 12)))
 def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_work(seed: int):
     """Dearer than others: a whole play, looked at after every change."""
-    dice = Random(seed)
+    rng = Random(seed)
     trust = {"qualification": False, "control_share": 0.0, "double_check_share": 0.3}
     images = [pictured(seed), pictured(100 + seed)]
     play = Play(images, Script(seed), {"link_votes": 1 + 2 * (seed % 2), "trust": trust})
@@ -273,16 +275,16 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
         for step in range(4 * sized(70, 150)):
             if step >= sized(70, 150) and changed > 2:
                 break
-            number = dice.randrange(4)
-            if dice.random() < 0.7 or not play.past.get(number):
-                play.answer(number, dice.randrange(40))
+            number = rng.randrange(4)
+            if rng.random() < 0.7 or not play.past.get(number):
+                play.answer(number, rng.randrange(40))
                 play.at += timedelta(seconds=20)
                 continue
-            lease, given, _token = dice.choice(play.past[number][-6:])
-            other = dice.choice([one for one in q.ANSWERS[lease.kind] if one != "drawn"])
+            lease, provided, _token = rng.choice(play.past[number][-6:])
+            another = rng.choice([row for row in q.ANSWERS[lease.kind] if row != "drawn"])
             useless = superseded(play)
             try:
-                done = change_answer(worker=play.worker(number), assignment=lease.id, answer=Answer(other))
+                done = change_answer(worker=play.worker(number), assignment=lease.id, answer=Answer(another))
             except CannotReopen:
                 assert superseded(play) == useless
                 continue

@@ -155,7 +155,7 @@ def test_rulings_are_told_to_the_audit_with_who_made_them():
 
 
 @pytest.mark.parametrize(
-    ("ruling", "said"),
+    ("ruling", "message"),
     [
         (Partition((("9:0-1", MAN),)), "no mention 9:0-1"),
         (Partition(((MAN,),)), "change nothing"),
@@ -170,9 +170,9 @@ def test_rulings_are_told_to_the_audit_with_who_made_them():
         (Resume((HAT,)), "not in review"),
     ],
 )
-def test_a_ruling_that_cannot_be_is_refused_and_changes_nothing(ruling, said):
+def test_a_ruling_that_cannot_be_is_refused_and_changes_nothing(ruling, message):
     row = image(the_world())
-    with pytest.raises(CannotRule, match=said):
+    with pytest.raises(CannotRule, match=message):
         rulings.make_ruling(image=row.pk, ruling=ruling)
     assert not Ruling.objects.exists() and not AuditEntry.objects.exists()
     row.refresh_from_db()
@@ -198,10 +198,10 @@ def test_who_saw_an_older_image_is_told_to_look_again():
 
 
 def test_a_ruling_is_withdrawn_once_and_within_its_campaign():
-    world, other = the_world(), the_world([a_man("other")], name="elsewhere")
+    world, other_world = the_world(), the_world([a_man("other")], name="elsewhere")
     done = rulings.make_ruling(image=image(world).pk, ruling=Closure((HAT,), "none"))
     with pytest.raises(CannotRule, match="no ruling"):
-        rulings.withdraw_ruling(campaign=other.campaign, ruling=done.ruling.pk)
+        rulings.withdraw_ruling(campaign=other_world.campaign, ruling=done.ruling.pk)
     rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk)
     with pytest.raises(CannotRule, match="already withdrawn"):
         rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk)

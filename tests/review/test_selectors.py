@@ -62,12 +62,12 @@ def test_the_queue_pages_by_key_and_images_that_change_at_once_are_neither_lost_
             "chains": [{"m": [HAT], "s": "REVIEW", "r": "flagged", "b": [], "p": None, "k": "", "moves": []}],
         },
     )
-    found, after = [], ""
+    result, after = [], ""
     for _ in range(4):
         page = review.review_queue(campaign=world.campaign.pk, after=after, size=2)
-        found += [waiting.image.key for waiting in page.images]
+        result += [waiting.image.key for waiting in page.images]
         after = page.after
-    assert found == [f"n{i}" for i in reversed(range(7))]
+    assert result == [f"n{i}" for i in reversed(range(7))]
     assert after == ""
     assert review.review_queue(campaign=world.campaign.pk, reason="refused", size=2).images == ()
     assert len(review.review_queue(campaign=world.campaign.pk, after="nonsense").images) == 7
@@ -77,12 +77,12 @@ def test_reports_name_image_words_and_worker_until_they_are_resolved():
     ada = people.account("ada", "reviewer")
     world = the_world()
     report(world, q.COREF_LINK, "chunk_wrong", worker=2, comment="two words too many")
-    (found,), after = review.worker_reports(campaign=world.campaign.pk)
-    assert after is None and not found.is_control_item
-    assert (found.image.key, found.words, found.kind) == ("man", ("A man", "The man"), q.COREF_LINK)
-    assert (found.flag.comment, found.flag.judgment.worker.pseudonym) == ("two words too many", "review-w2")
-    assert rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
-    assert not rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
+    (result,), after = review.worker_reports(campaign=world.campaign.pk)
+    assert after is None and not result.is_control_item
+    assert (result.image.key, result.words, result.kind) == ("man", ("A man", "The man"), q.COREF_LINK)
+    assert (result.flag.comment, result.flag.judgment.worker.pseudonym) == ("two words too many", "review-w2")
+    assert rulings.resolve_flag(campaign=world.campaign, flag=result.flag.pk, actor=ada)
+    assert not rulings.resolve_flag(campaign=world.campaign, flag=result.flag.pk, actor=ada)
     assert review.worker_reports(campaign=world.campaign.pk) == ([], None)
     ((resolved,), _) = review.worker_reports(campaign=world.campaign.pk, unresolved=False)
     assert resolved.flag.resolved_by == ada
@@ -94,26 +94,26 @@ def test_a_report_about_a_box_names_what_the_box_was_drawn_for():
     answer(world, q.COREF_LINK, "yes")
     world.submit(0, held(world, 0, q.BOX_DRAWING, mention=HAT), then=False)
     report(world, q.BOX_QUALITY, "offensive", worker=1)
-    ((found,), _) = review.worker_reports(campaign=world.campaign.pk)
-    assert found.words == ("a hat",)
+    ((result,), _) = review.worker_reports(campaign=world.campaign.pk)
+    assert result.words == ("a hat",)
 
 
 def test_reports_page_by_key():
     world = the_world([a_man("one"), a_man("two"), a_man("three")])
-    for place in range(3):
-        report(world, q.COREF_LINK, worker=place, place=place)
+    for index in range(3):
+        report(world, q.COREF_LINK, worker=index, place=index)
     first, after = review.worker_reports(campaign=world.campaign.pk, size=2)
     rest, end = review.worker_reports(campaign=world.campaign.pk, size=2, before=after)
-    ids = [one.flag.pk for one in (*first, *rest)]
+    ids = [row.flag.pk for row in (*first, *rest)]
     assert ids == sorted(ids, reverse=True) and len(set(ids)) == 3 and end is None
 
 
 def test_a_report_of_another_campaign_is_not_resolved():
-    world, other = the_world(), the_world([a_man("other")], name="elsewhere")
+    world, other_world = the_world(), the_world([a_man("other")], name="elsewhere")
     report(world, q.COREF_LINK)
-    ((found,), _) = review.worker_reports(campaign=world.campaign.pk)
+    ((result,), _) = review.worker_reports(campaign=world.campaign.pk)
     with pytest.raises(CannotRule, match="no report"):
-        rulings.resolve_flag(campaign=other.campaign, flag=found.flag.pk)
+        rulings.resolve_flag(campaign=other_world.campaign, flag=result.flag.pk)
 
 
 def test_everything_behind_an_image_is_read():
@@ -122,14 +122,16 @@ def test_everything_behind_an_image_is_read():
     refuse(world)
     row = image(world)
     done = rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "none"))
-    found = review.image_under_review(campaign=world.campaign.pk, key="man")
-    assert [(s.judgment.kind, s.mentions, bool(s.flag)) for s in found.said] == [
+    result = review.image_under_review(campaign=world.campaign.pk, key="man")
+    assert [(s.judgment.kind, s.mentions, bool(s.flag)) for s in result.said] == [
         (q.COREF_LINK, (MAN, THE_MAN), True),
         (q.COREF_LINK, (MAN, THE_MAN), False),
         (q.CHAIN_VERIFICATION, (MAN, THE_MAN), False),
     ]
-    assert [m.outcome for m in found.moves[f"{MAN} {THE_MAN}"]] == ["REFUSED"]
-    assert [(g.row.pk, set(g.mentions), g.in_force) for g in found.rulings] == [(done.ruling.pk, {HAT}, True)]
+    assert [m.outcome for m in result.moves[f"{MAN} {THE_MAN}"]] == ["REFUSED"]
+    assert [(g.row.pk, set(g.mentions), g.in_force) for g in result.rulings] == [
+        (done.ruling.pk, {HAT}, True)
+    ]
     with pytest.raises(review.NoSuchImage):
         review.image_under_review(campaign=world.campaign.pk, key="woman")
     with pytest.raises(review.NoSuchImage):

@@ -28,28 +28,28 @@ def the_world(
     records: Sequence[ImageRecord] | None = None, *, name: str = "review", **settings: Any
 ) -> World:
     """Workers who answer rightly; a chain that nobody finds is in review after one round."""
-    plain = {**TRUSTING, "limits": {"fruitless": 0}, "lease": {"in_hand": 50}, **settings}
-    return World(records if records is not None else [a_man()], settings=plain, name=name)
+    plain_value = {**TRUSTING, "limits": {"fruitless": 0}, "lease": {"in_hand": 50}, **settings}
+    return World(records if records is not None else [a_man()], settings=plain_value, name=name)
 
 
-def held(world: World, worker: int, kind: str, *, place: int = 0, mention: str = "") -> Lease:
+def held(world: World, worker: int, kind: str, *, index: int = 0, mention: str = "") -> Lease:
     """The worker's task of a kind about the image at `place`, and `mention` of it; others are returned."""
     seen: list[Lease] = []
-    wanted = world.images()[place].image_id
+    image_id = world.images()[index].image_id
     while True:
-        lease = world.held(worker, kind, [one.id for one in seen])
+        lease = world.held(worker, kind, [row.id for row in seen])
         seen.append(lease)
-        if lease.image == wanted and (not mention or mention in lease.content["mentions"]):
-            for other in seen[:-1]:
-                leases.return_lease(worker=world.workers[worker], assignment=other.id)
-                Assignment.objects.filter(pk=other.id).delete()  # or it would never be theirs again
+        if lease.image == image_id and (not mention or mention in lease.content["mentions"]):
+            for another in seen[:-1]:
+                leases.return_lease(worker=world.workers[worker], assignment=another.id)
+                Assignment.objects.filter(pk=another.id).delete()  # or it would never be theirs again
             return lease
 
 
-def answer(world: World, kind: str, given: str, *, worker: int = 0, **about: Any) -> Lease:
+def answer(world: World, kind: str, provided: str, *, worker: int = 0, **about: Any) -> Lease:
     """Let a worker say `given` to a question of a kind."""
     lease = held(world, worker, kind, **about)
-    world.submit(worker, lease, Answer(given), then=False)
+    world.submit(worker, lease, Answer(provided), then=False)
     return lease
 
 
@@ -62,19 +62,19 @@ def report(
     return lease
 
 
-def refuse(world: World, place: int = 0) -> None:
+def refuse(world: World, index: int = 0) -> None:
     """The two mentions of the man are linked, and then are said to be no chain: nothing can split it."""
-    answer(world, q.COREF_LINK, "yes", place=place)
-    answer(world, q.CHAIN_VERIFICATION, "false", place=place)
+    answer(world, q.COREF_LINK, "yes", place=index)
+    answer(world, q.CHAIN_VERIFICATION, "false", place=index)
 
 
-def lose_the_hat(world: World, place: int = 0, worker: int = 0) -> None:
+def lose_the_hat(world: World, index: int = 0, worker: int = 0) -> None:
     """The hat's box is not found: its chain is in review, with nothing drawn."""
-    answer(world, q.BOX_DRAWING, "none", worker=worker, place=place, mention=HAT)
+    answer(world, q.BOX_DRAWING, "none", worker=worker, place=index, mention=HAT)
 
 
-def image(world: World, place: int = 0) -> OpenImage:
-    return world.images()[place]
+def image(world: World, index: int = 0) -> OpenImage:
+    return world.images()[index]
 
 
 def chain(row: OpenImage, *mentions: str) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def test_a_line_of_the_audit_keeps_its_names_and_cannot_be_edited():
         },
     )
 )
-def test_settings_are_read_again_from_the_text_that_they_are_told_in(given):
-    settings = settings_of(given)
+def test_settings_are_read_again_from_the_text_that_they_are_told_in(provided):
+    settings = settings_of(provided)
     assert settings_of(tomllib.loads(as_toml(settings))) == settings
     assert as_toml(CampaignSettings()) == ""

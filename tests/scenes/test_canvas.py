@@ -40,13 +40,13 @@ def test_a_mirrored_canvas_swaps_left_and_right():
 
 def test_light_and_shadow_change_colours_and_leave_identities():
     canvas, back, _ = drawn()
-    plain, before = canvas.finish()
+    plain_value, before = canvas.finish()
     canvas.pen().glow(12, 12, 20, 20, (255, 255, 255), 0.8)
     canvas.pen().veil([(0, 0), (40, 0), (40, 30)], (0, 0, 0), 0.5)
     lit, after = canvas.finish()
     assert after.box([back]) == before.box([back])
     assert after.pixels([back]) == before.pixels([back])
-    assert lit.getpixel((12, 12)) != plain.getpixel((12, 12))
+    assert lit.getpixel((12, 12)) != plain_value.getpixel((12, 12))
 
 
 def test_light_on_nobodys_ground_fades_out_to_its_rim():

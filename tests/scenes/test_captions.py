@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenes.english import article, gerund, third_person
+from scenes.phrases import article, gerund, third_person
 from scenes.referents import plural
 
 

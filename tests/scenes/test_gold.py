@@ -36,7 +36,9 @@ def rebuilt(layer: LayerRecord) -> tuple[LayerObject, ...]:
         for box in sorted(boxes.get(chain.id, ())):
             if box not in listed:
                 listed.add(box)
-                named = tuple(other.id for other in layer.chains if box in boxes.get(other.id, ()))
+                named = tuple(
+                    other_chain.id for other_chain in layer.chains if box in boxes.get(other_chain.id, ())
+                )
                 objects.append(LayerObject(named, box))
         if chain.id not in boxes:
             scene, nothing = flags[chain.id]
@@ -131,10 +133,10 @@ def test_boxes_lie_inside_the_picture_and_are_not_tiny(scenes):
 def test_the_boxes_of_a_chain_are_apart_and_go_from_left_to_right(scenes):
     for layer in layers(scenes):
         for boxes in layer.depicted().values():
-            assert all(one.iou(two) < 0.5 for one, two in combinations(boxes, 2))
+            assert all(first.iou(two) < 0.5 for first, two in combinations(boxes, 2))
         for chain in layer.chains:
-            own = layer.boxes_of(chain.id)
-            assert {box.xmin for box in own} == {box.xmin for box in sorted(own)}
+            own_boxes = layer.boxes_of(chain.id)
+            assert {box.xmin for box in own_boxes} == {box.xmin for box in sorted(own_boxes)}
             unshared = [o.box for o in layer.objects if o.box is not None and o.chains == (chain.id,)]
             assert unshared == sorted(unshared)
 

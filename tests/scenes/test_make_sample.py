@@ -16,12 +16,12 @@ def test_the_files_hold_what_was_generated(tmp_path):
     out = tmp_path / "sample"
     call_command("make_sample", str(out), images=4, seed=9)
     read = list(FORMATS.get("jsonl").read(out, images=out / "images"))
-    made = list(sample_records(4, seed=9, out=tmp_path / "again"))
+    created = list(sample_records(4, seed=9, out=tmp_path / "again"))
     assert [(r.id, r.split, r.captions, r.layer) for r in read] == [
-        (r.id, r.split, r.captions, r.layer) for r in made
+        (r.id, r.split, r.captions, r.layer) for r in created
     ]
     assert [r.picture and r.picture.read_bytes() for r in read] == [
-        r.picture and r.picture.read_bytes() for r in made
+        r.picture and r.picture.read_bytes() for r in created
     ]
 
 

@@ -102,7 +102,7 @@ def test_every_sentence_is_one_tree_and_no_word_is_left_over():
                 above = [tree.heads[head] if head >= 0 else -1 for head in above]
             assert set(above) == {-1}, written.words
             relations.update(tree.relations)
-            verbs = {tree.relations[place] for place in written.verbs}
+            verbs = {tree.relations[verb] for verb in written.verbs}
             assert verbs <= {"root", "acl", "advcl", "conj", "xcomp"}
     assert "dep" not in relations and relations["nsubj"] > 100 and relations["obj"] > 50
 
@@ -113,6 +113,6 @@ def test_they_are_written_beside_the_corpus_as_conllu(tmp_path):
     read = list(read_conllu(file))
     records = list(sample_records(3, seed=9, parses=(again := io.StringIO())))
     assert file.read_text() == again.getvalue()
-    assert [one.id for one in read] == [f"{record.id}#{n}" for record in records for n in range(5)]
-    assert [" ".join(one.forms) for one in read] == [c.text for record in records for c in record.captions]
+    assert [row.id for row in read] == [f"{record.id}#{n}" for record in records for n in range(5)]
+    assert [" ".join(row.forms) for row in read] == [c.text for record in records for c in record.captions]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parses.conllu", "sample"]

@@ -19,15 +19,15 @@ HEADS = {
 def photograph(number: int) -> list[Mention]:
     """A made-up image with about sixteen mentions."""
     rng = SeededRng("photograph", number)
-    found = []
+    result = []
     for caption in range(5):
         start = 0
         for _ in range(2 + rng.below(3)):
             category = rng.choice(sorted(HEADS))
             head = rng.choice(HEADS[category])
-            found.append(Mention(caption, start, start + 2, ("a", head), (category,)))
+            result.append(Mention(caption, start, start + 2, ("a", head), (category,)))
             start += 3
-    return found
+    return result
 
 
 def world(count: int) -> Iterator[tuple[list[Mention], Truth, LayerRecord]]:

@@ -42,11 +42,11 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module")
 def images() -> list[Gold]:
-    found = []
+    result = []
     for record in sample_records(8, seed=1):
         assert record.layer is not None
-        found.append((record.id, (record.width, record.height), record.layer))
-    return found
+        result.append((record.id, (record.width, record.height), record.layer))
+    return result
 
 
 @pytest.fixture
@@ -56,14 +56,14 @@ def corpus() -> str:
 
 
 def gold_boxes(images: list[Gold], chance: float = 0.9) -> dict[str, Proposals]:
-    found: dict[str, Proposals] = {}
+    proposals: dict[str, Proposals] = {}
     for image, size, gold in images:
         truth = Truth(gold, image=image, size=size)
-        found[image] = {
+        proposals[image] = {
             name: [ProposedBox(box, chance) for box in truth.boxes[chain]]
             for name, chain in truth.chain_of.items()
         }
-    return found
+    return proposals
 
 
 def test_seconds_are_the_published_ones() -> None:
@@ -79,28 +79,28 @@ def test_seconds_are_the_published_ones() -> None:
 def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_suspended(
     images: list[Gold],
 ) -> None:
-    found = study_economy(
+    result = study_economy(
         images, chances=None, machines={"machine": gold_boxes(images)}, seeds=1, resamples=50
     )
-    value = {(one.arm, one.figure): one for one in found.figures}
+    value = {(item.arm, item.figure): item for item in result.figures}
     assert {figure for _, figure in value} == set(FIGURES)
     assert value["machine", "drawn_by_hand"].change < -0.6
     assert value["machine", "published_seconds"].change < -0.4
     assert abs(value["machine", "chain_f1"].change) < 0.01
     assert value["machine", "box_iou"].change > -0.01
     assert value[PEOPLE_ALONE, "judgments"].change == 0
-    good, bad = found.boxes
+    good, bad = result.boxes
     assert good.good > 0.9 * good.drawn and good.suspended == (None,)
     assert bad.drawn <= 60 and bad.suspended[0] is not None and bad.suspended[0] <= 60
-    for one in found.figures:
-        assert one.low <= one.value <= one.high or one.figure == "rulings"
+    for item in result.figures:
+        assert item.low <= item.value <= item.high or item.figure == "rulings"
 
 
 def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images: list[Gold]) -> None:
     few, settings = images[:3], MachineSettings(share=1.0)
     people = run_arm(PEOPLE_ALONE, few, alone, seeds=[0, 1])
-    machine = run_arm("machine", few, known_proposals(gold_boxes(few), settings), seeds=[0])
-    (saving,) = study_of(people, [machine], resamples=2).savings
+    model_annotator = run_arm("machine", few, known_proposals(gold_boxes(few), settings), seeds=[0])
+    (saving,) = study_of(people, [model_annotator], resamples=2).savings
 
     def seconds(arm: StudiedArm, drawing: float, looking: float) -> float:
         answers = [kind for image in arm.seeds[0] for kind in image.judgments.elements()]
@@ -108,15 +108,15 @@ def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images:
 
     for looking, row in zip(LOOKING_SECONDS, saving.shares, strict=True):
         for drawing, share in zip(DRAWING_SECONDS, row, strict=True):
-            before, after = (seconds(arm, drawing, looking) for arm in (people, machine))
+            before, after = (seconds(arm, drawing, looking) for arm in (people, model_annotator))
             assert share == pytest.approx(1 - after / before)
 
 
 def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> None:
     few = images[:3]
     boxes = {"machine": gold_boxes(few)}
-    found = study_economy(few, chances=None, machines=boxes, seeds=3, resamples=2)
-    of_figure = {one.figure: one for one in found.figures if one.arm == "machine"}
+    result = study_economy(few, chances=None, machines=boxes, seeds=3, resamples=2)
+    of_figure = {item.figure: item for item in result.figures if item.arm == "machine"}
     settings = MachineSettings(share=1.0)
     for seed in range(3):
         alone_now, with_machine = (
@@ -137,12 +137,14 @@ def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> 
 
 def test_an_arm_of_fewer_seeds_is_compared_with_the_same_seeds_of_people_alone(images: list[Gold]) -> None:
     few = images[:3]
-    machine = run_arm("machine", few, known_proposals(gold_boxes(few), MachineSettings(share=1.0)), seeds=[0])
+    arm = run_arm("machine", few, known_proposals(gold_boxes(few), MachineSettings(share=1.0)), seeds=[0])
     of_one, of_two = (
         [
-            (one.change, one.change_low, one.change_high, one.by_seed)
-            for one in study_figures(run_arm(PEOPLE_ALONE, few, alone, seeds=seeds), [machine], resamples=40)
-            if one.arm == "machine"
+            (study_figure.change, study_figure.change_low, study_figure.change_high, study_figure.by_seed)
+            for study_figure in study_figures(
+                run_arm(PEOPLE_ALONE, few, alone, seeds=seeds), [arm], resamples=40
+            )
+            if study_figure.arm == "machine"
         ]
         for seeds in ([0], [0, 1])
     )
@@ -150,7 +152,7 @@ def test_an_arm_of_fewer_seeds_is_compared_with_the_same_seeds_of_people_alone(i
 
 
 def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
-    one = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
+    arm = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
     few = images[:3]
     unsure = study_economy(
         few, chances=None, machines={"machine": gold_boxes(images, chance=0.1)}, seeds=1, resamples=2
@@ -162,7 +164,7 @@ def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
     machines = {"machine": gold_boxes(images)}
     idle = study_economy(few, chances=None, machines=machines, seeds=1, resamples=2, settings=none)
     assert idle.boxes[0].drawn == 0
-    assert sum(image.runs for (images,) in [one.seeds] for image in images) == 3
+    assert sum(image.runs for (images,) in [arm.seeds] for image in images) == 3
 
 
 def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None:
@@ -171,23 +173,23 @@ def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None
     name = next(iter(truth.mentions))
     corner, theirs, third = Box(1, 1, 9, 9), Box(20, 20, 60, 60), Box(70, 1, 90, 20)
     proposals = {name: [ProposedBox(corner, 0.9), ProposedBox(third, 0.8), ProposedBox(theirs, 0.7)]}
-    machine = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
+    model_annotator = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
 
-    def asked(*boxes: Box) -> Question:
+    def requested(*boxes: Box) -> Question:
         return Question(BOX_DRAWING, f"{BOX_DRAWING}|{name}", 1, frozenset(), (name,), boxes)
 
     # It proposes another one once the first is refused, and then leaves the chain to people.
     for attempt, box in enumerate((corner, third)):
-        assert machine.answer(asked(), truth) == (box, attempt)
+        assert model_annotator.answer(requested(), truth) == (box, attempt)
         quality = Question(BOX_QUALITY, f"{BOX_QUALITY}|{name}", 1, frozenset(), (name,), pending=box)
-        machine.looked_at(quality, truth, good=False)
-        machine.judged(quality, truth, good=False)
-    assert machine.answer(asked(), truth) is None
-    assert machine.answer(asked(theirs), truth) is None
+        model_annotator.looked_at(quality, truth, good=False)
+        model_annotator.judged(quality, truth, good=False)
+    assert model_annotator.answer(requested(), truth) is None
+    assert model_annotator.answer(requested(theirs), truth) is None
     # Nor what people refused of a person.
-    other = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
-    other.looked_at(replace(quality, pending=corner), truth, good=False)
-    assert other.answer(asked(), truth) == (third, 0)
+    another = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
+    another.looked_at(replace(quality, pending=corner), truth, good=False)
+    assert another.answer(requested(), truth) == (third, 0)
 
 
 def test_the_study_prints_the_table(images: list[Gold], corpus: str, tmp_path: Path) -> None:
@@ -201,11 +203,13 @@ def test_the_study_prints_the_table(images: list[Gold], corpus: str, tmp_path: P
         return out.getvalue()
 
     report: dict[str, Any] = json.loads(call("--json"))
-    said = call()
-    assert said.strip() == machine_table(report)
-    assert said.startswith("4 images, 1 seeds; costs are those of people for one image")
-    assert "drawn by hand" in said and "bad machine" in said
-    assert "Share of people's seconds saved against people alone, by what a drawing and a look take:" in said
+    message = call()
+    assert message.strip() == machine_table(report)
+    assert message.startswith("4 images, 1 seeds; costs are those of people for one image")
+    assert "drawn by hand" in message and "bad machine" in message
+    assert (
+        "Share of people's seconds saved against people alone, by what a drawing and a look take:" in message
+    )
     file.write_text('{"image": "elsewhere", "boxes": {}}\n')
     with pytest.raises(CommandError, match="proposes boxes of none of these 4 images"):
         call()
@@ -222,8 +226,8 @@ def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_mach
         out = StringIO()
         small = ["--economy", "--images", "2", "--learn-from", "1", "--seeds", "1", "--resamples", "5"]
         call_command("compare_question_orders", *small, *more, "--json", corpus=corpus, stdout=out)
-        found: dict[str, Any] = json.loads(out.getvalue())
-        return found
+        payload: dict[str, Any] = json.loads(out.getvalue())
+        return payload
 
     report = call("--machine", str(files[0]), "--machine", str(files[1]))
     value = {(row["arm"], row["figure"]): row for row in report["machine"]}

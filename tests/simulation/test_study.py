@@ -29,7 +29,7 @@ def test_errors_cost_judgments_and_quality_and_every_cell_has_its_interval():
         assert row.low <= row.value <= row.high
 
 
-@pytest.mark.parametrize(("given", "message"), [([], "one image"), (None, "no probability")])
-def test_a_study_that_cannot_be_is_refused(given, message):
+@pytest.mark.parametrize(("provided", "message"), [([], "one image"), (None, "no probability")])
+def test_a_study_that_cannot_be_is_refused(provided, message):
     with pytest.raises(ValueError, match=message):
-        study_costs(images(1) if given is None else given, rates=(1.5,))
+        study_costs(images(1) if provided is None else provided, rates=(1.5,))

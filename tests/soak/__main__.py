@@ -37,16 +37,16 @@ def main() -> int:
     )
     parser.add_argument("--database", choices=[SQLITE, POSTGRESQL], help="This one alone (default: both)")
     parser.add_argument("--folder", type=Path, help="Where logs and tables go (default: in var/soak)")
-    given = parser.parse_args()
-    folder = given.folder or REPOSITORY / "var" / "soak" / time.strftime("%Y-%m-%d-%H%M%S")
-    if given.database:
+    options = parser.parse_args()
+    folder = options.folder or REPOSITORY / "var" / "soak" / time.strftime("%Y-%m-%d-%H%M%S")
+    if options.database:
         good = side.run(
-            given.database,
-            folder.resolve() / given.database,
-            minutes=given.minutes,
-            workers=given.workers,
-            seed=given.seed,
-            every=given.every,
+            options.database,
+            folder.resolve() / options.database,
+            minutes=options.minutes,
+            workers=options.workers,
+            seed=options.seed,
+            every=options.every,
         )
         return 0 if good else 1
     print(f"Logs and tables: {folder}", flush=True)
@@ -64,13 +64,13 @@ def both(folder: Path, arguments: list[str]) -> int:
         for database in (SQLITE, POSTGRESQL)
     }
 
-    def tell(number: int, frame: FrameType | None) -> None:
+    def report_progress(number: int, frame: FrameType | None) -> None:
         for child in children.values():
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, tell)
+        signal.signal(number, report_progress)
     ended = {database: child.wait() for database, child in children.items()}
     for database, status in ended.items():
         print(f"{database}: {'all holds' if status == 0 else 'FAILED'}", flush=True)

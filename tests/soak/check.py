@@ -72,93 +72,95 @@ LOST, DOUBLED, OVER, OWN, UNKNOWN, NO_LEASE = (
 
 def compare(notes: Sequence[Note], stored: Stored, steps: Sequence[Step] = ()) -> Findings:
     """All findings. `steps`: when the product's clock was off."""
-    found = Findings()
+    findings = Findings()
     of_assignment: dict[int, list[Judgment]] = defaultdict(list)
     for judgment in stored.judgments:
         of_assignment[judgment.assignment].append(judgment)
-    _acknowledged(found, notes, stored, of_assignment)
-    _doubled(found, notes, stored, of_assignment)
-    _own_boxes(found, stored)
-    _over_assigned(found, notes, stored, of_assignment, steps)
-    return found
+    _acknowledged(findings, notes, stored, of_assignment)
+    _doubled(findings, notes, stored, of_assignment)
+    _own_boxes(findings, stored)
+    _over_assigned(findings, notes, stored, of_assignment, steps)
+    return findings
 
 
 def _acknowledged(
-    found: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
+    findings: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> None:
     """What workers were told is there, and what is there was sent by them."""
-    sent = {(note.worker, note.key): note for note in notes if note.what == ledger.SENT}
-    told: dict[tuple[str, str], Note] = {}
+    payload = {(note.worker, note.key): note for note in notes if note.what == ledger.SENT}
+    reported: dict[tuple[str, str], Note] = {}
     for note in notes:
         if note.what in (ledger.STORED, ledger.REPEATED):
-            told.setdefault((note.worker, note.key), note)
+            reported.setdefault((note.worker, note.key), note)
         if note.what == ledger.LEASED:
-            found.counted["leases acknowledged"] += 1
+            findings.counted["leases acknowledged"] += 1
             row = stored.assignments.get(note.assignment)
             if row is None or row.worker != note.worker:
-                found.add(NO_LEASE, f"assignment {note.assignment} of {note.worker}")
-    found.counted["acknowledged"] = len(told)
-    for (worker, key), note in told.items():
-        if wrong := _wrong(note, sent.get((worker, key)), stored, judgments):
-            found.add(LOST, f"assignment {note.assignment}, key {key} of {worker}: {wrong}")
+                findings.add(NO_LEASE, f"assignment {note.assignment} of {note.worker}")
+    findings.counted["acknowledged"] = len(reported)
+    for (worker, key), note in reported.items():
+        if invalid := _wrong(note, payload.get((worker, key)), stored, judgments):
+            findings.add(LOST, f"assignment {note.assignment}, key {key} of {worker}: {invalid}")
     for row in stored.assignments.values():
         if not row.token:
             continue
-        found.counted["stored"] += 1
-        if (row.worker, row.token) not in sent:
-            found.add(UNKNOWN, f"assignment {row.id}, key {row.token} of {row.worker}")
-        elif (row.worker, row.token) not in told:
-            found.counted["stored, and not acknowledged"] += 1
+        findings.counted["stored"] += 1
+        if (row.worker, row.token) not in payload:
+            findings.add(UNKNOWN, f"assignment {row.id}, key {row.token} of {row.worker}")
+        elif (row.worker, row.token) not in reported:
+            findings.counted["stored, and not acknowledged"] += 1
 
 
-def _wrong(told: Note, sent: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]) -> str:
+def _wrong(
+    reported: Note, note: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
+) -> str:
     """What is wrong with an acknowledged answer, "" where it is stored as it was sent."""
-    row = stored.assignments.get(told.assignment)
+    row = stored.assignments.get(reported.assignment)
     if row is None:
         return "there is no such assignment"
-    if row.worker != told.worker:
+    if row.worker != reported.worker:
         return f"it is {row.worker}'s"
-    if (row.state, row.token) != ("submitted", told.key):
+    if (row.state, row.token) != ("submitted", reported.key):
         return f"the assignment is {row.state}, its key {row.token!r}"
-    there = judgments.get(told.assignment, ())
+    there = judgments.get(reported.assignment, ())
     if not there:
         return "there is no judgment"
-    if sent is not None and all(judgment.digest != sent.digest for judgment in there):
+    if note is not None and all(judgment.digest != note.digest for judgment in there):
         return "another answer is stored"
-    if any(judgment.worker != told.worker for judgment in there):
+    if any(judgment.worker != reported.worker for judgment in there):
         return "the judgment is another worker's"
     return ""
 
 
 def _doubled(
-    found: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
+    findings: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> None:
     for assignment, there in judgments.items():
         if len(there) > 1:
-            found.add(DOUBLED, f"assignment {assignment} has {len(there)} judgments")
+            findings.add(DOUBLED, f"assignment {assignment} has {len(there)} judgments")
     tokens = Counter((row.worker, row.token) for row in stored.assignments.values() if row.token)
     new = Counter((note.worker, note.key) for note in notes if note.what == ledger.STORED)
-    asked = Counter((j.worker, j.image, j.key) for j in stored.judgments if j.image is not None)
-    for what, times in (("stored", tokens), ("acknowledged as new", new), ("judged", asked)):
+    counts = Counter((j.worker, j.image, j.key) for j in stored.judgments if j.image is not None)
+    for what, times in (("stored", tokens), ("acknowledged as new", new), ("judged", counts)):
         for which, number in times.items():
             if number > 1:
-                found.add(DOUBLED, f"{' '.join(map(str, which))}: {what} {number} times")
+                findings.add(DOUBLED, f"{' '.join(map(str, which))}: {what} {number} times")
 
 
-def _own_boxes(found: Findings, stored: Stored) -> None:
+def _own_boxes(findings: Findings, stored: Stored) -> None:
     """A box is named by its drawing's judgment, and the question about its quality names the box."""
     drawn = {(j.image, j.name): j.worker for j in stored.judgments if j.kind == "box_drawing"}
     for judgment in stored.judgments:
         if judgment.kind != "box_quality" or judgment.image is None:
             continue
         box = judgment.key.split("|")[1]
-        found.counted["boxes judged"] += 1
+        findings.counted["boxes judged"] += 1
         if drawn.get((judgment.image, box)) == judgment.worker:
-            found.add(OWN, f"judgment {judgment.id} of {judgment.worker}")
+            findings.add(OWN, f"judgment {judgment.id} of {judgment.worker}")
 
 
 def _over_assigned(
-    found: Findings,
+    findings: Findings,
     notes: Sequence[Note],
     stored: Stored,
     judgments: Mapping[int, Sequence[Judgment]],
@@ -171,25 +173,27 @@ def _over_assigned(
         if row.task is not None:
             held[row.task].append(row)
     for task in stored.tasks.values():
-        wanted = task.wanted
+        expected = task.wanted
         sure, unclear = 0, 0
         for row in held[task.id]:
             counts = _takes_a_place(row, judgments.get(row.id, ()), ours.get(row.id), steps)
             sure += counts is True
             unclear += counts is None
-        found.counted["tasks"] += 1
-        if sure > wanted or task.live > task.wanted:
-            found.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and has {sure}, {task.live}")
-        elif sure + unclear > wanted:
-            found.counted["tasks that a step of the clock makes unclear"] += 1
+        findings.counted["tasks"] += 1
+        if sure > expected or task.live > task.wanted:
+            findings.add(
+                OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and has {sure}, {task.live}"
+            )
+        elif sure + unclear > expected:
+            findings.counted["tasks that a step of the clock makes unclear"] += 1
         if task.kind in COUNTED:
             most = _most_at_once(task, held[task.id], judgments, ours, steps)
             if most is None:
-                found.counted["tasks that cannot be told over time"] += 1
+                findings.counted["tasks that cannot be told over time"] += 1
                 continue
-            found.counted["tasks told over time"] += 1
+            findings.counted["tasks told over time"] += 1
             if most > task.wanted:
-                found.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and had {most} at once")
+                findings.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and had {most} at once")
 
 
 class Life(NamedTuple):
@@ -202,19 +206,19 @@ class Life(NamedTuple):
 
 def _lives(notes: Iterable[Note]) -> dict[int, Life]:
     """By assignment; what was noted after the answer's acknowledgement (a second click) is of no matter."""
-    found: dict[int, Life] = {}
+    result: dict[int, Life] = {}
     done: set[int] = set()
     for note in notes:
         if note.assignment in done:
             continue
-        old = found.get(note.assignment, Life(note.at, note.at, False))
+        old = result.get(note.assignment, Life(note.at, note.at, False))
         returned = old.returned or note.what == ledger.RETURNED
         # Taken again after it ran out or was returned: from then on it is held again.
         begun = note.at if note.what == ledger.LEASED and old.returned else old.begun
-        found[note.assignment] = Life(begun, note.at, returned and note.what != ledger.LEASED)
+        result[note.assignment] = Life(begun, note.at, returned and note.what != ledger.LEASED)
         if note.what in (ledger.STORED, ledger.REPEATED):
             done.add(note.assignment)
-    return found
+    return result
 
 
 def _takes_a_place(
@@ -238,16 +242,16 @@ def _takes_a_place(
 
 def real(at: float, steps: Sequence[Step]) -> float | None:
     """The moment of ours at which the product's clock showed `at`; None where it did so twice, or nearly."""
-    found = []
+    result = []
     for step in steps:
         begun, ended = step.begun + step.offset, step.ended + step.offset
         if begun + SLACK <= at <= ended - SLACK:
-            found.append(at - step.offset)
+            result.append(at - step.offset)
         elif begun - SLACK < at < ended + SLACK:
             return None
     if not any(step.begun - SLACK < at < step.ended + SLACK for step in steps):
-        found.append(at)
-    return found[0] if len(found) == 1 else None
+        result.append(at)
+    return result[0] if len(result) == 1 else None
 
 
 def _most_at_once(

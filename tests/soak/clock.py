@@ -25,10 +25,10 @@ def library(folder: Path) -> Path | None:
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
-    made = folder / "clock.so"
-    command = [compiler, "-shared", "-fPIC", "-O2", "-o", str(made), str(SOURCE), "-ldl", "-pthread"]
+    created = folder / "clock.so"
+    command = [compiler, "-shared", "-fPIC", "-O2", "-o", str(created), str(SOURCE), "-ldl", "-pthread"]
     done = subprocess.run(command, capture_output=True)
-    return made if done.returncode == 0 else None
+    return created if done.returncode == 0 else None
 
 
 class Clock:

@@ -51,8 +51,8 @@ class Board:
         self.give_up = threading.Event()
         self._looks: deque[bool] = deque(maxlen=400)
 
-    def looked(self, found: bool) -> None:
-        self._looks.append(found)
+    def looked(self, result: bool) -> None:
+        self._looks.append(result)
 
     @property
     def dry(self) -> bool:
@@ -112,22 +112,22 @@ class Worker:
             self._offer = self.chance.choice(self.board.offers)
             self._spell = self.chance.randint(2, 2 * SPELL)
         data = {"campaign": self._offer.campaign, "kind": self._offer.kind}
-        said = self._insist("/api/tasks/next", data)
-        if said is None or said.status != 200:
-            if said is not None:
-                self._refused("next", said)
+        message = self._insist("/api/tasks/next", data)
+        if message is None or message.status != 200:
+            if message is not None:
+                self._refused("next", message)
                 self._pause(AGAIN[1])
             return None
-        return self._taken(said.json())
+        return self._taken(message.json())
 
-    def _taken(self, found: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _taken(self, result: Mapping[str, Any]) -> dict[str, Any] | None:
         """A task that was handed to us, noted; None where there is nothing."""
-        if "id" in found:
-            self.journal.note(ledger.LEASED, found["id"], kind=found["kind"])
+        if "id" in result:
+            self.journal.note(ledger.LEASED, result["id"], kind=result["kind"])
             self.board.looked(True)
             self._fruitless = 0
-            return dict(found)
-        code = found.get("nothing", "")
+            return dict(result)
+        code = result.get("nothing", "")
         self.troubles.count(f"nothing: {code}")
         if code == "no_consent" and self._offer is not None:
             self._agree(self._offer.campaign)
@@ -138,16 +138,16 @@ class Worker:
         return None
 
     def _agree(self, campaign: str) -> None:
-        said = self._line.get(f"/api/campaigns/{campaign}/consent")
-        if said.status == 200:
-            self._insist(f"/api/campaigns/{campaign}/consent", {"version": said.json()["version"]})
+        message = self._line.get(f"/api/campaigns/{campaign}/consent")
+        if message.status == 200:
+            self._insist(f"/api/campaigns/{campaign}/consent", {"version": message.json()["version"]})
 
     # Treating -------------------------------------------------------------------------------------
 
     def _treated(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """Think about a task and answer it, or return it; the next one, if it came along."""
         luck = self.chance.random()
-        self._think(task["id"], keep=luck < KEPT)
+        self._think(task["id"], retained=luck < KEPT)
         if self.board.stopping.is_set():
             return None
         if self.chance.random() < PICTURES and task["image"]["picture"]:
@@ -158,23 +158,23 @@ class Worker:
                 return None  # else answered all the same, late
         return self._answered(task)
 
-    def _think(self, assignment: int, *, keep: bool) -> None:
+    def _think(self, assignment: int, *, retained: bool) -> None:
         """Some seconds; or longer than the lease lasts, with a sign of life now and then."""
         seconds = min(self.chance.expovariate(1 / self.board.think), 6 * self.board.think)
-        if keep:
+        if retained:
             seconds = LEASE * self.chance.uniform(1.1, 1.6)
         elif self.chance.random() < RENEWED:
-            said = self._insist(f"/api/assignments/{assignment}/heartbeat", {})
-            if said is not None and said.status == 200:
+            message = self._insist(f"/api/assignments/{assignment}/heartbeat", {})
+            if message is not None and message.status == 200:
                 self.journal.note(ledger.RENEWED, assignment)
-            elif said is not None:
-                self._refused("heartbeat", said)
+            elif message is not None:
+                self._refused("heartbeat", message)
         self.board.stopping.wait(seconds)
 
     def _return(self, assignment: int) -> None:
-        said = self._insist(f"/api/assignments/{assignment}/return", {})
-        if said is not None and said.status == 200:
-            self.journal.note(ledger.RETURNED, assignment, more=str(said.json().get("returned")))
+        message = self._insist(f"/api/assignments/{assignment}/return", {})
+        if message is not None and message.status == 200:
+            self.journal.note(ledger.RETURNED, assignment, more=str(message.json().get("returned")))
 
     def _answered(self, task: dict[str, Any]) -> dict[str, Any] | None:
         self._count += 1
@@ -188,32 +188,32 @@ class Worker:
         self.journal.note(ledger.SENT, task["id"], key=key, digest=digest, kind=task["kind"])
         path = f"/api/assignments/{task['id']}/answer"
         more = self._spell > 0
-        said = self._insist(path, {**answer, "token": key, "seconds": 2.5, "next": more})
-        if said is None:
+        message = self._insist(path, {**answer, "token": key, "seconds": 2.5, "next": more})
+        if message is None:
             return None
-        if said.status != 200:
-            self._refused("answer", said)
-            code = f"{said.status} {said.json().get('code')}"
+        if message.status != 200:
+            self._refused("answer", message)
+            code = f"{message.status} {message.json().get('code')}"
             self.journal.note(ledger.REFUSED, task["id"], key=key, kind=task["kind"], more=code)
             return None
-        told = said.json()
-        self._acknowledged(task["id"], key, told)
-        following = told.get("next")
+        body = message.json()
+        self._acknowledged(task["id"], key, body)
+        following = body.get("next")
         if self.chance.random() < TWICE:
             twice = self._insist(path, {**answer, "token": key, "seconds": 2.5, "next": False})
             if twice is not None and twice.status == 200:
                 self._acknowledged(task["id"], key, twice.json())
                 self.troubles.count("sent again")
         if self.chance.random() < OTHERWISE:
-            other = self._insist(path, {**answer, "token": f"{key}-other", "next": False})
-            if other is not None:
+            another = self._insist(path, {**answer, "token": f"{key}-other", "next": False})
+            if another is not None:
                 self.troubles.count(
-                    f"under another key: {other.status} {other.json().get('code', '')}".strip()
+                    f"under another key: {another.status} {another.json().get('code', '')}".strip()
                 )
         return self._taken(following) if following is not None else None
 
-    def _acknowledged(self, assignment: int, key: str, told: Mapping[str, Any]) -> None:
-        what = ledger.REPEATED if told.get("repeated") else ledger.STORED
+    def _acknowledged(self, assignment: int, key: str, reported: Mapping[str, Any]) -> None:
+        what = ledger.REPEATED if reported.get("repeated") else ledger.STORED
         self.journal.note(what, assignment, key=key)
         self.troubles.count("acknowledged" if what == ledger.STORED else "acknowledged as repeated")
 
@@ -246,21 +246,21 @@ class Worker:
         pause = AGAIN[0]
         while not self.board.give_up.is_set():
             try:
-                said = self._line.post(path, data)
-                if said.status == 401 and self._password:
+                response = self._line.post(path, data)
+                if response.status == 401 and self._password:
                     self._line.sign_in(self.name, self._password)
                     self.troubles.count("signed in")
-                elif said.status < 500 and said.status != 429:
-                    return said
-                pause = max(pause, said.retry_after)
+                elif response.status < 500 and response.status != 429:
+                    return response
+                pause = max(pause, response.retry_after)
             except Lost:
                 pass
             self.board.give_up.wait(pause * self.chance.uniform(0.7, 1.3))
             pause = min(2 * pause, AGAIN[1])
         return None
 
-    def _refused(self, what: str, said: Said) -> None:
-        self.troubles.refusal(f"{what}: {said.status} {said.json().get('code', '')}")
+    def _refused(self, what: str, message: Said) -> None:
+        self.troubles.refusal(f"{what}: {message.status} {message.json().get('code', '')}")
 
     def _pause(self, seconds: float) -> None:
         self.board.stopping.wait(seconds * self.chance.uniform(0.5, 1.5))

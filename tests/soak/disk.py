@@ -34,11 +34,11 @@ class Disk:
     """A folder on a file system of its own of so many megabytes, or one whose writers can be limited."""
 
     def __init__(
-        self, name: str, folder: Path, megabytes: int, *, own: bool, writers: Callable[[], Iterable[int]]
+        self, name: str, folder: Path, megabytes: int, *, value: bool, writers: Callable[[], Iterable[int]]
     ) -> None:
         self.name, self.folder, self._writers = name, folder, writers
         folder.mkdir(parents=True, exist_ok=True)
-        self.mounted = own and self._mount(megabytes)
+        self.mounted = value and self._mount(megabytes)
         self.full = False
 
     def _mount(self, megabytes: int) -> bool:

@@ -55,13 +55,13 @@ class Faults:
 
     def _drawn(self, scale: float, every: float) -> list[float]:
         """The seconds at which faults begin."""
-        found = []
+        result = []
         for begin, end in STRETCHES:
             at = begin * 60 * scale
             while at < end * 60 * scale:
-                found.append(at)
+                result.append(at)
                 at += every * (LEAST + self.chance.expovariate(1 / (1 - LEAST)))
-        return found
+        return result
 
     def begin(self) -> None:
         self._began = time.monotonic()
@@ -107,24 +107,24 @@ class Faults:
         heapq.heappush(self._due, (at, next(self._number), act))
 
     def _kill(self, kind: str) -> None:
-        found = [process for process in self.product.processes() if process.kind == kind]
-        if not found:
+        processes = [process for process in self.product.processes() if process.kind == kind]
+        if not processes:
             self.log(f"no {kind} to kill just now")
             self.done["nothing to kill"] += 1
             return
-        process = self.chance.choice(found)
+        process = self.chance.choice(processes)
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
             self.killed[kind] += 1
             self.log(f"kill -9 {kind} {process.pid}, {process.age:.0f} s old")
 
     def _pause(self) -> None:
-        found = [
+        processes = [
             process for process in self.product.processes() if process.kind in KILLED[self.product.database]
         ]
-        if not found:
+        if not processes:
             return
-        process, seconds = self.chance.choice(found), self.chance.uniform(*STOPPED)
+        process, seconds = self.chance.choice(processes), self.chance.uniform(*STOPPED)
 
         def go_on() -> None:
             with contextlib.suppress(ProcessLookupError):

@@ -109,13 +109,13 @@ def image_faults(row: Any) -> list[str]:
     moves = row.moves.filter(undone_at=None).values_list("chain", "number", "stage", "outcome", "next")
     if sorted(moves) != steps:
         faults.append("images whose moves are not the replay's")
-    asked = {question.key: question for question in state.questions}
+    questions = {question.key: question for question in state.questions}
     tasks = {task.key: task for task in row.tasks.all()}
-    if not asked.keys() <= tasks.keys():
+    if not questions.keys() <= tasks.keys():
         faults.append("images without a task for an open question")
     for key, task in tasks.items():
         votes = row.judgments.filter(key=key, role=q.VOTE, void=False).count()
-        if key not in asked:
+        if key not in questions:
             right = task.role == q.DOUBLE_CHECK if task.state == Task.OPEN else True
             if not right:
                 faults.append("tasks that are open without a question")
@@ -123,7 +123,7 @@ def image_faults(row: Any) -> list[str]:
         held = task.assignments.filter(state=Assignment.LEASED).count()
         if task.state != Task.OPEN or task.live != votes + held:
             faults.append("open tasks that miscount")
-        elif task.wanted != max(votes + asked[key].wanted, votes + held):
+        elif task.wanted != max(votes + questions[key].wanted, votes + held):
             faults.append("open tasks that want another number")
     return faults
 
@@ -138,11 +138,11 @@ def layer_faults(campaign: Any) -> list[str]:
     layer = campaign.corpus.layers.filter(name=campaign.name).first()
     if layer is None:
         return []
-    shown = {record.id: record.layer for record in stream_records(corpus=campaign.corpus, layer=layer)}
+    layers = {record.id: record.layer for record in stream_records(corpus=campaign.corpus, layer=layer)}
     faults = []
     for row in OpenImage.objects.filter(campaign=campaign, version__gt=0).select_related("image"):
-        found, told = shown.get(row.image.key), image_state.state_of(row).layer
-        if found is None or by_first(renamed, found) != by_first(renamed, told):
+        result, reported = layers.get(row.image.key), image_state.state_of(row).layer
+        if result is None or by_first(renamed, result) != by_first(renamed, reported):
             faults.append(row.image.key)
     return faults
 
@@ -158,11 +158,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=64)
     parser.add_argument("--sessions", type=int, default=16)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    done = enrol(given.workers, given.sessions) if given.what == "enrol" else recount()
-    given.out.write_text(json.dumps(done))
+    done = enrol(options.workers, options.sessions) if options.what == "enrol" else recount()
+    options.out.write_text(json.dumps(done))
 
 
 if __name__ == "__main__":

@@ -65,5 +65,5 @@ def digest_of(answer: str, box: Any, flag: str, content: Mapping[str, Any] | Non
 
     `content` in the form that is sent: `ticked`, `text` or `regions`.
     """
-    plain = json.dumps([answer, box, flag, content], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+    text = json.dumps([answer, box, flag, content], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

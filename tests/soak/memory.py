@@ -69,25 +69,25 @@ class Row(NamedTuple):
 
 def sample(at: float, processes: Sequence[Found]) -> list[Sample]:
     """What every process holds now; who has just ended is left out."""
-    found = []
+    result = []
     for process in processes:
         with contextlib.suppress(OSError, ValueError, KeyError):
             lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]
             kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
             pss = (kib["Pss_Anon"] + kib["Pss_File"]) / 1024
-            found.append(Sample(at, process.kind, process.pid, kib["Anonymous"] / 1024, pss, process.age))
-    return found
+            result.append(Sample(at, process.kind, process.pid, kib["Anonymous"] / 1024, pss, process.age))
+    return result
 
 
 def rows(samples: Sequence[Sample], before: tuple[float, float], after: tuple[float, float]) -> list[Row]:
     """Medians over two stretches of time (seconds since the start), for every process that was there for
     half of both."""
     first, last = _ranked(samples, before), _ranked(samples, after)
-    found = []
+    result = []
     for kind, rank in sorted(set(first) & set(last)):
         name = kind if rank == 0 and (kind, 1) not in first else f"{kind}, {_word(rank)}"
-        found.append(Row(name, *first[kind, rank], *last[kind, rank]))
-    return found
+        result.append(Row(name, *first[kind, rank], *last[kind, rank]))
+    return result
 
 
 def _word(rank: int) -> str:
@@ -99,20 +99,20 @@ def _ranked(
 ) -> dict[tuple[str, int], tuple[float, float, float]]:
     """(kind, rank by size) -> medians of MiB of its own, of PSS, and of minutes of age."""
     moments: dict[float, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
-    for one in samples:
-        if stretch[0] <= one.at <= stretch[1]:
-            moments[one.at][one.kind].append(one)
+    for item in samples:
+        if stretch[0] <= item.at <= stretch[1]:
+            moments[item.at][item.kind].append(item)
     values: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     for kinds in moments.values():
-        for kind, found in kinds.items():
-            for rank, one in enumerate(sorted(found, key=lambda one: -one.own)):
-                values[kind, rank].append(one)
+        for kind, value in kinds.items():
+            for rank, item in enumerate(sorted(value, key=lambda item: -item.own)):
+                values[kind, rank].append(item)
     return {
-        place: (
-            median(one.own for one in found),
-            median(one.pss for one in found),
-            median(one.age for one in found) / 60,
+        index: (
+            median(item.own for item in value),
+            median(item.pss for item in value),
+            median(item.age for item in value) / 60,
         )
-        for place, found in values.items()
-        if 2 * len(found) >= len(moments)
+        for index, value in values.items()
+        if 2 * len(value) >= len(moments)
     }

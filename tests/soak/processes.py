@@ -134,7 +134,7 @@ class Program:
         table = _table() if table is None else table
         root = self._child.pid if self._child is not None else 0
         uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
-        found, places = [], 0
+        processes, places = [], 0
         for pid in sorted(self._pids(table), key=lambda pid: (table[pid].begun, pid)):
             with contextlib.suppress(OSError):
                 command = (
@@ -144,8 +144,8 @@ class Program:
                 kind = self.names(pid, first, command.strip(), places)
                 places += not first
                 if kind:
-                    found.append(Found(pid, kind, uptime - table[pid].begun / TICK))
-        return found
+                    processes.append(Found(pid, kind, uptime - table[pid].begun / TICK))
+        return processes
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,13 @@ class _Stat:
 
 
 def _table() -> dict[int, _Stat]:
-    found = {}
+    result = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError):
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                found[int(entry.name)] = _Stat(fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
-    return found
+                result[int(entry.name)] = _Stat(fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+    return result
 
 
 table = _table

@@ -54,7 +54,7 @@ class Product:
         self.port = services.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.programs: list[Program] = []
-        self.disks = [Disk("data", folder / "data", DATA_SIZE, own=mounts, writers=self._pids)]
+        self.disks = [Disk("data", folder / "data", DATA_SIZE, value=mounts, writers=self._pids)]
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder / "home"),
@@ -68,11 +68,11 @@ class Product:
         self.store: str | Path = Path(self.environment["DATA_DIR"]) / "phrasebox.sqlite3"
 
     def _pids(self) -> list[int]:
-        return [found.pid for found in self.processes()]
+        return [process.pid for process in self.processes()]
 
     def processes(self) -> list[Found]:
         now = table()
-        return [found for program in self.programs for found in program.processes(now)]
+        return [process for program in self.programs for process in program.processes(now)]
 
     def program(self, name: str) -> Program:
         return next(program for program in self.programs if program.name == name)
@@ -116,8 +116,8 @@ class Product:
         while not self.ready():
             self.keep()
             if time.monotonic() > deadline:
-                said = "\n".join(tail(program.log, 800) for program in self.programs)
-                raise Failed(f"not ready after {seconds:.0f} s:\n{said}")
+                text = "\n".join(tail(program.log, 800) for program in self.programs)
+                raise Failed(f"not ready after {seconds:.0f} s:\n{text}")
             time.sleep(0.3)
 
     def ready(self) -> bool:
@@ -138,7 +138,7 @@ class Product:
         self._stack.close()
 
 
-def _serve_names(pid: int, first: bool, command: str, place: int) -> str:
+def _serve_names(pid: int, first: bool, command: str, index: int) -> str:
     if first:
         return "web master"
     if " run_jobs " in f"{command} ":
@@ -158,15 +158,15 @@ class OnSqlite(Product):
         ]
 
 
-def _web_names(pid: int, first: bool, command: str, place: int) -> str:
+def _web_names(pid: int, first: bool, command: str, index: int) -> str:
     return "web master" if first else "web worker"
 
 
-def _jobs_names(pid: int, first: bool, command: str, place: int) -> str:
+def _jobs_names(pid: int, first: bool, command: str, index: int) -> str:
     return "jobs master" if first else "jobs child"
 
 
-def _clock_names(pid: int, first: bool, command: str, place: int) -> str:
+def _clock_names(pid: int, first: bool, command: str, index: int) -> str:
     if first:
         return "clock master"
     return "beat" if _is_beat(pid) else "clock child"
@@ -181,11 +181,11 @@ def _is_beat(pid: int) -> bool:
     return True
 
 
-def _redis_names(pid: int, first: bool, command: str, place: int) -> str:
+def _redis_names(pid: int, first: bool, command: str, index: int) -> str:
     return "redis" if first else ""
 
 
-def _postgres_names(pid: int, first: bool, command: str, place: int) -> str:
+def _postgres_names(pid: int, first: bool, command: str, index: int) -> str:
     if first:
         return "postmaster"
     if "127.0.0.1(" in command:
@@ -202,9 +202,9 @@ class OnPostgres(Product):
     def __init__(self, folder: Path, clock: Clock, *, mounts: bool) -> None:
         super().__init__(POSTGRESQL, folder, clock, mounts=mounts)
         # In /tmp, which every user may enter: as root, the server runs as somebody else.
-        place = Path(tempfile.mkdtemp(prefix="phrasebox-soak-", dir="/tmp"))
-        self._stack.callback(shutil.rmtree, place, ignore_errors=True)
-        database = Disk("database", place, DATABASE_SIZE, own=mounts, writers=self._servers)
+        path = Path(tempfile.mkdtemp(prefix="phrasebox-soak-", dir="/tmp"))
+        self._stack.callback(shutil.rmtree, path, ignore_errors=True)
+        database = Disk("database", path, DATABASE_SIZE, value=mounts, writers=self._servers)
         self._stack.callback(database.leave)
         self.disks.append(database)
         binaries, redis = prepare.find("postgresql"), prepare.find("redis")
@@ -250,23 +250,23 @@ class OnPostgres(Product):
 
     def _web(self) -> list[str]:
         text = (REPOSITORY / "Dockerfile").read_text()
-        told = re.search(r"^CMD (\[.*\])$", text, re.M)
-        assert told
-        command: list[str] = json.loads(told[1])
+        match = re.search(r"^CMD (\[.*\])$", text, re.M)
+        assert match
+        command: list[str] = json.loads(match[1])
         assert command[:3] == ["python", "manage.py", "serve"]
         command[command.index("--host") + 1] = "127.0.0.1"
         return [sys.executable, MANAGE, *command[2:], "--port", str(self.port)]
 
     def _celery(self, service: str, names: Any) -> Program:
         command = [part.replace("/data", self.environment["DATA_DIR"]) for part in _command(service)]
-        told = [sys.executable, "-m", *command]
+        messages = [sys.executable, "-m", *command]
         return Program(
-            service, told, self.logs / f"{service}.log", names, self.environment, folder=REPOSITORY
+            service, messages, self.logs / f"{service}.log", names, self.environment, folder=REPOSITORY
         )
 
     def _servers(self) -> Iterator[int]:
-        for found in self.program("database").processes():
-            yield found.pid
+        for process in self.program("database").processes():
+            yield process.pid
 
     def prepare(self) -> None:
         for name in ("database", "broker"):
@@ -289,13 +289,13 @@ def _command(service: str) -> list[str]:
     text = (REPOSITORY / "docker-compose.yml").read_text()
     section = re.search(rf"^  {service}:\n((?:    .*\n|\n)+)", text, re.M)
     assert section, service
-    told = re.search(r"command: (\[.*\])", section[1])
-    assert told, service
-    found: list[str] = json.loads(told[1])
-    return found
+    match = re.search(r"command: (\[.*\])", section[1])
+    assert match, service
+    payload: list[str] = json.loads(match[1])
+    return payload
 
 
 def made(database: str, folder: Path, clock: Clock, *, mounts: bool) -> Product:
     kinds: Mapping[str, Any] = {SQLITE: OnSqlite, POSTGRESQL: OnPostgres}
-    found: Product = kinds[database](folder, clock, mounts=mounts)
-    return found
+    product: Product = kinds[database](folder, clock, mounts=mounts)
+    return product

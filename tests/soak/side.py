@@ -96,10 +96,10 @@ class Side:
     def scale(self) -> float:
         return self.minutes / 45
 
-    def log(self, line: str, *, tell: bool = False) -> None:
+    def log(self, line: str, *, report_progress: bool = False) -> None:
         at = time.strftime("%H:%M:%S")
         self._log.write(f"{at} {time.monotonic() - self.began:7.1f} {line}\n")
-        if tell:
+        if report_progress:
             print(f"{self.database}: {line}", flush=True)
 
     # The run --------------------------------------------------------------------------------------
@@ -113,11 +113,11 @@ class Side:
                 self._load()
             except KeyboardInterrupt:
                 interrupted = True
-                self.log("told to end: what there is so far is counted", tell=True)
+                self.log("told to end: what there is so far is counted", report_progress=True)
                 _deaf()
             report = self._count() if self.crowd is not None else None
         except (Failed, KeyboardInterrupt, OSError, psycopg2.Error, sqlite3.Error) as error:
-            self.log(f"the run failed: {type(error).__name__}: {error}", tell=True)
+            self.log(f"the run failed: {type(error).__name__}: {error}", report_progress=True)
         finally:
             with contextlib.suppress(Exception):
                 if self.product is not None:
@@ -135,7 +135,7 @@ class Side:
         if not self.clock.can_step:
             self.notes.append("there is no C compiler here: the clock did not step")
         self.product = product = made(self.database, self.folder, self.clock, mounts=self.mounts)
-        self.log("setting up", tell=True)
+        self.log("setting up", report_progress=True)
         product.prepare()
         sample = self.folder / "sample"
         product.manage("make_sample", str(sample), "--images", str(IMAGES))
@@ -154,18 +154,18 @@ class Side:
             *("-m", "tests.soak.inside", "enrol", "--workers", str(self.workers)),
             *("--sessions", sessions, "--out", str(out)),
         )
-        told = json.loads(out.read_text())
+        payload = json.loads(out.read_text())
         product.start()
         think = self.workers / RATE
         self.crowd = Crowd(
-            told["people"],
-            told["password"],
+            payload["people"],
+            payload["password"],
             url=product.url,
             think=think,
             folder=self.folder / "journals",
             seed=self.seed,
         )
-        self.staff = Staff(product.url, told["staff"], told["password"], self.crowd.troubles, self.seed)
+        self.staff = Staff(product.url, payload["staff"], payload["password"], self.crowd.troubles, self.seed)
         self.faults = Faults(product, minutes=self.minutes, every=self.every, seed=self.seed, log=self.log)
         self._offer()
 
@@ -198,21 +198,23 @@ class Side:
         """Tell the crowd where there is work: each campaign's kinds, entities above all."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
-        offers = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
-        offers += [
+        open_offers = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
+        open_offers += [
             Offer(name, kind)
             for name in kinds.all_tasks()
             if name != "entities"
             for kind in kinds.kinds_of_tasks(name)
         ]
-        self.crowd.board.offers = offers
+        self.crowd.board.offers = open_offers
         self.crowd.board.refreshed()
         self.staff.campaigns = newest
 
     def _load(self) -> None:
         """The crowd works, for `minutes`; everything that happens is begun from here."""
         assert self.product and self.crowd and self.staff and self.faults
-        self.log(f"{self.workers} workers for {self.minutes:g} minutes at {self.product.url}", tell=True)
+        self.log(
+            f"{self.workers} workers for {self.minutes:g} minutes at {self.product.url}", report_progress=True
+        )
         self.load_began = time.monotonic()
         self.crowd.start()
         self.staff.start()
@@ -241,13 +243,13 @@ class Side:
             f"{sum(n for w, n in done.done.items() if w.startswith('disk'))} disks full, "
             f"{done.done['clock steps']} clock steps, {sum(self.crowd.troubles.kinds.values())} troubles, "
             f"{self.sampled['over or miscounted']} over-assigned in {self.sampled['samples']} samples",
-            tell=True,
+            report_progress=True,
         )
 
     def _open_more(self) -> None:
         """A campaign of entities more, where the crowd finds nothing in half of its looks."""
         assert self.crowd
-        name = f"entities-{len([one for one in self.opened if one.startswith('entities')])}"
+        name = f"entities-{len([row for row in self.opened if row.startswith('entities')])}"
         if self._opening is not None:
             status = self._opening.poll()
             if status is None:
@@ -274,7 +276,7 @@ class Side:
                 self.sampled["samples"] += 1
                 if number:
                     self.sampled["over or miscounted"] += number
-                    self.log(f"{number} open tasks are over-assigned or miscounted", tell=True)
+                    self.log(f"{number} open tasks are over-assigned or miscounted", report_progress=True)
             except (psycopg2.Error, sqlite3.Error, OSError):
                 self.sampled["samples that the database was away for"] += 1
 
@@ -283,8 +285,8 @@ class Side:
     def _calm_down(self) -> None:
         if self.faults is not None:
             self.faults.end()
-        for one in self.product.disks if self.product else ():
-            one.free()
+        for item in self.product.disks if self.product else ():
+            item.free()
 
     def _wait(self, seconds: float) -> None:
         assert self.product
@@ -300,7 +302,7 @@ class Side:
         product = self.product
         _deaf()
         self._calm_down()
-        self.log("the crowd ends what it began", tell=True)
+        self.log("the crowd ends what it began", report_progress=True)
         waiting = threading.Thread(target=self._stop_crowd, daemon=True)
         waiting.start()
         while waiting.is_alive():
@@ -309,7 +311,7 @@ class Side:
             self._opening.wait(60)
         self._until_ready()
         calm = CALM * max(0.7, min(1.0, self.scale * 4))
-        self.log(f"calm for {calm:.0f} s", tell=True)
+        self.log(f"calm for {calm:.0f} s", report_progress=True)
         self._wait(calm)
         same = self._last_exports()
         left = self._jobs_end()
@@ -324,9 +326,9 @@ class Side:
         for program in product.programs:
             if program.name in ("serve", "web", "worker", "beat"):
                 program.end()
-        self.log("comparing", tell=True)
+        self.log("comparing", report_progress=True)
         notes = ledger.read(self.crowd.journals)
-        found = check.compare(notes, rows, self.clock.steps)
+        result = check.compare(notes, rows, self.clock.steps)
         out = self.folder / "recount.json"
         try:
             product.run("-m", "tests.soak.inside", "recount", "--out", str(out), seconds=900)
@@ -334,9 +336,9 @@ class Side:
         except Failed as error:
             recount = {"amiss": {"the recount failed": 1}, "looked": {}, "examples": [str(error)]}
         report = {
-            "amiss": dict(found.amiss),
-            "examples": dict(found.examples),
-            "counted": dict(found.counted),
+            "amiss": dict(result.amiss),
+            "examples": dict(result.examples),
+            "counted": dict(result.counted),
             "jobs": faults,
             "jobs that ended": dict(Counter(job.state for job in rows.jobs.values())),
             "same exports": same,
@@ -359,7 +361,7 @@ class Side:
             self.product.until_ready()
         except Failed as error:
             self.broken = f"the product was not ready after the faults: {error}"
-            self.log(self.broken, tell=True)
+            self.log(self.broken, report_progress=True)
 
     def _stop_crowd(self) -> None:
         assert self.crowd and self.staff
@@ -403,8 +405,8 @@ class Side:
         if not rows:
             return None
         number, state, result = rows[0]
-        told = json.loads(result) if isinstance(result, str) else result
-        return number, state, (told or {}).get("sha256", "")
+        payload = json.loads(result) if isinstance(result, str) else result
+        return number, state, (payload or {}).get("sha256", "")
 
     def _jobs_end(self) -> int:
         """Wait for jobs that are queued or run; how many are left."""
@@ -420,12 +422,12 @@ class Side:
     def _job_faults(self, rows: stored.Stored, left: int) -> dict[str, Any]:
         """Jobs that pages showed and that are not there, or did not end; archives that are not as told."""
         assert self.product and self.staff
-        found: Counter[str] = Counter({"that did not end": left} if left else {})
+        counts: Counter[str] = Counter({"that did not end": left} if left else {})
         errors: Counter[str] = Counter()
         archives = 0
         for number in self.staff.jobs.seen:
             if number not in rows.jobs:
-                found["acknowledged, and not there"] += 1
+                counts["acknowledged, and not there"] += 1
         for job in rows.jobs.values():
             if job.state == "failed":
                 errors[f"{job.kind}: {job.error}"[:110]] += 1
@@ -434,12 +436,12 @@ class Side:
             archives += 1
             file = Path(self.product.environment["DATA_DIR"]) / job.result["path"]
             if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != job.result["sha256"]:
-                found["whose archive is not what their row says"] += 1
+                counts["whose archive is not what their row says"] += 1
             fetched = self.staff.jobs.fetched.get(job.id)
             if fetched and fetched != job.result["sha256"]:
-                found["whose archive was fetched otherwise"] += 1
+                counts["whose archive was fetched otherwise"] += 1
         return {
-            "faults": dict(found),
+            "faults": dict(counts),
             "asked": self.staff.jobs.asked,
             "shown": len(self.staff.jobs.seen),
             "fetched": len(self.staff.jobs.fetched),
@@ -455,16 +457,16 @@ class Side:
         (self.folder / "steps.json").write_text(json.dumps(self.clock.steps))
         if not (report["amiss"] or report["recount"]["amiss"] or report["jobs"]["faults"]):
             return
-        kept = self.folder / "kept"
-        kept.mkdir()
+        retained = self.folder / "kept"
+        retained.mkdir()
         if isinstance(self.product.store, Path):
             with contextlib.closing(sqlite3.connect(self.product.store)) as source:
-                with contextlib.closing(sqlite3.connect(kept / "phrasebox.sqlite3")) as target:
+                with contextlib.closing(sqlite3.connect(retained / "phrasebox.sqlite3")) as target:
                     source.backup(target)
             return
         program = shutil.which("pg_dump")
         if program:
-            dumped = [program, "--format=custom", f"--file={kept / 'database.dump'}", self.product.store]
+            dumped = [program, "--format=custom", f"--file={retained / 'database.dump'}", self.product.store]
             subprocess.run(dumped, capture_output=True)
 
     def _show(self, report: dict[str, Any], *, interrupted: bool) -> bool:
@@ -475,13 +477,13 @@ class Side:
             self.samples, (BEFORE[0] * scale, BEFORE[1] * scale), (AFTER[0] * scale, AFTER[1] * scale + 5)
         )
         notes = [*self.notes, *(["the run was cut short"] if interrupted else [])]
-        wrong = [self.broken.splitlines()[0]] if self.broken else []
+        invalid = [self.broken.splitlines()[0]] if self.broken else []
         if all(row.young for row in grown):
             notes.append(f"none had lived for {memory.YOUNG:g} minutes by minute ten: not judged")
             if self.minutes >= LONG and not interrupted:
-                wrong.append("no process could be compared with minute ten")
-        wrong += tables.wrong(report, self.sampled, grown)
-        said = "\n".join(
+                invalid.append("no process could be compared with minute ten")
+        invalid += tables.wrong(report, self.sampled, grown)
+        text = "\n".join(
             [
                 tables.figures(
                     self.database, report, self.sampled, self.faults.killed, self.faults.done, grown
@@ -494,14 +496,14 @@ class Side:
                 ),
                 *(f"recount: {example}" for example in report["recount"]["examples"]),
                 *(f"note: {note}" for note in notes),
-                f"{self.database}: {'FAILED: ' + '; '.join(wrong) if wrong else 'all holds'}",
+                f"{self.database}: {'FAILED: ' + '; '.join(invalid) if invalid else 'all holds'}",
             ]
         )
-        print(said, flush=True)
-        self._log.write(f"{said}\n")
-        (self.folder / "table.txt").write_text(f"{said}\n")
+        print(text, flush=True)
+        self._log.write(f"{text}\n")
+        (self.folder / "table.txt").write_text(f"{text}\n")
         (self.folder / "rows.json").write_text(json.dumps([row._asdict() for row in grown]))
-        return not wrong
+        return not invalid
 
 
 def _deaf() -> None:

@@ -70,29 +70,29 @@ class Staff:
                 return False
         data = {"act": act, "layer": campaign, "unfinished": "include"}
         data["format"] = form or self._chance.choice(FORMATS)
-        said = self._line.form(f"/campaigns/{campaign}/jobs/start/", data)
-        if said.status == 302 and "/sign-in/" in said.location:
+        message = self._line.form(f"/campaigns/{campaign}/jobs/start/", data)
+        if message.status == 302 and "/sign-in/" in message.location:
             self._in = False
             return False
-        if said.status != 302:
+        if message.status != 302:
             return False
-        shown = self._look(campaign)
-        self.jobs.asked += shown
-        return shown
+        displayed = self._look(campaign)
+        self.jobs.asked += displayed
+        return displayed
 
     def _look(self, campaign: str) -> bool:
         """Note the jobs that the campaign's page shows; whether it showed any."""
         while not self.stopping.is_set():
             try:
-                said = self._line.get(f"/campaigns/{campaign}/jobs/")
-                if said.status == 200:
+                message = self._line.get(f"/campaigns/{campaign}/jobs/")
+                if message.status == 200:
                     break
             except Lost:
                 pass
             self.stopping.wait(LOOK)
         else:
             return False
-        page = said.body.decode(errors="replace")
+        page = message.body.decode(errors="replace")
         numbers = {int(number) for number in re.findall(r"/jobs/(\d+)/(?:change|download)/", page)}
         self.jobs.seen.update(dict.fromkeys(numbers - set(self.jobs.seen), campaign))
         return bool(numbers) or "data-live" in page
@@ -101,14 +101,14 @@ class Staff:
         """Look again a few times, and fetch what is ready."""
         for _ in range(5):
             self.stopping.wait(LOOK)
-            said = self._line.get(f"/campaigns/{campaign}/jobs/")
-            ready = re.findall(rb"/jobs/(\d+)/download/", said.body)
+            message = self._line.get(f"/campaigns/{campaign}/jobs/")
+            ready = re.findall(rb"/jobs/(\d+)/download/", message.body)
             new = [int(number) for number in ready if int(number) not in self.jobs.fetched]
             if new:
                 self._fetch(campaign, new[0])
                 return
 
     def _fetch(self, campaign: str, job: int) -> None:
-        said = self._line.get(f"/campaigns/{campaign}/jobs/{job}/download/")
-        if said.status == 200:
-            self.jobs.fetched[job] = hashlib.sha256(said.body).hexdigest()
+        message = self._line.get(f"/campaigns/{campaign}/jobs/{job}/download/")
+        if message.status == 200:
+            self.jobs.fetched[job] = hashlib.sha256(message.body).hexdigest()

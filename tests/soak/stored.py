@@ -115,26 +115,26 @@ def asking(database: str | Path) -> Iterator[Ask]:
 
 def read(ask: Ask) -> Stored:
     """Everything, once nobody writes any more."""
-    found = Stored()
+    stored = Stored()
     for row in ask(
         """SELECT a.id, w.pseudonym, a.task_id, a.kind, a.role, a.state, a.token, a.leased_at, a.expires_at,
                a.ended_at FROM annotation_assignment a JOIN annotation_worker w ON w.id = a.worker_id"""
     ):
         times = [None if at is None else _seconds(at) for at in row[7:]]
-        found.assignments[row[0]] = Assignment._make([*row[:7], *times])
+        stored.assignments[row[0]] = Assignment._make([*row[:7], *times])
     for row in ask(
         """SELECT j.id, j.assignment_id, w.pseudonym, j.image_id, j.key, j.kind, j.name, j.role, j.void,
                j.answer, j.x_min, j.y_min, j.x_max, j.y_max, j.flag, j.content
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id ORDER BY j.id"""
     ):
         answer, *box, flag, content = row[9:]
-        said = digest_of(answer, box if box[0] is not None else None, flag, _as_sent(content, flag))
-        found.judgments.append(Judgment._make([*row[:8], bool(row[8]), said]))
+        digest = digest_of(answer, box if box[0] is not None else None, flag, _as_sent(content, flag))
+        stored.judgments.append(Judgment._make([*row[:8], bool(row[8]), digest]))
     for row in ask("SELECT id, image_id, key, kind, state, role, wanted, live FROM annotation_task"):
-        found.tasks[row[0]] = Task._make(row)
+        stored.tasks[row[0]] = Task._make(row)
     for row in ask("SELECT id, kind, state, error, result FROM annotation_job"):
-        found.jobs[row[0]] = Job._make([*row[:4], _plain(row[4]) or {}])
-    return found
+        stored.jobs[row[0]] = Job._make([*row[:4], _plain(row[4]) or {}])
+    return stored
 
 
 def _plain(value: Any) -> Any:
@@ -143,12 +143,12 @@ def _plain(value: Any) -> Any:
 
 def _as_sent(content: Any, flag: str) -> Mapping[str, Any] | None:
     """A stored content as the worker sent it: of a page the ticks alone."""
-    plain = _plain(content)
-    if plain is None or flag:
+    plain_value = _plain(content)
+    if plain_value is None or flag:
         return None
-    if "blocks" in plain:
-        return {"ticked": [block["yes"] for block in plain["blocks"]]}
-    return dict(plain)
+    if "blocks" in plain_value:
+        return {"ticked": [block["yes"] for block in plain_value["blocks"]]}
+    return dict(plain_value)
 
 
 def _seconds(value: Any) -> float:

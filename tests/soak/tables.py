@@ -32,9 +32,9 @@ def must_be_zero(
 
 def wrong(report: Mapping[str, Any], sampled: Mapping[str, int], grown: Sequence[Row]) -> list[str]:
     """What does not hold, a line each."""
-    found = [f"{name}: {number}" for name, number in must_be_zero(report, sampled, grown).items() if number]
+    result = [f"{name}: {number}" for name, number in must_be_zero(report, sampled, grown).items() if number]
     same = report["same exports"]
-    return found if same.startswith("yes") else [*found, f"exports: {same}"]
+    return result if same.startswith("yes") else [*result, f"exports: {same}"]
 
 
 def figures(
@@ -64,8 +64,8 @@ def figures(
     lines += [[f"jobs: {name}", jobs[name]] for name in ("asked", "shown", "fetched", "archives")]
     lines += [[f"jobs that are {state}", number] for state, number in report["jobs that ended"].items()]
     lines += [[f"failed: {error}", number] for error, number in jobs["failed"].items()]
-    shown = text_table(["what", "figure"], lines)
-    return f"== {database}: what was acknowledged and what is stored ==\n{shown}"
+    displayed = text_table(["what", "figure"], lines)
+    return f"== {database}: what was acknowledged and what is stored ==\n{displayed}"
 
 
 def of_memory(database: str, grown: Sequence[Row]) -> str:

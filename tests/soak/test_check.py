@@ -55,9 +55,13 @@ def amiss(notes: list[Note], stored: Stored, steps: tuple[Step, ...] = ()) -> di
 
 
 def test_what_agrees_is_found_right_and_counted() -> None:
-    found = compare(*right())
-    assert dict(found.amiss) == {}
-    assert (found.counted["acknowledged"], found.counted["stored"], found.counted["tasks"]) == (2, 2, 1)
+    comparison = compare(*right())
+    assert dict(comparison.amiss) == {}
+    assert (
+        comparison.counted["acknowledged"],
+        comparison.counted["stored"],
+        comparison.counted["tasks"],
+    ) == (2, 2, 1)
 
 
 def test_an_acknowledged_answer_that_is_not_stored_is_lost() -> None:
@@ -125,9 +129,9 @@ def test_an_answer_under_a_step_of_the_clock_is_counted_as_unclear() -> None:
     notes, stored = right()
     stored.assignments[3] = assignment(3, "cat")
     stored.judgments.append(judgment(3, "cat"))
-    found = compare([*notes, *notes_of(3, "cat")], stored, (Step(101, 103, 3600),))
-    assert dict(found.amiss) == {}
-    assert found.counted["tasks that a step of the clock makes unclear"] == 1
+    comparison = compare([*notes, *notes_of(3, "cat")], stored, (Step(101, 103, 3600),))
+    assert dict(comparison.amiss) == {}
+    assert comparison.counted["tasks that a step of the clock makes unclear"] == 1
 
 
 def test_too_many_at_once_are_found_although_one_gave_back() -> None:
@@ -148,8 +152,8 @@ def test_who_judged_their_own_box_is_found() -> None:
 
 def test_what_nobody_sent_and_leases_that_are_not_there_are_found() -> None:
     notes, stored = right()
-    told = [note for note in notes if note.worker == "ann"]
-    assert amiss(told, stored) == {check.UNKNOWN: 1}
+    reported = [note for note in notes if note.worker == "ann"]
+    assert amiss(reported, stored) == {check.UNKNOWN: 1}
     assert amiss([*notes, Note(90, "ann", ledger.LEASED, 77)], stored) == {check.NO_LEASE: 1}
 
 
@@ -180,8 +184,8 @@ def test_a_process_that_grows_by_more_than_a_tenth_is_named() -> None:
     samples += [at(s, 1.0 + s / 10_000, "small", 3) for s in (600, 610, 2600, 2610)]
     samples += [at(600, 9.0, "gone", 4)]
     samples += [at(s, float(s), "young", 5)._replace(age=60.0) for s in (600, 610, 2600, 2610)]
-    found = memory.rows(samples, (540, 660), (2400, 2700))
-    assert [(row.name, row.too_much) for row in found] == [
+    rows = memory.rows(samples, (540, 660), (2400, 2700))
+    assert [(row.name, row.too_much) for row in rows] == [
         ("small", False),
         ("web, largest", True),
         ("web, 2.", False),

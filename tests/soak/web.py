@@ -28,10 +28,10 @@ class Said(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         try:
-            found = json.loads(self.body or b"{}")
+            payload = json.loads(self.body or b"{}")
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return payload if isinstance(payload, dict) else {}
 
 
 class Lost(Exception):
@@ -112,15 +112,15 @@ class Line:
             for name, morsel in SimpleCookie(line).items():
                 self._cookies[name] = morsel.value
         retry = response.headers.get("Retry-After", "")
-        said = Said(
+        message = Said(
             response.status,
             response.headers.get("Location", ""),
             read,
             float(retry) if retry.isdigit() else 0.0,
         )
-        if said.status >= 500:
-            self._troubles.trouble(f"{said.status} {said.json().get('code') or 'page'}")
-        return said
+        if message.status >= 500:
+            self._troubles.trouble(f"{message.status} {message.json().get('code') or 'page'}")
+        return message
 
     def close(self) -> None:
         if self._line is not None:

@@ -86,9 +86,9 @@ def checked() -> list[Error]:
     """What the check says of the kinds, once they are loaded as they are when Django starts."""
     for part in ("rules", "type", "practice"):
         discovery.load_kind_modules(part)
-    found = task_types(None)
-    assert all(isinstance(error, Error) for error in found)
-    return [error for error in found if isinstance(error, Error)]
+    result = task_types(None)
+    assert all(isinstance(error, Error) for error in result)
+    return [error for error in result if isinstance(error, Error)]
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -151,7 +151,7 @@ def test_empty_instructions_are_none(smile: Path, name: str):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('title = "Does somebody smile?"', "", "no title"),
         ('summary = "A picture: look for a smile."', 'summary = ""', "no summary"),
@@ -161,18 +161,20 @@ def test_empty_instructions_are_none(smile: Path, name: str):
         ('answer_words = {"seen": "a smile", "unseen": "no smile"}', "", "['seen'], answer_words['unseen']"),
     ],
 )
-def test_a_label_that_staff_would_miss_is_named(smile: Path, old: str, new: str, said: str):
+def test_a_label_that_staff_would_miss_is_named(smile: Path, old: str, new: str, message: str):
     change(smile / "type.py", old, new)
     (error,) = checked()
-    assert error.id == "annotation.E008" and said in error.msg and str(smile / "type.py") in str(error.hint)
+    assert (
+        error.id == "annotation.E008" and message in error.msg and str(smile / "type.py") in str(error.hint)
+    )
 
 
 def test_a_kind_must_lie_in_a_folder_of_its_name(smile: Path):
     smile.rename(smile.with_name("grin"))
-    found = checked()
-    (lost,) = [error for error in found if error.id == "annotation.E009"]
+    result = checked()
+    (lost,) = [error for error in result if error.id == "annotation.E009"]
     assert "'smile'" in lost.msg
-    assert {error.id for error in found if "'grin'" in error.msg} == {
+    assert {error.id for error in result if "'grin'" in error.msg} == {
         "annotation.E001",
         "annotation.E002",
         "annotation.E003",

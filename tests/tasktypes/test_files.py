@@ -59,8 +59,8 @@ def _forget() -> None:
 @pytest.mark.parametrize("kind", kinds.names())
 def test_each_kind_has_its_template_and_its_sign_in_its_folder(kind: str):
     type = TASK_TYPES.get(kind)
-    found: Any = get_template(type.template)
-    assert Path(found.origin.name) == HERE / kind / "task.html"
+    template: Any = get_template(type.template)
+    assert Path(template.origin.name) == HERE / kind / "task.html"
     assert finders.find(type.sign) == str(HERE / kind / "sign.svg")
 
 
@@ -99,7 +99,7 @@ def test_signs_are_all_that_is_public_of_a_folder(smell: Path):
 
 
 def test_a_sign_is_read_from_its_folder(smell: Path):
-    _path, storage = next(found for found in Signs().list(()) if "smell" in found[0])
+    _path, storage = next(result for result in Signs().list(()) if "smell" in result[0])
     with storage.open("annotation/signs/smell.svg") as file:
         assert file.read() == b"<svg/>"
     with pytest.raises(FileNotFoundError, match="no kind of question"):

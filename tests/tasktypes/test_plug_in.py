@@ -70,17 +70,17 @@ def desk(folder: Path, **settings: Any) -> Campaign:
     return counted_desk.campaign(folder / "drawn", "fluency", settings={**SETTINGS, **settings}, images=4)
 
 
-def with_items(made: Campaign, folder: Path) -> None:
+def with_items(campaign: Campaign, folder: Path) -> None:
     """Control items and a test, from a table as researchers upload them."""
     file = folder / "items.csv"
     rows = [
-        f"{KIND},{purpose},i{n},i{n}#{place},{grade}"
+        f"{KIND},{purpose},i{n},i{n}#{index},{grade}"
         for n, (purpose, grade) in enumerate([("qualification", "4"), ("qualification", "1")])
-        for place in (0, 1)
+        for index in (0, 1)
     ]
     rows += [f"{KIND},control,i2,i2#0,4", f"{KIND},control,i3,i3#0,1"]
     file.write_text("\n".join(["kind,purpose,image,captions,known", *rows]) + "\n")
-    assert controls.from_csv(campaign=made, file=file).added == 6
+    assert controls.from_csv(campaign=campaign, file=file).added == 6
 
 
 def test_a_kind_of_one_folder_lacks_nothing(plugged_in: None) -> None:
@@ -90,8 +90,13 @@ def test_a_kind_of_one_folder_lacks_nothing(plugged_in: None) -> None:
 
 def test_batches_offer_a_kind_that_says_how_they_ask_it(plugged_in: None) -> None:
     assert [*all_pair_tasks()] == ["relevance", "tags", "graded", "fluency"]
-    own = pair_tasks("fluency")
-    assert (own.scale, own.seconds, own.paged, own.filtered) == (ONE_TO_FOUR, 6.0, False, False)
+    own_pair_tasks = pair_tasks("fluency")
+    assert (own_pair_tasks.scale, own_pair_tasks.seconds, own_pair_tasks.paged, own_pair_tasks.filtered) == (
+        ONE_TO_FOUR,
+        6.0,
+        False,
+        False,
+    )
     ada = people.signed_in("ada", "researcher")
     a_corpus("quay", some_images(1))
     Run.objects.create(corpus=Corpus.objects.get(), name="r", direction="annotation", published=True)
@@ -104,9 +109,9 @@ def test_batches_offer_a_kind_that_says_how_they_ask_it(plugged_in: None) -> Non
 def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
     plugged_in: None, tmp_path: Path
 ) -> None:
-    made = desk(tmp_path)
-    with_items(made, tmp_path)
-    client = at_work(made)
+    created = desk(tmp_path)
+    with_items(created, tmp_path)
+    client = at_work(created)
     read = client.get(reverse("task_instructions", args=["quay", KIND])).content.decode()
     assert "Say how well it is written." in read
     practice = reverse("task_practice", args=["quay", KIND])
@@ -130,18 +135,20 @@ def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
     task = program.take(KIND)
     assert task["caption"].startswith("Two people walk")
     assert program.answer(task, answer="2")[0] == 200
-    given = Judgment.objects.exclude(role="qualification").order_by("id").values_list("kind", "answer")
-    assert list(given) == [(KIND, "3"), (KIND, "2")]
+    judgment_rows = (
+        Judgment.objects.exclude(role="qualification").order_by("id").values_list("kind", "answer")
+    )
+    assert list(judgment_rows) == [(KIND, "3"), (KIND, "2")]
 
 
 def test_a_crowd_finishes_it_and_staff_read_every_page_and_export(plugged_in: None, tmp_path: Path) -> None:
-    made = desk(tmp_path, trust={"qualification": False, "double_check_share": 0.2})
-    run_campaign_crowd(campaign=made, plan=CrowdPlan(mix={"careful": 6}, seed=1, patience=0))
+    created = desk(tmp_path, trust={"qualification": False, "double_check_share": 0.2})
+    run_campaign_crowd(campaign=created, plan=CrowdPlan(mix={"careful": 6}, seed=1, patience=0))
     cache.clear()
-    made.refresh_from_db()
-    answers = Judgment.objects.filter(campaign=made, role="vote").count()
+    created.refresh_from_db()
+    answers = Judgment.objects.filter(campaign=created, role="vote").count()
     assert answers == 3 * 4 * counted_desk.SENTENCES
-    assert set(agreement(made, fresh=True)) <= {KIND}
+    assert set(agreement(created, fresh=True)) <= {KIND}
     ada: Client = people.signed_in("ada", "researcher")
     home = reverse("campaign", args=["quay"])
     worker = Assignment.objects.values_list("worker__pseudonym", flat=True).first()

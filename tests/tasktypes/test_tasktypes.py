@@ -126,9 +126,9 @@ def test_a_way_that_is_none_is_refused_of_a_program_and_costs_no_page_its_box():
     assert type.parse(type.from_form({"answer": "drawn", "way": "polygon", **edges})) == q.Answer(
         "drawn", Box(3, 4, 50, 60)
     )
-    with pytest.raises(BadAnswer, match="expected one of drag, extreme, keys, fields") as refused:
+    with pytest.raises(BadAnswer, match="expected one of drag, extreme, keys, fields") as error:
         type.parse({"answer": "drawn", "way": "polygon", "box": [3, 4, 50, 60]})
-    assert refused.value.field == "way"
+    assert error.value.field == "way"
     with pytest.raises(BadAnswer, match="with a box"):
         type.parse({"answer": "none", "way": "drag"})
     assert type.parse(type.from_form({"answer": "none", "way": "drag", **edges})).way == ""

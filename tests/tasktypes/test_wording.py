@@ -12,7 +12,7 @@ from annotation.web.staff.wording import answer_in_words, kind_in_words, questio
 def test_every_kind_says_what_it_is_what_it_asks_and_what_was_answered(kind: kinds.Kind):
     assert str(kind_in_words(kind.key)) and str(question_in_words(kind.key))
     assert all(str(answer_in_words(kind.key, answer)) for answer in kind.answers)
-    assert len({str(kind_in_words(each)) for each in kinds.names()}) == len(kinds.names())
+    assert len({str(kind_in_words(name)) for name in kinds.names()}) == len(kinds.names())
 
 
 def test_one_word_of_two_kinds_is_read_by_its_kind():

@@ -37,7 +37,7 @@ def crowd_works(
     seed: int = 1,
     items: int = 10**9,
     only: int | None = None,
-    each: Callable[[int], object] = lambda given: None,
+    item: Callable[[int], object] = lambda provided: None,
 ) -> int:
     """Let simulated workers of these presets answer by turns until nobody gets anything, or so many `items`.
 
@@ -45,30 +45,30 @@ def crowd_works(
     while others may elsewhere. A worker answers as the simulator's of their pseudonym.
     """
     people = [
-        (place, Simulated(pseudonym, PRESETS[preset], seed))
-        for place, (pseudonym, preset) in enumerate(zip(_pseudonyms(world), presets, strict=True))
-        if only in (None, place)
+        (index, Simulated(pseudonym, PRESETS[preset], seed))
+        for index, (pseudonym, preset) in enumerate(zip(_pseudonyms(world), presets, strict=True))
+        if only in (None, index)
     ]
-    given = 0
+    provided = 0
     idle = False
-    while not idle and given < items:
+    while not idle and provided < items:
         idle = True
-        for place, person in people:
+        for index, person in people:
             for kind in q.QUESTIONS:
-                lease = world.take(place, kind)
+                lease = world.take(index, kind)
                 if isinstance(lease, Lease):
                     question = question_from(lease.kind, lease.key, lease.content)
                     answer, box = person.answer(question, world.truths[lease.image])
-                    world.submit(place, lease, Answer(answer, box), then=False)
-                    given, idle = given + 1, False
-                    each(given)
-    return given
+                    world.submit(index, lease, Answer(answer, box), then=False)
+                    provided, idle = provided + 1, False
+                    item(provided)
+    return provided
 
 
 def refused(world: World, worker: int, kind: str) -> str:
     """The code of what keeps a worker from a kind; empty where they get something."""
-    found = world.take(worker, kind)
-    return found.code if isinstance(found, NoTask) else ""
+    result = world.take(worker, kind)
+    return result.code if isinstance(result, NoTask) else ""
 
 
 def _pseudonyms(world: World) -> list[str]:

@@ -65,8 +65,8 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
         world.submit(worker, world.held(worker), Answer("no"), then=False)
     control_items.promote(campaign=world.campaign, kind=q.COREF_LINK)
     revision = world.campaign.revision
-    other = discarding.discard_worker(campaign=world.campaign, worker=world.workers[4])
-    assert other.retired == 0 and Control.objects.get().active
+    discard_worker = discarding.discard_worker(campaign=world.campaign, worker=world.workers[4])
+    assert discard_worker.retired == 0 and Control.objects.get().active
     done = discarding.discard_worker(campaign=world.campaign, worker=world.workers[2])
     assert done.retired == 1 and not Control.objects.get().active
     world.campaign.refresh_from_db()
@@ -80,14 +80,14 @@ def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
     row = TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state == SUSPENDED
     failed = Assignment.objects.filter(kind=q.COREF_LINK, role="control", right=False)
-    wrong = failed.count()
-    assert row.known - row.right == wrong >= 5
+    invalid = failed.count()
+    assert row.known - row.right == invalid >= 5
     for control in list(failed.values_list("control", flat=True)):
         assert discarding.disown_control_item(campaign=world.campaign, control=control) == 1
     before, row = row, TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state != SUSPENDED and row.items == before.items
-    assert (row.known, row.right) == (before.known - wrong, before.right)
-    assert Control.objects.filter(active=False).count() == wrong
+    assert (row.known, row.right) == (before.known - invalid, before.right)
+    assert Control.objects.filter(active=False).count() == invalid
 
 
 def test_a_double_check_ends_with_the_vote_that_was_to_be_checked():

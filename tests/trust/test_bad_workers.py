@@ -57,10 +57,10 @@ def test_an_image_after_discard_does_not_depend_on_what_the_discarded_had_answer
     def out(judgment: Judgment) -> bool:
         return judgment.worker in discarded and judgment.question in kinds
 
-    other = [another(j, data) if out(j) else j for j in judgments]
-    void = [[replace(j, void=out(j)) for j in given] for given in (judgments, other)]
+    anothers = [another(j, data) if out(j) else j for j in judgments]
+    withdrawn = [[replace(j, void=out(j)) for j in provided] for provided in (judgments, anothers)]
     absent = [j for j in judgments if not out(j)]
-    assert fold(void[0]) == fold(void[1]) == fold(absent)
+    assert fold(withdrawn[0]) == fold(withdrawn[1]) == fold(absent)
 
 
 def test_bad_workers_change_an_image_unless_they_are_discarded():

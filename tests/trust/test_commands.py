@@ -91,8 +91,8 @@ def test_a_worker_is_suspended_and_let_back():
     assert "quay-w0 is suspended from coref_link, chain_verification" in said(
         "suspend_workers", "quay", "--workers", "quay-w0", "--reason", "too fast"
     )
-    found = world.take(0, holding=[world.held(0).id])
-    assert isinstance(found, NoTask) and "too fast" in found.text
+    result = world.take(0, holding=[world.held(0).id])
+    assert isinstance(result, NoTask) and "too fast" in result.text
     assert "already suspended: nothing to do" in said("suspend_workers", "quay", "--workers", "quay-w0")
     report = told("reinstate_workers", "quay", "--workers", "quay-w0", "--kind", "coref_link")
     assert report["changed"] == [{"worker": "quay-w0", "kinds": ["coref_link"]}]
@@ -102,12 +102,12 @@ def test_a_worker_is_suspended_and_let_back():
 def test_a_worker_is_discarded_and_restored():
     world = World(settings=TRUSTING)
     world.work()
-    given = Judgment.objects.filter(worker=world.workers[0]).count()
+    count = Judgment.objects.filter(worker=world.workers[0]).count()
     report = told("withdraw_answers", "quay", "--workers", "quay-w0", "--reason", "guessing")
-    assert report["judgments"] == given > 0
-    assert Judgment.objects.filter(void=True).count() == given
+    assert report["judgments"] == count > 0
+    assert Judgment.objects.filter(void=True).count() == count
     text = said("restore_answers", "quay", "--workers", "quay-w0")
-    assert text.startswith(f"{given} answers of 1 workers in ") and "restored" in text
+    assert text.startswith(f"{count} answers of 1 workers in ") and "restored" in text
     assert not Judgment.objects.filter(void=True).exists()
 
 

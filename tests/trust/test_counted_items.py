@@ -30,18 +30,18 @@ def campaign(tasks: str) -> Campaign:
     return campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
 
 
-def from_file(made: Campaign, folder: Path, *lines: str) -> controls.Added:
+def from_file(created: Campaign, folder: Path, *lines: str) -> controls.Added:
     file = folder / "items.csv"
     file.write_text("\n".join(("kind,purpose,image,captions,sentence,known,explanation", *lines)) + "\n")
-    return controls.from_csv(campaign=made, file=file)
+    return controls.from_csv(campaign=created, file=file)
 
 
 def test_a_file_names_captions_and_what_is_true_of_them(tmp_path: Path):
-    made = campaign("relevance")
-    done = from_file(made, tmp_path, "relevance,control,i0,i0#1 i1#0 i2#3,,i0#1,its own")
+    created = campaign("relevance")
+    done = from_file(created, tmp_path, "relevance,control,i0,i0#1 i1#0 i2#3,,i0#1,its own")
     assert done.added == 1
     item = Control.objects.get()
-    keys = {image.key: image.pk for image in made.corpus.images.all()}
+    keys = {image.key: image.pk for image in created.corpus.images.all()}
     assert item.content == {
         "blocks": [{"image": keys["i0"], "captions": [[keys["i0"], 1], [keys["i1"], 0], [keys["i2"], 3]]}]
     }
@@ -49,11 +49,13 @@ def test_a_file_names_captions_and_what_is_true_of_them(tmp_path: Path):
 
 
 def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
-    made = campaign("graded")
-    from_file(made, tmp_path, "graded_relevance,control,i0,i0#1,,4,", "graded_relevance,control,i0,i1#1,,1,")
+    created = campaign("graded")
+    from_file(
+        created, tmp_path, "graded_relevance,control,i0,i0#1,,4,", "graded_relevance,control,i0,i1#1,,1,"
+    )
     assert list(Control.objects.order_by("pk").values_list("stratum", flat=True)) == ["4", "1"]
     with pytest.raises(BadItems, match="line 2: gold grade 2: expected 1 or 4"):
-        from_file(made, tmp_path, "graded_relevance,control,i0,i2#1,,2,")
+        from_file(created, tmp_path, "graded_relevance,control,i0,i2#1,,2,")
 
 
 @pytest.mark.parametrize(
@@ -74,12 +76,12 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
 )
 def test_what_cannot_be_an_item_is_named_with_its_line(tmp_path: Path, line: str, problem: str):
     of_kind = {kinds.kinds_of_tasks(tasks)[0]: tasks for tasks in kinds.all_tasks()}
-    made = campaign(of_kind[line.split(",")[0]])
+    created = campaign(of_kind[line.split(",")[0]])
     if not problem:
-        assert from_file(made, tmp_path, line).added == 1
+        assert from_file(created, tmp_path, line).added == 1
         return
     with pytest.raises(BadItems, match=f"line 2: .*{problem}"):
-        from_file(made, tmp_path, line)
+        from_file(created, tmp_path, line)
     assert not Control.objects.exists()
 
 
@@ -89,14 +91,14 @@ def test_items_of_what_the_campaign_does_not_ask_are_refused(tmp_path: Path):
 
 
 def test_the_same_captions_in_another_order_are_the_same_item():
-    made = campaign("relevance")
+    created = campaign("relevance")
     for captions, known in (
         ((("i0", 1), ("i1", 0)), (True, False)),
         ((("i1", 0), ("i0", 1)), (False, True)),
     ):
         item = CountedControlItem(RELEVANCE, Control.CONTROL, "i0", known, captions)
         try:
-            controls.add_control_items(campaign=made, items=[(1, item)], source="page")
+            controls.add_control_items(campaign=created, items=[(1, item)], source="page")
         except BadItems:
             continue
     assert Control.objects.count() == 1
@@ -109,9 +111,9 @@ def test_sentences_of_the_test_are_balanced_and_each_wrong_one_says_why():
 
 
 def test_installing_the_test_twice_adds_nothing():
-    made = campaign("captions")
-    first = controls.install_sentences(campaign=made, kind=CAPTION_WRITING)
-    again = controls.install_sentences(campaign=made, kind=CAPTION_WRITING)
+    created = campaign("captions")
+    first = controls.install_sentences(campaign=created, kind=CAPTION_WRITING)
+    again = controls.install_sentences(campaign=created, kind=CAPTION_WRITING)
     assert first is not None and again is not None
     assert (first.added, again.added, again.there) == (36, 0, 36)
 
@@ -125,12 +127,12 @@ def test_wrong_captions_are_those_with_the_fewest_words_in_common():
             an_image("boat", "Sailors mend nets .", layered=False),
         ],
     )
-    made = campaigns.create_campaign(name="work", corpus="quay", tasks="graded")
+    created = campaigns.create_campaign(name="work", corpus="quay", tasks="graded")
     items = controls.from_captions(
-        campaign=made, images=["dog", "dogs", "boat"], seed=1, per_page=1, purposes={Control.CONTROL: 3}
+        campaign=created, images=["dog", "dogs", "boat"], seed=1, per_page=1, purposes={Control.CONTROL: 3}
     )
-    wrong = {item.image: item.captions[0][0] for item in items if item.known == "1"}
-    assert wrong["dog"] == wrong["dogs"] == "boat"
+    invalid = {item.image: item.captions[0][0] for item in items if item.known == "1"}
+    assert invalid["dog"] == invalid["dogs"] == "boat"
 
 
 def test_where_most_images_have_marked_captions_no_other_is_a_wrong_one():
@@ -141,12 +143,12 @@ def test_where_most_images_have_marked_captions_no_other_is_a_wrong_one():
     seen: set[tuple[str, object]] = set()
     for item in items:
         assert isinstance(item.known, tuple) and 1 <= sum(item.known) <= 4
-        assert [place < 4 for _, place in item.captions] == list(item.known)
+        assert [index < 4 for _, index in item.captions] == list(item.known)
         assert all(key == item.image for key, _ in item.captions)
-        texts = [("fits", place) if place < 4 else text_of(item.image, place) for _, place in item.captions]
+        texts = [("fits", index) if index < 4 else text_of(item.image, index) for _, index in item.captions]
         assert len(set(texts)) == 8
-        assert not seen & {(item.image, one) for one in texts}
-        seen |= {(item.image, one) for one in texts}
+        assert not seen & {(item.image, text) for text in texts}
+        seen |= {(item.image, text) for text in texts}
 
 
 def test_where_too_few_are_marked_for_a_second_page_there_is_one():
@@ -180,30 +182,30 @@ def test_no_text_comes_twice_on_a_page_nor_as_a_wrong_one_where_it_fits():
     for item in items:
         assert isinstance(item.known, tuple)
         texts_of = [
-            " ".join(Caption.objects.filter(image__key=key).order_by("number")[place].text.lower().split())
-            for key, place in item.captions
+            " ".join(Caption.objects.filter(image__key=key).order_by("number")[index].text.lower().split())
+            for key, index in item.captions
         ]
         assert len(set(texts_of)) == 8
-        own = {one for one, fits in zip(texts_of, item.known, strict=True) if fits}
-        assert not own & {one for one, fits in zip(texts_of, item.known, strict=True) if not fits}
+        values = {row for row, fits in zip(texts_of, item.known, strict=True) if fits}
+        assert not values & {row for row, fits in zip(texts_of, item.known, strict=True) if not fits}
         assert all(
-            one.startswith("thing") for one, fits in zip(texts_of, item.known, strict=True) if not fits
+            row.startswith("thing") for row, fits in zip(texts_of, item.known, strict=True) if not fits
         )
 
 
 def control_pages(tasks: str, images: list[str]) -> list[CountedControlItem]:
     """Two pages of eight of each image, as far as there are captions: what the campaign would ask of one."""
-    made = campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
+    created = campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(from_corpus, "_asked", lambda campaign: ([], 16))
         purposes = {Control.CONTROL: len(images)}
         return list(
-            controls.from_captions(campaign=made, images=images, seed=3, per_page=8, purposes=purposes)
+            controls.from_captions(campaign=created, images=images, seed=3, per_page=8, purposes=purposes)
         )
 
 
-def text_of(image: str, place: int) -> str:
-    return Caption.objects.filter(image__key=image).order_by("number")[place].text
+def text_of(image: str, index: int) -> str:
+    return Caption.objects.filter(image__key=image).order_by("number")[index].text
 
 
 def _marked(number: int, marked: int) -> ImageRecord:
@@ -213,5 +215,5 @@ def _marked(number: int, marked: int) -> ImageRecord:
     image = an_image(
         f"i{number}", *(f"thing{number}x{k}" for k in range(4)), *others, *repeated, layered=False
     )
-    records = (replace(one, unrelated=place >= 4) for place, one in enumerate(image.captions))
+    records = (replace(caption, unrelated=index >= 4) for index, caption in enumerate(image.captions))
     return replace(image, captions=tuple(records))

@@ -77,11 +77,11 @@ def spoilt() -> World:
 
 def test_discarded_judgments_are_void_and_everything_else_stays(spoilt):
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
-    given = mine.count()
+    provided = mine.count()
     done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
-    assert done.judgments == given == mine.filter(void=True).count() > 0
+    assert done.judgments == provided == mine.filter(void=True).count() > 0
     assert not Judgment.objects.exclude(worker=spoilt.workers[4]).filter(void=True).exists()
-    assert Assignment.objects.filter(worker=spoilt.workers[4], state="submitted").count() == given
+    assert Assignment.objects.filter(worker=spoilt.workers[4], state="submitted").count() == provided
     counters_hold(spoilt)
 
 
@@ -103,8 +103,11 @@ def pure(row: Judgment) -> q.Judgment:
 def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
     done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
     assert done.kinds == (q.COREF_LINK,)
-    void = Judgment.objects.filter(void=True)
-    assert set(void.values_list("kind", flat=True)) == {q.COREF_LINK} and void.count() == done.judgments
+    judgments = Judgment.objects.filter(void=True)
+    assert (
+        set(judgments.values_list("kind", flat=True)) == {q.COREF_LINK}
+        and judgments.count() == done.judgments
+    )
     assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
     assert refused(spoilt, 4, q.BOX_DRAWING) != "blocked"
 
@@ -132,10 +135,10 @@ def test_what_errorless_workers_make_of_it_after_discard_is_gold_whoever_was_dis
     for image in world.images():
         assert image.complete
         truth = world.truths[image.image_id]
-        found = image_state.state_of(image).layer
+        layer = image_state.state_of(image).layer
         chains = {
-            (frozenset(m.id for m in chain.mentions), frozenset(found.boxes_of(chain.id)))
-            for chain in found.chains
+            (frozenset(m.id for m in chain.mentions), frozenset(layer.boxes_of(chain.id)))
+            for chain in layer.chains
         }
         names = set(truth.chain_of.values())
         assert chains == {
@@ -194,18 +197,18 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
     presets = ["careful", "careful", "average", "always_yes"]
     begun = threading.Event()
 
-    def told(given: int) -> None:
-        if given == 10:
+    def reported(provided: int) -> None:
+        if provided == 10:
             begun.set()
 
-    def works(place: int) -> None:
+    def works(index: int) -> None:
         try:
-            crowd_works(world, presets, only=place, each=told if place == 3 else lambda given: None)
+            crowd_works(world, presets, only=index, item=reported if index == 3 else lambda provided: None)
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(max_workers=4) as pool:
-        crowd = [pool.submit(works, place) for place in range(4)]
+        crowd = [pool.submit(works, index) for index in range(4)]
         assert begun.wait(60)
         discarding.discard_worker(campaign=world.campaign, worker=world.workers[3])
         for visit in crowd:
@@ -215,9 +218,9 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
     assert not Assignment.objects.filter(worker=world.workers[3], state="leased").exists()
     counters_hold(world)
     for image in world.images():
-        found = image_state.state_of(image)
-        assert [chain["s"] for chain in image.state["chains"]] == [chain.stage for chain in found.chains]
-        assert set(image.state["open"]) == {question.key for question in found.questions}
+        state = image_state.state_of(image)
+        assert [chain["s"] for chain in image.state["chains"]] == [chain.stage for chain in state.chains]
+        assert set(image.state["open"]) == {question.key for question in state.questions}
 
 
 # Interrupted, repeated, undone
@@ -243,11 +246,11 @@ def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt
     half = Judgment.objects.filter(worker=bad, void=True).count()
     assert 0 < half < Judgment.objects.filter(worker=bad).count()
     assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
-    told: list[tuple[int, int]] = []
+    messages: list[tuple[int, int]] = []
     discarding.discard_worker(
-        campaign=spoilt.campaign, worker=bad, progress=lambda *share: told.append(share)
+        campaign=spoilt.campaign, worker=bad, progress=lambda *share: messages.append(share)
     )
-    assert told[-1] == (3 - images, 3 - images)
+    assert messages[-1] == (3 - images, 3 - images)
     assert not Judgment.objects.filter(worker=bad, void=False).exists()
     assert AuditEntry.objects.filter(act="discard_worker").count() == 1
     once_more = discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
@@ -299,20 +302,20 @@ def test_a_restore_stops_where_the_worker_is_discarded_meanwhile(spoilt):
 
 
 @pytest.mark.parametrize(
-    ("job", "act", "told"),
+    ("job", "act", "reported"),
     [
         ("withdraw_answers", "discard_worker", "restored meanwhile"),
         ("restore_answers", "restore_worker", "withdrawn meanwhile"),
     ],
 )
-def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, act, told):
+def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, act, reported):
     kinds = (q.COREF_LINK,)
-    monkeypatch.setattr(discarding, act, lambda **given: discarding.Done(kinds, 0, 1, 0, overtaken=kinds))
+    monkeypatch.setattr(discarding, act, lambda **provided: discarding.Done(kinds, 0, 1, 0, overtaken=kinds))
     arguments = {"campaign": "scenes", "workers": ["scenes-w4"]}
     row = jobs.enqueue(kind=job, arguments=arguments, campaign=spoilt.campaign)
     assert jobs.run_queued_job(row.pk) == Job.FAILED
     row.refresh_from_db()
-    assert told in row.error
+    assert reported in row.error
 
 
 def test_the_audit_says_whom_what_and_why(spoilt):

@@ -49,16 +49,16 @@ def table(folder: Path, rows: str, *, head: str = HEAD) -> Path:
     return file
 
 
-def item(**other) -> ControlItem:
+def item(**another) -> ControlItem:
     """A link between the two mentions of the man, known to be one, or what `other` makes of it."""
-    plain = {
+    plain_value = {
         "kind": q.COREF_LINK,
         "purpose": Control.CONTROL,
         "image": "1000",
         "mentions": ("0:0-2", "1:0-1"),
         "known": "yes",
     }
-    return ControlItem(**{**plain, **other})
+    return ControlItem(**{**plain_value, **another})
 
 
 def add(world: World, *items: ControlItem, source: str = "page") -> controls.Added:
@@ -125,8 +125,8 @@ def test_a_table_of_every_kind_becomes_rows_that_show_what_it_says(world, tmp_pa
 def test_a_bad_row_is_told_by_its_line_and_nothing_is_stored(world, tmp_path, row, problem):
     with pytest.raises(BadItems) as raised:
         controls.from_csv(campaign=world.campaign, file=table(tmp_path, GOOD + row + "\n"))
-    ((line, told),) = raised.value.problems
-    assert line == 9 and problem in told
+    ((line, reported),) = raised.value.problems
+    assert line == 9 and problem in reported
     assert not Control.objects.exists() and not AuditEntry.objects.exists()
 
 
@@ -209,12 +209,12 @@ def test_a_pool_is_read_once_for_each_revision(world, django_assert_num_queries)
 
 
 def test_pools_keep_kinds_purposes_and_campaigns_apart(world):
-    other = World(name="other")
+    other_world = World(name="other")
     add(world, item(), item(purpose=Control.QUALIFICATION, image="1001"))
-    add(other, item(kind=q.CHAIN_VERIFICATION, known="true"))
+    add(other_world, item(kind=q.CHAIN_VERIFICATION, known="true"))
     assert len(controls.control_pool(world.campaign.pk, q.COREF_LINK, 1)) == 1
     assert len(controls.control_pool(world.campaign.pk, q.COREF_LINK, 1, Control.QUALIFICATION)) == 1
-    assert controls.control_pool(other.campaign.pk, q.COREF_LINK, 1) == ()
+    assert controls.control_pool(other_world.campaign.pk, q.COREF_LINK, 1) == ()
 
 
 # Met by workers
@@ -262,47 +262,47 @@ def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_th
 @pytest.mark.parametrize("seed", range(3))
 def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed):
     """Some are given back, run out, are answered late or retired in hand; others are retired or added."""
-    dice = Random(seed)
+    rng = Random(seed)
     trust = {"qualification": False, "warm_up_items": 6, "warm_up_known": 4, "bar": 0.0}
     world = World(some_images(24), settings={"trust": trust}, workers=1)
     kinds = ("yes", "no")
     some = [item(image=str(1000 + n), mentions=("1:0-1", "0:3-4"), known=kinds[n % 2]) for n in range(24)]
     more = [item(image=str(1000 + n), mentions=("1:0-1", "0:3-5"), known=kinds[n % 2]) for n in range(24)]
     add(world, *some)
-    left_out, graded = [], Assignment.objects.filter(right__isnull=False).order_by("judgments__id")
+    excluded, graded = [], Assignment.objects.filter(right__isnull=False).order_by("judgments__id")
     while graded.all().count() < 12:
         lease = world.take(0)
         if isinstance(lease, NoTask):
             break
-        act = dice.random()
+        act = rng.random()
         if act < 0.15 and lease.control:
             leases.return_lease(worker=world.workers[0], assignment=lease.id)
-            left_out.append(lease)
+            excluded.append(lease)
             continue
         if act < 0.3 and lease.control:
             Assignment.objects.filter(pk=lease.id).update(expires_at=database.now())
             leases.end_expired_leases()
-            left_out.append(lease)
+            excluded.append(lease)
             continue
         if act < 0.45 and lease.control:
             # Retired while it is in hand: it measures nobody any more.
             controls.retire_control_items(campaign=world.campaign, controls=[lease.control])
-        world.submit(0, lease, Answer(dice.choice(kinds)), then=False)
-        if left_out and dice.random() < 0.5:
-            late = left_out.pop(dice.randrange(len(left_out)))
-            world.submit(0, late, Answer(dice.choice(kinds)), then=False)
-        if dice.random() < 0.4:
+        world.submit(0, lease, Answer(rng.choice(kinds)), then=False)
+        if excluded and rng.random() < 0.5:
+            late = excluded.pop(rng.randrange(len(excluded)))
+            world.submit(0, late, Answer(rng.choice(kinds)), then=False)
+        if rng.random() < 0.4:
             add(world, *more[:2])
             more = more[2:]
         # An answer that is taken back late leaves no time to make up for it.
-        if dice.random() < 0.3 and 0 < graded.all().count() < 8:
+        if rng.random() < 0.3 and 0 < graded.all().count() < 8:
             world.campaign.refresh_from_db()
-            wrong = dice.choice(list(graded.all())).control_id
-            assert wrong is not None
-            if dice.random() < 0.5:
-                discarding.disown_control_item(campaign=world.campaign, control=wrong)
+            control_id = rng.choice(list(graded.all())).control_id
+            assert control_id is not None
+            if rng.random() < 0.5:
+                discarding.disown_control_item(campaign=world.campaign, control=control_id)
             else:
-                controls.retire_control_items(campaign=world.campaign, controls=[wrong])
+                controls.retire_control_items(campaign=world.campaign, controls=[control_id])
     answers = list(graded.values_list("control__stratum", flat=True))
     assert len(answers) >= 12
     assert abs(answers[:12].count("yes") - answers[:12].count("no")) <= 1, answers
@@ -362,7 +362,7 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
 
 
 @pytest.mark.parametrize(
-    ("kind", "known", "given", "right"),
+    ("kind", "known", "provided", "right"),
     [
         (q.COREF_LINK, "yes", Answer("yes"), True),
         (q.COREF_LINK, "yes", Answer("no"), False),
@@ -377,8 +377,8 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
         (q.BOX_DRAWING, [], Answer(flag="image_missing"), False),
     ],
 )
-def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, given, right):
-    assert controls.grade_control(kind=kind, known=known, answer=given, settings=SETTINGS) is right
+def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, provided, right):
+    assert controls.grade_control(kind=kind, known=known, answer=provided, settings=SETTINGS) is right
 
 
 # What the campaign page is told
@@ -391,11 +391,11 @@ def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
     }
     small = World()
     add(small, *links(small)[:1])
-    told = controls.control_warnings(campaign=small.campaign, settings=SETTINGS)
-    assert "no control item of coref_link has the gold answer 'no'" in told[q.COREF_LINK]
+    control_warnings = controls.control_warnings(campaign=small.campaign, settings=SETTINGS)
+    assert "no control item of coref_link has the gold answer 'no'" in control_warnings[q.COREF_LINK]
     add(small, *links(small, 8))
-    told = controls.control_warnings(campaign=small.campaign, settings=SETTINGS)
-    assert "coref_link has 8 control items" in told[q.COREF_LINK]
+    control_warnings = controls.control_warnings(campaign=small.campaign, settings=SETTINGS)
+    assert "coref_link has 8 control items" in control_warnings[q.COREF_LINK]
 
 
 def test_pools_from_gold_are_large_enough():

@@ -26,13 +26,13 @@ pytestmark = pytest.mark.django_db
 def test_gold_gives_both_purposes_of_every_kind_and_every_answer():
     world = scenes(20)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    found = Counter(Control.objects.values_list("purpose", "kind", "stratum"))
+    counts = Counter(Control.objects.values_list("purpose", "kind", "stratum"))
     answers = {(kind, answer) for kind, known in q.ANSWERS.items() for answer in known}
-    assert {(kind, a) for purpose, kind, a in found if purpose == Control.QUALIFICATION} == answers
-    assert {(kind, a) for purpose, kind, a in found if purpose == Control.CONTROL} == {
+    assert {(kind, a) for purpose, kind, a in counts if purpose == Control.QUALIFICATION} == answers
+    assert {(kind, a) for purpose, kind, a in counts if purpose == Control.CONTROL} == {
         (kind, answer) for kind, answer in answers if kind != q.BOX_DRAWING
     }
-    assert max(found.values()) <= 18
+    assert max(counts.values()) <= 18
 
 
 def test_what_gold_gives_is_right_plain_and_asked_once():
@@ -46,7 +46,7 @@ def test_what_gold_gives_is_right_plain_and_asked_once():
         assert controls.gold_from_plain(row.kind, row.known) == gold_answer(question, truth)
         if question.boxes:
             boxes = truth.boxes[truth.chain(question.mentions)]
-            assert all(max(map(shown.iou, boxes)) >= FITS for shown in question.boxes)
+            assert all(max(map(box.iou, boxes)) >= FITS for box in question.boxes)
         if question.pending is not None:
             left = truth.uncovered(truth.chain(question.mentions), question.boxes)
             fit = max(map(question.pending.iou, left), default=0.0)
@@ -54,17 +54,17 @@ def test_what_gold_gives_is_right_plain_and_asked_once():
 
 
 def test_the_same_seed_takes_the_same_questions_and_only_of_the_images_named():
-    world, other = scenes(8), scenes(8, name="again")
+    world, other_scenes = scenes(8), scenes(8, name="again")
     images = [image.image.key for image in world.images()][:3]
-    for one in (world, other):
-        control_items.from_gold(campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5)
+    for row in (world, other_scenes):
+        control_items.from_gold(campaign=row.campaign, layer=gold(row.campaign), images=images, seed=5)
         again = control_items.from_gold(
-            campaign=one.campaign, layer=gold(one.campaign), images=images, seed=5
+            campaign=row.campaign, layer=gold(row.campaign), images=images, seed=5
         )
         assert again.added == 0
     rows = [
-        set(Control.objects.filter(campaign=one.campaign).values_list("purpose", "image__key", "key"))
-        for one in (world, other)
+        set(Control.objects.filter(campaign=row.campaign).values_list("purpose", "image__key", "key"))
+        for row in (world, other_scenes)
     ]
     assert rows[0] == rows[1] and {image for _, image, _ in rows[0]} == set(images)
 
@@ -74,9 +74,9 @@ def test_scarce_answers_are_shared_between_the_purposes():
     control_items.from_gold(
         campaign=world.campaign, layer=gold(world.campaign), per_answer={"control": 300, "qualification": 300}
     )
-    found = Counter(Control.objects.exclude(kind=q.BOX_DRAWING).values_list("kind", "stratum", "purpose"))
-    for kind, answer, _ in list(found):
-        both = found[kind, answer, "control"], found[kind, answer, "qualification"]
+    counts = Counter(Control.objects.exclude(kind=q.BOX_DRAWING).values_list("kind", "stratum", "purpose"))
+    for kind, answer, _ in list(counts):
+        both = counts[kind, answer, "control"], counts[kind, answer, "qualification"]
         assert abs(both[0] - both[1]) <= 1, (kind, answer)
 
 
@@ -97,8 +97,8 @@ def three_votes() -> World:
 def voted(world: World, *answers: str) -> None:
     """Worker by worker, answers to the one link; a flag where it is none of a link's answers."""
     for worker, answer in enumerate(answers):
-        given = Answer(answer) if answer in q.ANSWERS[q.COREF_LINK] else Answer(flag=answer)
-        world.submit(worker, world.held(worker), given, then=False)
+        provided = Answer(answer) if answer in q.ANSWERS[q.COREF_LINK] else Answer(flag=answer)
+        world.submit(worker, world.held(worker), provided, then=False)
 
 
 def test_what_three_workers_agreed_on_becomes_a_known_item_that_shows_the_same():

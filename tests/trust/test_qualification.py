@@ -46,9 +46,9 @@ SPANS = [f"0:{start}-{end}" for start in range(7) for end in range(start + 1, 8)
 def test_no_answer_is_right_more_than_once_oftener_than_another(sizes, count, seed, attempt):
     pool = [Item(f"{answer} {n}", str(answer)) for answer, size in enumerate(sizes) for n in range(size)]
     items = items_of_a_test(pool, count, seed=seed, worker="w", kind="k", attempt=attempt)
-    asked = Counter(item.stratum for item in items)
+    counts = Counter(item.stratum for item in items)
     assert len(set(items)) == len(items) <= count
-    assert max(asked.values()) - min(asked[str(answer)] for answer in range(len(sizes))) <= 1
+    assert max(counts.values()) - min(counts[str(answer)] for answer in range(len(sizes))) <= 1
     if min(sizes) * len(sizes) >= count:
         assert len(items) == count
     assert len(items) >= min(count, min(sizes) * len(sizes))
@@ -134,9 +134,9 @@ def trust_state(world: World, worker: int = 0):
     return world.campaign.trust_states.get(worker=world.workers[worker], kind=q.COREF_LINK)
 
 
-def refused(found: Lease | NoTask | qualification.QualificationTest | Refusal) -> str:
-    assert isinstance(found, NoTask | Refusal), found
-    return found.code
+def refused(lease: Lease | NoTask | qualification.QualificationTest | Refusal) -> str:
+    assert isinstance(lease, NoTask | Refusal), lease
+    return lease.code
 
 
 def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
@@ -211,8 +211,8 @@ def test_whoever_always_answers_the_same_fails(world):
 def test_a_test_may_be_taken_three_times(world):
     for _ in range(TEST_ATTEMPTS):
         take_test(world, right=0)
-    for found in (begin(world), world.take(0)):
-        assert refused(found) == "too_many_tests"
+    for result in (begin(world), world.take(0)):
+        assert refused(result) == "too_many_tests"
     assert isinstance(begin(world, 1), qualification.QualificationTest)
 
 
@@ -282,8 +282,8 @@ def test_without_items_there_is_no_test_and_the_campaign_page_says_what_to_do():
     assert refused(begin(world)) == "no_test_needed"
     assert isinstance(world.take(0), Lease)
     settings = settings_of(world.campaign.settings)
-    told = qualification.test_warnings(campaign=world.campaign, settings=settings)
-    assert set(told) == set(q.QUESTIONS) and "add control items for a test" in told[q.COREF_LINK]
+    reported = qualification.test_warnings(campaign=world.campaign, settings=settings)
+    assert set(reported) == set(q.QUESTIONS) and "add control items for a test" in reported[q.COREF_LINK]
 
 
 @pytest.mark.django_db
@@ -293,18 +293,18 @@ def test_items_that_are_all_known_to_be_the_same_are_no_test():
     controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source="page")
     assert refused(begin(world)) == "no_test_items"
     settings = settings_of(world.campaign.settings)
-    told = qualification.test_warnings(campaign=world.campaign, settings=settings)
-    assert "have the gold answer 'no'" in told[q.COREF_LINK]
+    reported = qualification.test_warnings(campaign=world.campaign, settings=settings)
+    assert "have the gold answer 'no'" in reported[q.COREF_LINK]
 
 
 @pytest.mark.django_db
 def test_a_short_test_is_told_of_and_a_whole_one_is_not():
     short = examining(per_answer=3)
-    told = qualification.test_warnings(campaign=short.campaign, settings=settings_of(TESTED))
-    assert "the test of coref_link has 6 of 12 items" in told[q.COREF_LINK]
+    reported = qualification.test_warnings(campaign=short.campaign, settings=settings_of(TESTED))
+    assert "the test of coref_link has 6 of 12 items" in reported[q.COREF_LINK]
     controls.add_control_items(campaign=short.campaign, items=enumerate(links(18), 1), source="page")
-    told = qualification.test_warnings(campaign=short.campaign, settings=settings_of(TESTED))
-    assert q.COREF_LINK not in told and q.BOX_QUALITY in told
+    reported = qualification.test_warnings(campaign=short.campaign, settings=settings_of(TESTED))
+    assert q.COREF_LINK not in reported and q.BOX_QUALITY in reported
 
 
 @pytest.mark.django_db
@@ -314,9 +314,11 @@ def test_drawing_is_tested_by_how_far_a_box_overlaps_a_missing_one(tight, passes
     man = Box(10, 10, 100, 200)
     items = []
     for n in range(6):
-        other = Box(300 + n, 1, 310 + n, 9)
-        plain = ControlItem(q.BOX_DRAWING, Control.QUALIFICATION, "1000", ("0:0-2",), (man,), (other,))
-        items += [plain, replace(plain, known=(), boxes=(man, other))]
+        other_box = Box(300 + n, 1, 310 + n, 9)
+        control_item = ControlItem(
+            q.BOX_DRAWING, Control.QUALIFICATION, "1000", ("0:0-2",), (man,), (other_box,)
+        )
+        items += [control_item, replace(control_item, known=(), boxes=(man, other_box))]
     controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source="page")
     qualification.begin_qualification(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
     drawn = Box(12, 12, 98, 190) if tight else Box(12, 12, 98, 90)
@@ -336,8 +338,10 @@ def test_where_no_test_is_asked_for_none_can_be_begun():
 
 def test_who_is_taken_off_begins_no_test(world):
     discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
-    found = begin(world)
-    assert refused(found) == "blocked" and isinstance(found, Refusal) and "see the guidelines" in found.text
+    result = begin(world)
+    assert (
+        refused(result) == "blocked" and isinstance(result, Refusal) and "see the guidelines" in result.text
+    )
 
 
 def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):

@@ -17,6 +17,7 @@ def told(row: TrustState):
     return trust_replay.replay_row(row)
 
 
+@pytest.mark.slow  # by default in `derived/test_machine`, after each step
 def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     world = scenes(5, workers=5)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))

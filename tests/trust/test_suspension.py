@@ -25,8 +25,8 @@ def test_a_suspended_worker_gets_nothing_and_reads_why_and_what_is_in_hand_count
         == q.QUESTIONS
     )
     assert world.submit(0, lease, then=False).counted
-    found = world.take(0)
-    assert isinstance(found, NoTask) and found.code == "blocked" and "too fast" in found.text
+    result = world.take(0)
+    assert isinstance(result, NoTask) and result.code == "blocked" and "too fast" in result.text
     assert discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0]) == ()
     assert discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0]) == q.QUESTIONS
     assert world.held(0)

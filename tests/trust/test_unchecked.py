@@ -40,10 +40,10 @@ def reads(world: World) -> set[str]:
 def draw_badly(world: World, boxes: int) -> TrustState:
     """Worker 0 draws, worker 1 calls each box bad; the drawer's trust state."""
     for _ in range(boxes):
-        found = world.take(0, q.BOX_DRAWING)
-        if not isinstance(found, Lease):
+        result = world.take(0, q.BOX_DRAWING)
+        if not isinstance(result, Lease):
             break
-        world.submit(0, found, then=False)
+        world.submit(0, result, then=False)
         world.submit(1, world.held(1, q.BOX_QUALITY), Answer("bad"), then=False)
     return TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
 
@@ -118,7 +118,7 @@ def test_pairs_are_judged_and_regions_described_without_known_items(tasks: str):
     worker = Worker.objects.create(pseudonym="w").pk
     (kind,) = campaign.kinds
     assert isinstance(leases.take_lease(worker=worker, campaign=campaign, kind=kind), Lease)
-    ((row,),) = [each.kinds for each in workers(campaign)]
+    ((row,),) = [item.kinds for item in workers(campaign)]
     assert row.state == "unchecked"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -30,9 +31,14 @@ def reader() -> Client:
     return client
 
 
+def contents(response: Any) -> bytes:
+    """The file that was sent."""
+    return b"".join(response.streaming_content)
+
+
 def test_a_signed_in_reader_gets_pages_and_nothing_beside_them(site: Path, reader: Client):
-    assert b"".join(reader.get("/docs/").streaming_content) == b"All pages"
-    assert b"".join(reader.get("/docs/trust.html").streaming_content) == b"Control items"
+    assert contents(reader.get("/docs/")) == b"All pages"
+    assert contents(reader.get("/docs/trust.html")) == b"Control items"
     assert reader.get("/docs/../secret.txt").status_code == 404
     assert reader.get("/docs/%2e%2e/secret.txt").status_code == 404
     assert reader.get("/docs/none.html").status_code == 404

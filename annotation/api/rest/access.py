@@ -14,7 +14,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from annotation.api.problems import Problem, check_csrf, missing, too_often
+from annotation.api.problems import Problem, check_csrf, missing, too_many_requests
 from annotation.common.database import LARGEST_ID
 from annotation.models import Account, ApiToken
 from annotation.workers import api_tokens, sessions
@@ -115,7 +115,7 @@ def check_rate(account: int, *, reads: bool) -> None:
     else:
         wait = attempt(Try(Limit("api.writes", settings.API_WRITES_A_MINUTE, _MINUTE), str(account)))
     if wait:
-        raise too_often(wait)
+        raise too_many_requests(wait)
 
 
 def check_path_arguments(path_arguments: Mapping[str, Any]) -> None:

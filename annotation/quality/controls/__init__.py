@@ -12,7 +12,13 @@ Items made from a layer or from answers: `annotation.moderation.control_items`.
 """
 
 from annotation.protocol.kinds import BadItem
-from annotation.quality.controls.authoring import Added, BadItems, add_control_items, retire_control_items
+from annotation.quality.controls.authoring import (
+    Added,
+    BadItems,
+    add_control_items,
+    install_sentences,
+    retire_control_items,
+)
 from annotation.quality.controls.captions import from_captions, from_split
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem, ControlItemName
@@ -31,7 +37,6 @@ from annotation.quality.controls.pools import (
     tells_of_drawer,
     trust_rules_in_force,
 )
-from annotation.quality.controls.sentences import install_sentences
 from annotation.quality.controls.table import from_csv
 
 __all__ = [

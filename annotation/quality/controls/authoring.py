@@ -1,6 +1,6 @@
 """Adding control items to a campaign, and retiring them.
 
-Whatever they come from (gold, a file, a page, agreement), they are written here, all or none:
+Whatever they come from (gold, a file, a page, agreement, the product), they are written here, all or none:
 checked against image and captions, each question once per purpose, the campaign's revision raised
 so that every process sees them, and a line in the audit.
 """
@@ -12,8 +12,8 @@ from django.db.models import F
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.models import Account, Campaign, Control, Layer
-from annotation.protocol.kinds import BadItem
+from annotation.models import Account, Campaign, Control, Image, Layer
+from annotation.protocol.kinds import BadItem, kind_of
 from annotation.quality.controls.counted import CountedControlItem, counted_row
 from annotation.quality.controls.items import ControlItem, ControlItemName, Images, control_row
 
@@ -127,3 +127,26 @@ def raise_revision(campaign: Campaign) -> None:
     """Tell every process that what it remembers of the campaign is old. Inside the act's transaction."""
     Campaign.objects.filter(pk=campaign.pk).update(revision=F("revision") + 1)
     campaign.refresh_from_db(fields=["revision"])
+
+
+def install_sentences(*, campaign: Campaign, kind: str, actor: Account | None = None) -> Added | None:
+    """Add the sentences of `kind` to the campaign's test, under its first image; those that are there stay.
+
+    None where no sentences come with the kind.
+    """
+    sentences = kind_of(kind).test_sentences
+    if sentences is None:
+        return None
+    image = Image.objects.filter(corpus=campaign.corpus).order_by("position").values_list("key", flat=True)
+    items = [
+        CountedControlItem(
+            kind,
+            Control.QUALIFICATION,
+            image[0],
+            item.known,
+            sentence=item.sentence,
+            explanation=item.explanation,
+        )
+        for item in sentences()
+    ]
+    return add_control_items(campaign=campaign, items=enumerate(items, 1), source="page", actor=actor)

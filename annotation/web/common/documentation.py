@@ -21,6 +21,6 @@ def documentation(request: HttpRequest, page: str) -> HttpResponseBase:
     if not (site / "index.html").is_file():
         raise Http404(_("The documentation is not built on this server. To build it, run “make docs” there."))
     try:
-        return serve(request, page or "index.html", document_root=site)
+        return serve(request, page or "index.html", document_root=str(site))
     except SuspiciousFileOperation:  # an address that leads out of the folder
         raise Http404 from None

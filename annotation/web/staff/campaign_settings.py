@@ -1,27 +1,30 @@
-"""A campaign's settings: value, default and where that is from; their versions, and how they change."""
+"""A campaign's settings: value, default and where that is from; their versions, and how they change. And its
+instructions and its consent text, read and written anew.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import campaigns, jobs
+from annotation import campaigns, instructions, jobs
 from annotation.campaigns.setting_fields import setting_fields
 from annotation.campaigns.settings import ChangedSettings, ChangeSettingsRequest, check_unpaid, plan_settings
 from annotation.common.operations import Invalid, OperationContext, operation_named
 from annotation.common.roles import RESEARCHER
-from annotation.models import Campaign, SettingsVersion
+from annotation.models import Campaign, Consent, Instructions, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.selectors.campaigns import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.wording import kind_in_words
 
 #: Images that are reopened while somebody waits; a job reopens more.
 MOST_REOPENED = 300
@@ -192,3 +195,38 @@ def _value_text(value: Any) -> str:
         return ", ".join(" + ".join(item) if isinstance(item, list | tuple) else str(item) for item in value)
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+@require_safe
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_text_edit(
+    request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT
+) -> HttpResponse:
+    """One text of a campaign: what workers read, a form to write it anew, all versions."""
+    if kind not in (instructions.CONSENT, *campaign.kinds):
+        raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
+    now = instructions.current_text(campaign=campaign, kind=kind)
+    form = RequestForm(operation_named("publish_text"), account_of(request), initial={"text": now.text})
+    agreed = Consent.objects.filter(text__campaign=campaign, text__version=now.version).count()
+    versions: list[Instructions] = instructions.text_versions(campaign=campaign, kind=kind)
+    return render(
+        request,
+        "annotation/staff/texts.html",
+        campaign_frame(
+            request,
+            campaign,
+            "texts",
+            kind=kind,
+            kinds=[(text_kind, _name(text_kind)) for text_kind in (instructions.CONSENT, *campaign.kinds)],
+            title=_name(kind),
+            text=now,
+            form=form,
+            versions=versions,
+            agreed=agreed if kind == instructions.CONSENT else None,
+        ),
+    )
+
+
+def _name(kind: str) -> str:
+    """What a text is of, in words."""
+    return _("consent") if kind == instructions.CONSENT else str(kind_in_words(kind))

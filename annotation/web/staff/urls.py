@@ -2,16 +2,7 @@
 
 from django.urls import path
 
-from annotation.web.staff import (
-    campaign_settings,
-    campaign_texts,
-    campaigns,
-    image_order,
-    jobs,
-    recruiting,
-    review,
-    workers,
-)
+from annotation.web.staff import campaign_settings, campaigns, image_order, jobs, recruiting, review, workers
 from annotation.web.staff.controls import item, items
 from annotation.web.staff.crowd import machines, payments
 from annotation.web.staff.dashboard import part
@@ -33,7 +24,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
     path("campaigns/<slug:name>/control-items/", items.control_item_list, name="control_item_list"),
     path("campaigns/<slug:name>/control-items/new/", item.control_item_new, name="new_control_item"),
-    path("campaigns/<slug:name>/texts/", campaign_texts.campaign_text_edit, name="texts"),
-    path("campaigns/<slug:name>/texts/<str:kind>/", campaign_texts.campaign_text_edit, name="text"),
+    path("campaigns/<slug:name>/texts/", campaign_settings.campaign_text_edit, name="texts"),
+    path("campaigns/<slug:name>/texts/<str:kind>/", campaign_settings.campaign_text_edit, name="text"),
     path("campaigns/<slug:name>/jobs/", jobs.campaign_job_list, name="jobs"),
 ]

@@ -31,8 +31,8 @@ from evaluation.services.alignments.localizing import (
 )
 from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.features.store import feature_set
-from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import LayerField, check_images, check_layer
 from evaluation.services.systems.described_alike import check_described_alike
 from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder

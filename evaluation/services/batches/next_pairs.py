@@ -67,7 +67,7 @@ def next_pairs_of_round(
         runs.shortlists,
         whole,
         candidates,
-        asked=asked_pairs,
+        asked_pairs=asked_pairs,
         relevant=np.sort(pairs[held]),
         rule=RoundRule(
             choice.strategy,

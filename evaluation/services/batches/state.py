@@ -31,7 +31,7 @@ from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.stored_answers import Answers
 from phrasebox.agreement.coefficients import as_ratings, krippendorff
 from phrasebox.agreement.estimates import Estimate
-from phrasebox.pooling.omissions import LeftOut, leave_out
+from phrasebox.pooling.omissions import OmittedSystem, leave_out
 from phrasebox.pooling.pools import PairIds, among, pool
 from phrasebox.pooling.unlikely import FilterLoss, filter_loss
 from phrasebox.relevance.pairs import JudgedPair
@@ -84,7 +84,7 @@ class BatchState:
     filling: Filling
     agreement: Estimate
     loss: FilterLoss | None
-    omissions: list[LeftOut] | None
+    omissions: list[OmittedSystem] | None
     rounds: RoundStatus | None
 
     @property
@@ -217,11 +217,11 @@ def _loss(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -
         relevant[is_filler],
         some_yes[is_filler],
         filtered=int(batch.numbers["filtered"]),
-        found=int(relevant[among(judged, left)].sum()),
+        relevant_left=int(relevant[among(judged, left)].sum()),
     )
 
 
-def _omissions(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[LeftOut] | None:
+def _omissions(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[OmittedSystem] | None:
     """What each run loses on `measure` that is left out of the pool; None where no pair of it is judged."""
     judged, relevant, _ = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
     if not len(judged):

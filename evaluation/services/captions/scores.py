@@ -200,7 +200,8 @@ def _match(
             unknown.append(candidate.image)
         elif pk in by_image:
             raise FormatError(
-                f"{candidate.place} and {by_image[pk].place} are of one image, {names.image_name[pk]!r}",
+                f"{candidate.position} and {by_image[pk].position} are of one image, "
+                f"{names.image_name[pk]!r}",
                 file=file,
                 expected="one caption for each image",
             )

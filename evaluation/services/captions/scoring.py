@@ -21,8 +21,7 @@ from evaluation.services.captions.region_scores import (
 )
 from evaluation.services.captions.scores import remarks_on_captions, score_caption_files
 from evaluation.services.declarations import TrainedOn, declared_training
-from evaluation.services.figure_requests import FigureReport, IntervalRequest
-from evaluation.services.image_choice import LayerField
+from evaluation.services.request_fields import FigureReport, IntervalRequest, LayerField
 from phrasebox.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
 from phrasebox.metrics.table import METRICS
 

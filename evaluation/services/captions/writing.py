@@ -42,9 +42,9 @@ from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from evaluation.services.systems.training_images import check_not_learned_from
 from models_core.estimators.base import RaggedRows
-from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.substrings import best_substrings
+from models_core.estimators.predictors import WritingSettings
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.caption_reading import written_words
 from models_core.systems.dataset import Vectors, checked_vectors

@@ -14,8 +14,8 @@ from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.common import MOST_READ
-from evaluation.services.figure_requests import IntervalRequest
 from evaluation.services.judgments.importing import KEYWORD_FORMATS, REPEATS, judgment_formats
+from evaluation.services.request_fields import IntervalRequest
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
 from phrasebox.agreement.summary import (
     MOST_THRESHOLDS,

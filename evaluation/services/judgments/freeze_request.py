@@ -22,7 +22,6 @@ from annotation.selectors.stored_kinds import CORPORA
 from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import Subset, subset_from_file, subset_named
 from evaluation.services.common import MOST_READ
-from evaluation.services.image_choice import check_images
 from evaluation.services.judgments.freezing import (
     FROM_A_PROTOCOL,
     FROM_JUDGMENT_SET,
@@ -32,6 +31,7 @@ from evaluation.services.judgments.freezing import (
     freeze_qrels,
 )
 from evaluation.services.judgments.relevance import ScoredAnswers, check_relevance
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored_kinds import JUDGMENT_SETS
 from phrasebox.metrics.protocols import PROTOCOLS
 from phrasebox.relevance.grades import GRADED_RULES

@@ -29,7 +29,6 @@ from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
 from evaluation.services.common import MOST_READ, InputError, check_file
-from evaluation.services.image_choice import check_images
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels, freeze_rows
 from evaluation.services.judgments.importing import (
     NAMED_AT_MOST,
@@ -40,6 +39,7 @@ from evaluation.services.judgments.importing import (
     remove_judgments,
 )
 from evaluation.services.judgments.relevance import ScoredAnswers
+from evaluation.services.request_fields import check_images
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.stored_kinds import QRELS
 from phrasebox.formats import JUDGMENT_FORMATS

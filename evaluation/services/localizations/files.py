@@ -32,7 +32,6 @@ from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
 from evaluation.services.common import MOST_READ, InputError, check_file
 from evaluation.services.declarations import TrainedOn, declared_training
-from evaluation.services.image_choice import check_images
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -44,6 +43,7 @@ from evaluation.services.localizations.sets import (
     packed_ids,
     write_rows,
 )
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS

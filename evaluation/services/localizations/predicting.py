@@ -32,7 +32,6 @@ from evaluation.models import LocalizationSet, System
 from evaluation.selectors import digest_of_images
 from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, feature_set
-from evaluation.services.image_choice import LayerField, check_layer
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -51,6 +50,7 @@ from evaluation.services.predicting import (
     region_sets,
     requested_system,
 )
+from evaluation.services.request_fields import LayerField, check_layer
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike

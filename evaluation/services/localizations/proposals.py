@@ -24,10 +24,15 @@ from evaluation.formats.figure_tables import Table
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
-from evaluation.services.figure_requests import FigureReport, IntervalRequest
-from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.predicting import SetField
+from evaluation.services.request_fields import (
+    FigureReport,
+    IntervalRequest,
+    LayerField,
+    check_images,
+    check_layer,
+)
 from evaluation.services.systems.sources import Sources
 from phrasebox.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
 from phrasebox.registry import UnknownName

@@ -14,14 +14,19 @@ from evaluation.comparison.provenance import with_provenance
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import InputError, check_same_corpus
-from evaluation.services.figure_requests import EVERY_IMAGE, FigureRequest
-from evaluation.services.image_choice import LayerField, check_images, check_layer
 from evaluation.services.localizations.differences import differences_from
 from evaluation.services.localizations.gold import boxed_mentions_of, layer_and_state
 from evaluation.services.localizations.measures import by_category, frequent_phrases, measures_of
 from evaluation.services.localizations.scored import images_without_output, scored, subset_of_set
 from evaluation.services.localizations.sets import localization_set_named
 from evaluation.services.localizations.stored_scores import store_localization_scores
+from evaluation.services.request_fields import (
+    EVERY_IMAGE,
+    FigureRequest,
+    LayerField,
+    check_images,
+    check_layer,
+)
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
 
 

@@ -20,9 +20,9 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.services.common import InputError, recover_folder, replace_folder
-from evaluation.services.image_choice import LayerField
 from evaluation.services.machines.examples import pictures_on_disk, training_pictures
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import LayerField
 from evaluation.services.systems.sources import DeviceField
 from models_core.storage import BadModel, read_manifest
 from phrasebox.device import CPU, torch_for

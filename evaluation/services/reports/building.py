@@ -34,7 +34,6 @@ from evaluation.reporting.layout import report_json, table_files
 from evaluation.selectors import snapshot_named
 from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import recover_folder, replace_folder
-from evaluation.services.image_choice import check_images
 from evaluation.services.reports.findings import ReportProgress, compute_findings
 from evaluation.services.reports.request import (
     ReportError,
@@ -47,6 +46,7 @@ from evaluation.services.reports.request import (
     report_rows,
     report_sources,
 )
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import REPORTS
 from phrasebox.metrics.table import UnknownMeasure

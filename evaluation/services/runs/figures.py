@@ -25,7 +25,7 @@ from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.image_choice import check_images
+from evaluation.services.request_fields import check_images
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS

@@ -380,7 +380,7 @@ def best_ranked(
     with matrix.naming(turned=turned):
         for best in best_by_strip(scores, depth or max(1, len(items))):
             with np.errstate(over="ignore"):  # what overflows is refused by name
-                single = still_apart(best.scores) if matrix.given else best.scores.astype(np.float32)
+                single = still_apart(best.scores) if matrix.precomputed else best.scores.astype(np.float32)
             for best_items, values in zip(best.items.tolist(), single, strict=True):
                 yield queries[number], [items[item] for item in best_items], values
                 number += 1

@@ -15,8 +15,8 @@ from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
 from evaluation.models import Run, System
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_name, check_same_corpus
-from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import check_images
 from evaluation.services.runs.directions import RUN_DIRECTIONS
 from evaluation.services.runs.files import (
     RUN_DEPTH,

@@ -18,8 +18,8 @@ from evaluation.comparison.cross_validation import (
 )
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.common import phase_cache
-from evaluation.services.figure_requests import FigureReport
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import FigureReport
 from evaluation.services.systems.sources import (
     BackgroundField,
     CaptionFeaturesField,

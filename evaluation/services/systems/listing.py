@@ -1,8 +1,8 @@
-"""Systems as lists and their own pages have them, and the recipes that they are trained by."""
+"""Systems as lists and their own pages have them, their learning curves, and the recipes they learn by."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +13,9 @@ from evaluation.models import System
 from evaluation.services.stored import InUse, set_archived
 from evaluation.services.stored_kinds import ArchivableRequest
 from evaluation.services.systems import registry
+from evaluation.services.systems.folders import system_folder, training_folder
+from models_core import storage
+from models_core.checkpoints import CHECKPOINTS, Checkpoints
 from models_core.systems.recipe import Recipe
 from models_core.systems.recipe_files import named_recipes
 
@@ -134,3 +137,30 @@ def recipe_summary(recipe: Recipe) -> RecipeSummary:
 def list_recipes(request: RecipesRequest, context: OperationContext) -> Listing:
     """The recipes that have a name."""
     return Listing(list(named_recipes().values()), lambda recipe: str(recipe.name), recipe_summary)
+
+
+class LearnedEpoch(NamedTuple):
+    """After which epoch, the mean loss in it, of a pair or of a word, and the held-out figure after it."""
+
+    epoch: int
+    loss: float
+    figure: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """The epochs, and what their figures are: "recall", a share, or "perplexity"."""
+
+    figure: str
+    epochs: list[LearnedEpoch]
+
+
+def learning_curve(name: str) -> LearningCurve:
+    """That of the system `name`, or of its training so far; without epochs where it has no such thing."""
+    try:
+        held = storage.read_manifest(system_folder(name))["settings"].get("model", {})
+    except (storage.BadModel, OSError):
+        checkpoint = Checkpoints.last_settings(training_folder(name) / CHECKPOINTS) or {}
+        held = checkpoint.get("run") or {}
+    epochs = [LearnedEpoch(int(epoch), loss, figure) for epoch, loss, figure in held.get("curve", [])]
+    return LearningCurve(held.get("figure", "recall"), epochs)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, OperationContext, ServerFile, invalid
 from evaluation.services.features.store import FeatureKind, feature_set, is_label
-from evaluation.services.image_choice import LayerField
+from evaluation.services.request_fields import LayerField
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import Recipe
 from phrasebox.formats.arrays import SUFFIXES

@@ -23,7 +23,7 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.models import System
 from evaluation.services.features.parses import stored_parses
 from evaluation.services.features.store import feature_sets, is_label
-from evaluation.services.image_choice import check_images, check_layer
+from evaluation.services.request_fields import check_images, check_layer
 from evaluation.services.systems.registry import register_unlisted_systems
 from evaluation.services.systems.sources import (
     BackgroundField,

@@ -41,9 +41,8 @@ from evaluation.formats.figure_tables import Table
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_same_corpus
-from evaluation.services.figure_requests import EVERY_IMAGE, FigureRequest
-from evaluation.services.image_choice import check_images
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import EVERY_IMAGE, FigureRequest, check_images
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tags.ranked import caption_tokens

@@ -43,7 +43,7 @@ from evaluation.services.systems.training import system_named
 from evaluation.services.systems.training_images import check_not_learned_from
 from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
 from evaluation.services.tags.ranked import SCORE_DIGITS
-from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore, check_score
+from models_core.estimators.predictors import CandidateTags, ImageTagger, TagScore, check_score
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.kernels import GivenWordVectors

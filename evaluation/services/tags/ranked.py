@@ -26,8 +26,8 @@ from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
-from evaluation.services.image_choice import LayerField, check_layer
 from evaluation.services.phases import PhaseShares
+from evaluation.services.request_fields import LayerField, check_layer
 from evaluation.services.tags.reading import (
     CaptionToRead,
     parsed_locations,

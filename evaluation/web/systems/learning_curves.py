@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.formats import localize, number_format
 
 from annotation.selectors.jobs import Job
-from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
+from evaluation.services.systems.listing import LearnedEpoch, learning_curve
 from evaluation.web import visible
 from models_core.estimators.neural.settings import PERPLEXITY
 from models_core.estimators.tagging.bilinear import PRECISION

@@ -18,9 +18,9 @@ from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Run, System
 from evaluation.services.captions.writing import writes_captions
-from evaluation.services.image_choice import layer_names
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
+from evaluation.services.request_fields import layer_names
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS

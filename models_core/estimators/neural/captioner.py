@@ -20,8 +20,8 @@ from models_core.estimators.base import (
     Matrix,
     State,
 )
-from models_core.estimators.captioners import WritingSettings, WrittenSentence
 from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
+from models_core.estimators.predictors import WritingSettings, WrittenSentence
 from phrasebox.device import torch_for
 
 #: Images whose sentences are searched for together.

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models_core.estimators.captioners import WritingSettings, WrittenSentence
+from models_core.estimators.predictors import WritingSettings, WrittenSentence
 
 
 class WordByWord(Protocol):

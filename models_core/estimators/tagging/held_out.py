@@ -9,7 +9,7 @@ Source: structured listwise tagging, sections 4.2 and 4.3.
 import numpy as np
 
 from models_core.estimators.base import Dataset, Matrix, TagNumbers
-from models_core.estimators.taggers import CandidateTags
+from models_core.estimators.predictors import CandidateTags
 from phrasebox.scoring.ranking import first_among_best
 
 #: The cut-offs of Tables 2 to 4.

@@ -23,7 +23,7 @@ from scipy import linalg
 
 from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
 from models_core.estimators.grids import Axis, Grid
-from models_core.estimators.taggers import CandidateTags, TagScore, check_score
+from models_core.estimators.predictors import CandidateTags, TagScore, check_score
 from models_core.estimators.tagging.held_out import (
     PRECISION_OF_OWN,
     held_out_precision,

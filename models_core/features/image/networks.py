@@ -60,7 +60,7 @@ class OnnxNetwork:
         if not square:
             described = ", ".join(f"{tensor.name} {tensor.shape} of {tensor.type}" for tensor in inputs)
             raise BadWeights(
-                f"{weights}: takes {described}; expected one float input (pictures, 3, height, width)"
+                f"{weights}: takes {described}; expected one input (pictures, 3, height, width) of floats"
             )
         assert shape is not None
         self._input = inputs[0].name

@@ -16,7 +16,7 @@ from tests.api.v1.valid import TREC
 from tests.factories import a_corpus, some_images
 from tests.web import world as web
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.on_both]
 MANY = 4
 
 

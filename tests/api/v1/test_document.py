@@ -12,6 +12,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.validation import validate_schema
 
 from annotation.api.urls import urlpatterns
 from annotation.api.worker_shapes import WorkerTask
@@ -32,10 +33,15 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
                 yield path, method, methods[method]
 
 
+@pytest.mark.slow  # by default the document that is served is validated
 def test_the_command_writes_a_valid_document(tmp_path: Path) -> None:
     file = tmp_path / "openapi.yaml"
     call_command("spectacular", "--file", str(file), "--validate", "--fail-on-warn")
     assert "operationId: pause_campaign" in file.read_text()
+
+
+def test_the_document_that_is_served_is_valid() -> None:
+    validate_schema(openapi())
 
 
 def test_every_operation_is_called_once_and_explained() -> None:

@@ -46,17 +46,17 @@ def arguments(everything: None, live_server: Any, tmp_path: Path) -> list[str]:
         World([web.scene(0, folder)], name=name).work(q.QUESTIONS[:number])
         instructions_of(name)
     pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in (1, 2) for m in (1, 2) for k in (0, 1)]
-    made = campaigns.create_campaign(
+    campaign = campaigns.create_campaign(
         name="tags", corpus="quay", tasks="tags", settings=TRUSTING, open_to_all=True
     )
-    campaigns.open_pairs(campaign=made, pairs=pairs)
-    campaigns.begin_campaign(campaign=made)
+    campaigns.open_pairs(campaign=campaign, pairs=pairs)
+    campaigns.begin_campaign(campaign=campaign)
     instructions_of("tags")
     annotator = Token.objects.create(user=Account.objects.get(username="annotator")).key
     researcher = Account.objects.get(username="researcher")
     run = tmp_path / "run.trec"
     images = Corpus.objects.get(name="quay").images.order_by("position")
-    run.write_text("".join(f"{one.filename} Q0 {one.filename}#0 1 1.0 x\n" for one in images))
+    run.write_text("".join(f"{image.filename} Q0 {image.filename}#0 1 1.0 x\n" for image in images))
     secret = api_tokens.make_api_token(account=researcher, name="days", days=1, writes=True).secret
     return [live_server.url, annotator, secret, str(run)]
 
@@ -93,9 +93,9 @@ def output_of(*command: str | Path, cwd: Path) -> str:
 
 
 def check(printed: str) -> None:
-    told = json.loads(printed.splitlines()[-1])
-    assert told.pop("kinds") == list(TASK_TYPES.keys())
-    assert told == {"systems": 2, "state": "open", "exported": True, "report": "PK"}
+    payload = json.loads(printed.splitlines()[-1])
+    assert payload.pop("kinds") == list(TASK_TYPES.keys())
+    assert payload == {"systems": 2, "state": "open", "exported": True, "report": "PK"}
 
 
 @pytest.fixture
@@ -113,12 +113,12 @@ def test_a_client_of_openapi_python_client_does_a_days_work(
     installed(python, "-m", "pip", "install", "--quiet", "openapi-python-client==0.29.1", cwd=workshop)
     settings = {"content_type_overrides": dict.fromkeys(BYTES, "application/octet-stream"), "post_hooks": []}
     (workshop / "settings.json").write_text(json.dumps(settings))
-    told = output_of(
+    output = output_of(
         *(generator, "generate", "--path", document, "--output-path", "made", "--meta", "none"),
         *("--config", "settings.json"),
         cwd=workshop,
     )
-    assert "WARNING" not in told and "ERROR" not in told, told
+    assert "WARNING" not in output and "ERROR" not in output, output
     shutil.copy(HERE / "days.py", workshop)
     check(output_of(python, "days.py", *arguments, cwd=workshop))
 
@@ -142,8 +142,8 @@ def test_a_program_with_types_of_openapi_typescript_does_a_days_work(
 
 
 def test_redocly_has_nothing_to_say(document: Path, workshop: Path, node: Path) -> None:
-    told = output_of(
+    output = output_of(
         node / "redocly", "lint", document, "--extends", "recommended", "--format", "json", cwd=workshop
     )
-    totals = json.loads(told[told.index("{") : told.rindex("}") + 1])["totals"]
-    assert (totals["errors"], totals["warnings"]) == (0, 0), told
+    totals = json.loads(output[output.index("{") : output.rindex("}") + 1])["totals"]
+    assert (totals["errors"], totals["warnings"]) == (0, 0), output

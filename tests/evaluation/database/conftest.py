@@ -49,7 +49,7 @@ def crowd(tmp_path: Path) -> Path:
     rows.append(("c", "a", 2, 1))
     file.write_text(
         "".join(
-            f"{image}.jpg\t{own}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for image, own, yes, no in rows
+            f"{image}.jpg\t{value}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for image, value, yes, no in rows
         )
     )
     return file

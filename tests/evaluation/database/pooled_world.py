@@ -45,8 +45,8 @@ def a_world() -> Corpus:
 def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
     """Two runs of a system over the first caption of each image of `test`."""
     scene = np.arange(ASKED) // PER_SCENE
-    dice = np.random.default_rng(seed)
-    scores = (scene[:, None] == scene[None, :]) + noise * dice.standard_normal((ASKED, ASKED))
+    rng = np.random.default_rng(seed)
+    scores = (scene[:, None] == scene[None, :]) + noise * rng.standard_normal((ASKED, ASKED))
     images = [f"i{n}.jpg" for n in range(ASKED)]
     file = matrix_file(folder, name, scores, images, [f"{image}#0" for image in images])
     for direction in ("annotation", "search"):
@@ -86,12 +86,12 @@ def planned(names: list[str], **also: Any) -> Plan:
 
 def asked_on_pages() -> dict[str, set[tuple[int, int]]]:
     """Role -> the pairs (image, caption's image) that pages hold."""
-    found: dict[str, set[tuple[int, int]]] = {}
+    result: dict[str, set[tuple[int, int]]] = {}
     for content in Item.objects.values_list("content", flat=True):
-        for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
-            assert place == 0
-            found.setdefault(PAGE_ROLES[role], set()).add((content["image"], owner))
-    return found
+        for (owner, index), role in zip(content["captions"], content["roles"], strict=True):
+            assert index == 0
+            result.setdefault(PAGE_ROLES[role], set()).add((content["image"], owner))
+    return result
 
 
 def scene(image: str) -> int:

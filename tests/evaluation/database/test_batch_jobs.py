@@ -27,8 +27,8 @@ PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
 @pytest.fixture
 def batch(pooled_runs: list[str]) -> Batch:
-    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=PAID))
-    return launch(made, "first", known_from="dev").batch
+    planned_batch = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=PAID))
+    return launch(planned_batch, "first", known_from="dev").batch
 
 
 def now(job: Job) -> Job:
@@ -119,6 +119,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
     assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
 
 
+@pytest.mark.slow  # by default bad judges' pages are asked again in `test_collecting`
 def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(batch: Batch) -> None:
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
     before = batch_state("first")

@@ -135,8 +135,8 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
-    def not_stable(found: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
-        chosen = choose(found, whole, candidates, asked_pairs=asked_pairs, **about)
+    def not_stable(result: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
+        chosen = choose(result, whole, candidates, asked_pairs=asked_pairs, **about)
         return replace(chosen, pairs=np.setdiff1d(candidates, asked_pairs)[:3], stable=False)
 
     with monkeypatch.context() as patched:
@@ -174,10 +174,10 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     assert Judgment.objects.count() > before and batch_state("first").complete
     # Withdrawn answers of the first round open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
-    given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
+    count = Judgment.objects.filter(worker=worker, image__isnull=False).count()
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    assert batch_state("first").answers_to_come == given
-    with pytest.raises(BatchError, match=f"{given} answers"):
+    assert batch_state("first").answers_to_come == count
+    with pytest.raises(BatchError, match=f"{count} answers"):
         ask_next_round("first")
 
 
@@ -262,6 +262,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     assert not Judgment.objects.filter(void=True).exists()
 
 
+@pytest.mark.slow  # by default pages are, and graded pairs without waves in `test_collecting`
 def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)

@@ -36,15 +36,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_plan_counts_what_is_pooled_and_writes_nothing(pooled_runs: list[str]) -> None:
-    made = planned(pooled_runs)
-    numbers = made.numbers()
+    plan = planned(pooled_runs)
+    numbers = plan.numbers()
     left = numbers.pooled - numbers.originals - numbers.filtered
-    assert left == numbers.asked == len(made.asked) > 0
-    assert numbers.filtered == len(made.fillers) > 0 == numbers.known
+    assert left == numbers.asked == len(plan.asked) > 0
+    assert numbers.filtered == len(plan.fillers) > 0 == numbers.known
     assert numbers.judgments == 3 * numbers.asked
     assert [part.pairs for part in numbers.runs] == [ASKED * 4] * 4
     assert numbers.runs[0].unjudged == len(
-        [p for p in made.pooled.called(made.pooled.shortlists[0].pairs(made.pooled.space, 4)) if not own(p)]
+        [p for p in plan.pooled.called(plan.pooled.shortlists[0].pairs(plan.pooled.space, 4)) if not own(p)]
     )
     assert not Campaign.objects.exists() and not Batch.objects.exists()
 
@@ -57,21 +57,21 @@ def test_the_filter_is_by_shared_words_and_can_be_left_out(pooled_runs: list[str
     filtered, whole = planned(pooled_runs), planned(pooled_runs, threshold=0)
     assert set(filtered.asked) < set(whole.asked)
     assert len(whole.asked) - len(filtered.asked) == filtered.filtered
-    asked, dropped = filtered.pooled.called(filtered.asked), filtered.pooled.called(filtered.fillers)
+    requested, excluded = filtered.pooled.called(filtered.asked), filtered.pooled.called(filtered.fillers)
 
     def shares(image: str, caption: str) -> bool:
         return (scene(caption.partition("#")[0]) - scene(image)) % 7 < 5
 
-    assert all(shares(*pair) for pair in asked) and not any(shares(*pair) for pair in dropped)
+    assert all(shares(*pair) for pair in requested) and not any(shares(*pair) for pair in excluded)
 
 
 def test_launching_opens_pages_of_the_plan_and_keeps_what_it_was_made_from(pooled_runs: list[str]) -> None:
-    made = planned(pooled_runs)
-    done = launch(made, "first", known_from="dev")
+    plan = planned(pooled_runs)
+    done = launch(plan, "first", known_from="dev")
     pages = asked_on_pages()
-    assert len(pages["wanted"]) == len(made.asked)
-    assert len(pages["filler"]) == done.batch.numbers["fillers"] == made.filling.fillers
-    assert Task.objects.count() == made.price.tasks == done.batch.numbers["task_count"]
+    assert len(pages["wanted"]) == len(plan.asked)
+    assert len(pages["filler"]) == done.batch.numbers["fillers"] == plan.filling.fillers
+    assert Task.objects.count() == plan.price.tasks == done.batch.numbers["task_count"]
     batch = Batch.objects.get()
     assert (batch.campaign.state, batch.depth, batch.judges, batch.threshold) == ("open", 4, 3, 0.25)
     assert [row.run.name for row in batch.runs.all()] == pooled_runs
@@ -83,47 +83,47 @@ def on_pages() -> dict[str, int]:
     campaign = Campaign.objects.latest("pk")
     page = campaign.settings["page"]
     room, size = page["images"] - page["controls"], page["captions"]
-    found = {"task_count": 0, "fillers": 0, "missing": 0, "blocks": 0, "short_blocks": 0}
+    result = {"task_count": 0, "fillers": 0, "missing": 0, "blocks": 0, "short_blocks": 0}
     for task in Task.objects.filter(campaign=campaign):
-        shown = [len(item.content["captions"]) for item in task.items.all()]
-        shown += [0] * (room - len(shown))
-        found["task_count"] += 1
-        found["fillers"] += sum(item.content["roles"].count(FILLER) for item in task.items.all())
-        found["missing"] += sum(size - captions for captions in shown)
-        found["blocks"] += room
-        found["short_blocks"] += sum(captions < size for captions in shown)
-    return found
+        counts = [len(item.content["captions"]) for item in task.items.all()]
+        counts += [0] * (room - len(counts))
+        result["task_count"] += 1
+        result["fillers"] += sum(item.content["roles"].count(FILLER) for item in task.items.all())
+        result["missing"] += sum(size - captions for captions in counts)
+        result["blocks"] += room
+        result["short_blocks"] += sum(captions < size for captions in counts)
+    return result
 
 
 def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(pooled_runs: list[str]) -> None:
-    dice, short = Random(7), 0
+    rng, short = Random(7), 0
     for number in range(12):
-        page = {"images": dice.randint(2, 6), "captions": dice.randint(2, 10), "controls": 1}
-        made = planned(
-            dice.sample(pooled_runs, dice.randint(1, 4)),
-            depth=dice.randint(2, 8),
-            threshold=dice.choice([0.15, 0.25, 0.35, 0.5]),
+        page = {"images": rng.randint(2, 6), "captions": rng.randint(2, 10), "controls": 1}
+        plan = planned(
+            rng.sample(pooled_runs, rng.randint(1, 4)),
+            depth=rng.randint(2, 8),
+            threshold=rng.choice([0.15, 0.25, 0.35, 0.5]),
             campaign_settings={**UNTESTED, "page": page},
         )
-        batch = launch(made, f"b{number}", begin=False).batch
+        batch = launch(plan, f"b{number}", begin=False).batch
         counted = on_pages()
-        foretold = made.numbers()
+        foretold = plan.numbers()
         assert {key: getattr(foretold, key) for key in counted} == counted
         assert {key: batch.numbers[key] for key in counted} == counted
         seen = batch_state(batch.name).filling
         assert (seen.pages, seen.fillers, seen.missing, seen.blocks, seen.short_blocks) == tuple(
             counted[key] for key in ("task_count", "fillers", "missing", "blocks", "short_blocks")
         )
-        short += 0 < counted["fillers"] < made.filtered and counted["missing"] > 0
+        short += 0 < counted["fillers"] < plan.filtered and counted["missing"] > 0
     assert short > 2, "pages that lack captions though filtered pairs are left over"
 
 
 def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs, threshold=0), "bare").batch
     assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
-    told = said("batch_status", "bare")
-    assert f"pages lack {batch.numbers['missing']} captions" in told
-    assert "with a threshold, filtered pairs fill them" in told and "depth" not in told
+    output = said("batch_status", "bare")
+    assert f"pages lack {batch.numbers['missing']} captions" in output
+    assert "with a threshold, filtered pairs fill them" in output and "depth" not in output
 
 
 def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_runs: list[str]) -> None:
@@ -162,27 +162,27 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
     import_judgments(
         JudgmentsImport(corpus="quay", file=file, format="flickr8k-crowd", name="crowd"), OperationContext()
     )
-    made = planned(pooled_runs)
-    assert (made.reused, made.known, len(made.asked)) == (("crowd",), 20, len(free.asked) - 20)
+    plan = planned(pooled_runs)
+    assert (plan.reused, plan.known, len(plan.asked)) == (("crowd",), 20, len(free.asked) - 20)
     assert len(planned(pooled_runs, reuse=[]).asked) == len(free.asked)
-    batch = launch(made, "first").batch
+    batch = launch(plan, "first").batch
     crowd(batch.campaign, {"perfect": 5})
-    found = collect("first")
-    assert found.pairs == 20 + len(made.asked) + batch.numbers["fillers"]
-    assert found.short == 0
+    collected = collect("first")
+    assert collected.pairs == 20 + len(plan.asked) + batch.numbers["fillers"]
+    assert collected.short == 0
     with pytest.raises(BatchError, match="expected images and captions"):
         planned(pooled_runs, tasks="graded", reuse=["crowd"])
 
 
 def test_the_price_is_by_the_campaigns_pay_and_by_what_answers_took(pooled_runs: list[str]) -> None:
     paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.15}}}
-    made = planned(pooled_runs, campaign_settings=paid, seconds=60)
-    assert made.price.amount == made.price.tasks * 3 * 150_000
-    assert made.price.seconds == made.price.tasks * 3 * 60
+    plan = planned(pooled_runs, campaign_settings=paid, seconds=60)
+    assert plan.price.amount == plan.price.tasks * 3 * 150_000
+    assert plan.price.seconds == plan.price.tasks * 3 * 60
     by_hour = {**UNTESTED, "pay": {"basis": "hour", "hourly": 12.0}}
     assert (
         planned(pooled_runs, campaign_settings=by_hour, seconds=60).price.amount
-        == made.price.tasks * 3 * 200_000
+        == plan.price.tasks * 3 * 200_000
     )
     assert (planned(pooled_runs).seconds, planned(pooled_runs).measured) == (90, "")
     batch = launch(planned(pooled_runs), "first").batch

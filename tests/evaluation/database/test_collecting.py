@@ -89,8 +89,8 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     crowd(launched.campaign, {"perfect": 8}, seed=3)
     both = collect("second")
     assert both.short == 0 and both.pairs == late.pairs + len(new)
-    made = freeze_qrels(name="pooled", corpus="quay", judgments="second")
-    assert (made.version, made.rows) == (2, frozen.rows + len(new))
+    qrels = freeze_qrels(name="pooled", corpus="quay", judgments="second")
+    assert (qrels.version, qrels.rows) == (2, frozen.rows + len(new))
     with pytest.raises(BatchError, match="nothing to ask"):
         launch(planned(more, simulated=True), "third")
 
@@ -133,10 +133,10 @@ def test_judges_below_the_bar_are_not_used_though_nobody_suspended_them(pooled_r
 
 
 def test_a_judge_counts_once_for_a_pair_and_the_nameless_count_each() -> None:
-    found = Answers()
+    answers = Answers()
     for judge, value in (("ann", 1), ("ann", 0), (1, 0), (2, 0)):
-        found.add((7, 8), judge, value)
-    _, _, counts, values = found.arrays()
+        answers.add((7, 8), judge, value)
+    _, _, counts, values = answers.arrays()
     assert (counts.tolist(), values) == ([3], [[1, 0, 0]])
 
 
@@ -145,15 +145,18 @@ def test_the_nameless_of_two_sets_are_others() -> None:
     corpus = a_corpus("elsewhere", some_images(2))
     owners = list(Caption.objects.filter(image__corpus=corpus).order_by("pk").values_list("image", "pk"))[:2]
     for name, grades in (("first", [[0, 0, 0], [0, 1, 0]]), ("second", [[1, 1, 1], [1, 1, 1]])):
-        made = JudgmentSet.objects.create(
+        created = JudgmentSet.objects.create(
             corpus=corpus, name=name, format="f", source="s", published=True, pair_count=2
         )
-        for position, ((image, caption), own) in enumerate(zip(owners, grades, strict=True)):
-            made.pairs.create(position=position, image_id=image, caption_id=caption, grades=own)
-    found, _ = answers_of_batches(
+        for position, ((image, caption), grade) in enumerate(zip(owners, grades, strict=True)):
+            created.pairs.create(position=position, image_id=image, caption_id=caption, grades=grade)
+    result, _ = answers_of_batches(
         corpus="elsewhere", tasks="relevance", reuse=["first", "second"], batches=[]
     )
-    assert [sorted(given.values()) for given in found.of.values()] == [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]]
+    assert [sorted(provided.values()) for provided in result.of.values()] == [
+        [0, 0, 0, 1, 1, 1],
+        [0, 0, 1, 1, 1, 1],
+    ]
 
 
 def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> None:
@@ -171,20 +174,20 @@ def test_answers_of_simulated_workers_are_never_mixed_with_peoples(pooled_runs: 
     crowd(trial.campaign, {"perfect": 4})
     collect("trial")
     assert judgment_set("quay", "trial").simulated
-    asked = planned(pooled_runs)
-    assert asked.known == 0 < planned(pooled_runs, simulated=True).known
+    plan = planned(pooled_runs)
+    assert plan.known == 0 < planned(pooled_runs, simulated=True).known
     with pytest.raises(BatchError, match="'trial' are of simulated workers, .* leave them out, or have"):
         planned(pooled_runs, reuse=["trial"])
     with pytest.raises(BatchError, match="'trial' were collected from batch 'trial', .* reused anyway"):
         planned(pooled_runs, reuse=["trial"], simulated=True)
-    assert asked.digest != planned(pooled_runs, simulated=True).digest
-    real = launch(asked, "real").batch
+    assert plan.digest != planned(pooled_runs, simulated=True).digest
+    real = launch(plan, "real").batch
     assert not real.campaign.simulated
     crowd(real.campaign, {"perfect": 4}, seed=2)
     Campaign.objects.filter(pk=real.campaign_id).update(simulated=False)  # as if people had answered
     collect("real")
-    given = Judgment.objects.filter(campaign=real.campaign)
-    of_real = set(given.values_list("worker__pseudonym", flat=True))
+    judgments = Judgment.objects.filter(campaign=real.campaign)
+    of_real = set(judgments.values_list("worker__pseudonym", flat=True))
     stored = list(judged_pairs(judgment_set("quay", "real"), names_of("quay")))
     assert {judge for pair in stored for judge in pair.judges} <= of_real
     assert not judgment_set("quay", "real").simulated
@@ -199,20 +202,20 @@ def test_only_simulated_workers_may_answer_a_batch_that_is_a_trial_from_its_star
 
 
 def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_runs: list[str]) -> None:
-    made = planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=2)
-    batch = launch(made, "grades").batch
-    assert Task.objects.count() == len(made.asked) == made.price.tasks
+    plan = planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=2)
+    batch = launch(plan, "grades").batch
+    assert Task.objects.count() == len(plan.asked) == plan.price.tasks
     crowd(batch.campaign, {"perfect": 4})
     done = collect("grades")
-    assert (done.pairs, done.answers, done.short) == (len(made.asked), 2 * len(made.asked), 0)
+    assert (done.pairs, done.answers, done.short) == (len(plan.asked), 2 * len(plan.asked), 0)
     grades = {
         grade
         for pair in judged_pairs(judgment_set("quay", "grades"), names_of("quay"))
         for grade in pair.grades
     }
     assert grades == {1, 4}
-    left_out = batch_state("grades", omissions=True).omissions
-    assert left_out is not None and {one.run for one in left_out} == set(pooled_runs)
+    omissions = batch_state("grades", omissions=True).omissions
+    assert omissions is not None and {row.run for row in omissions} == set(pooled_runs)
     frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
     assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
     by_run = {name: score(run_named(name), snapshot_named("graded"), ["nDCG@10"]) for name in pooled_runs}
@@ -225,15 +228,15 @@ def test_a_state_tells_what_the_filter_and_the_pool_lose(pooled_runs: list[str])
     batch = launch(planned(pooled_runs), "first").batch
     assert batch_state("first").loss is None
     crowd(batch.campaign, {"perfect": 5})
-    found = batch_state("first", omissions=True)
-    assert (found.open, found.short, found.judged) == (0, 0, batch.numbers["asked"])
-    assert found.loss is not None
+    result = batch_state("first", omissions=True)
+    assert (result.open, result.short, result.judged) == (0, 0, batch.numbers["asked"])
+    assert result.loss is not None
     # Captions of a scene share their words, so the filter loses nothing.
-    assert (found.loss.judged, found.loss.relevant) == (batch.numbers["fillers"], 0)
-    assert found.omissions is not None
-    for one in found.omissions:
-        assert one.score_without <= one.score + 1e-9 or one.relevant == 0
-    assert {one.run for one in found.omissions} == set(pooled_runs)
+    assert (result.loss.judged, result.loss.relevant) == (batch.numbers["fillers"], 0)
+    assert result.omissions is not None
+    for omission in result.omissions:
+        assert omission.score_without <= omission.score + 1e-9 or omission.relevant == 0
+    assert {omission.run for omission in result.omissions} == set(pooled_runs)
 
 
 def test_a_batch_deeper_than_pages_offer_is_told_of_by_its_whole_pool(
@@ -243,9 +246,9 @@ def test_a_batch_deeper_than_pages_offer_is_told_of_by_its_whole_pool(
     Batch.objects.update(depth=WIDEST + 50, numbers={**Batch.objects.get().numbers, "known": 1})
     widths = []
 
-    def noting(*given: Any, width: int = WIDEST, **also: Any) -> PooledRuns:
+    def noting(*arguments: Any, width: int = WIDEST, **also: Any) -> PooledRuns:
         widths.append(width)
-        return pooled(*given, width=width, **also)
+        return pooled(*arguments, width=width, **also)
 
     monkeypatch.setattr("evaluation.services.batches.state.pooled", noting)
     batch_state("first")

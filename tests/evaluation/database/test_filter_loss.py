@@ -30,14 +30,14 @@ def bleu_pre(pair: Pair) -> float:
 def pool_of(batch: Batch) -> set[Pair]:
     """The best items of the batch's runs, originals left out."""
     owner = names_of("quay").owner
-    found = set()
+    result = set()
     for row in batch.runs.all():
         for query, items, _ in rankings_of(row.run):
             for item in items[: batch.depth].tolist():
                 annotates = row.run.direction == Run.ANNOTATION
                 image, caption = (query, item) if annotates else (item, query)
-                found.add((image, owner[caption]))
-    return {(image, own) for image, own in found if image != own}
+                result.add((image, owner[caption]))
+    return {(image, value) for image, value in result if image != value}
 
 
 def say_yes(campaign: Campaign, to: set[Pair]) -> None:
@@ -46,8 +46,8 @@ def say_yes(campaign: Campaign, to: set[Pair]) -> None:
         assert judgment.content is not None
         for block in judgment.content["blocks"]:
             block["yes"] = [
-                yes or (block["image"], own) in to
-                for yes, (own, _) in zip(block["yes"], block["captions"], strict=True)
+                yes or (block["image"], value) in to
+                for yes, (value, _) in zip(block["yes"], block["captions"], strict=True)
             ]
         judgment.save(update_fields=["content"])
 
@@ -59,22 +59,22 @@ def answered(until: Batch) -> tuple[dict[Pair, list[bool]], set[Pair]]:
     campaigns = Batch.objects.filter(pk__lte=until.pk).values_list("campaign", flat=True)
     for content in Judgment.objects.filter(campaign__in=campaigns).values_list("content", flat=True):
         for block in content["blocks"] if content else ():
-            for (own, _), role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
+            for (value, _), role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
                 if PAGE_ROLES[role] != ROLE_CONTROL:
-                    votes[block["image"], own].append(yes)
+                    votes[block["image"], value].append(yes)
                     if PAGE_ROLES[role] == ROLE_FILLER:
-                        fillers.add((block["image"], own))
+                        fillers.add((block["image"], value))
     return votes, fillers
 
 
 def expected(batch: Batch) -> tuple[int, int, float, int]:
     """Fillers judged, those relevant, what is lost of all that is filtered out, and what is found."""
-    votes, shown = answered(batch)
+    votes, displayed = answered(batch)
     pool = pool_of(batch)
     assert batch.threshold is not None
     unlikely = {pair for pair in pool if bleu_pre(pair) < batch.threshold}
-    relevant = {pair for pair, given in votes.items() if 2 * sum(given) > len(given)}
-    fillers = shown & unlikely
+    relevant = {pair for pair, vote in votes.items() if 2 * sum(vote) > len(vote)}
+    fillers = displayed & unlikely
     hits = len(fillers & relevant)
     return len(fillers), hits, hits / len(fillers) * len(unlikely), len(relevant & (pool - unlikely))
 
@@ -82,7 +82,7 @@ def expected(batch: Batch) -> tuple[int, int, float, int]:
 def told(batch: Batch) -> tuple[int, int, float, int]:
     loss = batch_state(batch.name).loss
     assert loss is not None and loss.filtered == batch.numbers["filtered"]
-    return loss.judged, loss.relevant, loss.expected, loss.found
+    return loss.judged, loss.relevant, loss.expected, loss.relevant_left
 
 
 def test_fillers_that_the_filter_of_this_batch_let_through_say_nothing_of_its_loss(
@@ -100,10 +100,10 @@ def test_fillers_that_the_filter_of_this_batch_let_through_say_nothing_of_its_lo
     assert told(strict)[1] == len(likely_fillers), "of its own they are what it loses"
     assert told(loose) == pytest.approx(expected(loose))
     assert told(loose)[:2] != (0, 0) and told(loose)[1] == 0, "nothing of what it put aside is relevant"
-    votes, shown = answered(loose)
+    votes, displayed = answered(loose)
     unlikely = {pair for pair in pool_of(loose) if bleu_pre(pair) == 0}
-    assert shown - unlikely and shown & unlikely, "fillers of the other batch that are none here"
-    everywhere = {pair for pair, given in votes.items() if 2 * sum(given) > len(given)} - shown
+    assert displayed - unlikely and displayed & unlikely, "fillers of the other batch that are none here"
+    everywhere = {pair for pair, vote in votes.items() if 2 * sum(vote) > len(vote)} - displayed
     assert told(loose)[3] < len(everywhere | likely_fillers)
     assert everywhere - pool_of(loose), "relevant pairs of the other batch that are in no pool here"
 
@@ -113,6 +113,6 @@ def test_a_batch_of_whose_filtered_pairs_none_was_judged_says_nothing(pooled_run
     crowd(strict.campaign, {"perfect": 5})
     sharp = planned(pooled_runs[:1], depth=2, threshold=0.75, simulated=True)
     later = launch(sharp, "later", begin=False).batch
-    _, shown = answered(later)
-    assert shown and not {pair for pair in shown & pool_of(later) if bleu_pre(pair) < 0.75}
+    _, displayed = answered(later)
+    assert displayed and not {pair for pair in displayed & pool_of(later) if bleu_pre(pair) < 0.75}
     assert batch_state("strict").loss is not None and batch_state("later").loss is None

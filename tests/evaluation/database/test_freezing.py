@@ -48,8 +48,12 @@ def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd:
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     again = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
-    assert [(r.version, r.unchanged) for r in (first, again, other)] == [(1, False), (1, True), (2, False)]
+    other_qrels = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
+    assert [(r.version, r.unchanged) for r in (first, again, other_qrels)] == [
+        (1, False),
+        (1, True),
+        (2, False),
+    ]
     assert snapshot_named("q").version == 2
     assert snapshot_named("q:1").digest == first.digest
     with pytest.raises(UnknownName, match="unknown qrels 'q:3'"):
@@ -112,8 +116,8 @@ def test_captions_of_several_numbers_are_all_originals(corpus: str, tmp_path: Pa
 def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crowd: Path) -> None:
     """Three pairs have two yeses of three or more; of the originals one was refused and one not judged."""
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
-    made = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    assert made.by_rule == {"half": 5, "majority": 5, "two_thirds": 5}
+    qrels = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
+    assert qrels.by_rule == {"half": 5, "majority": 5, "two_thirds": 5}
     tied = crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t0.5\t2\t2")
     crowd.write_text(tied)
     import_judgments(

@@ -56,12 +56,12 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
     assert (frozen["relevant"], frozen["rows"], frozen["unjudged"]) == (5, 7, 3)
     assert frozen["by_rule"] == {"mean_grade": 5, "mean_grade_strict": 3, "median_grade": 5}
     snapshot = snapshot_named("graded")
-    found = score(
+    scored = score(
         run_named(run), snapshot, ["S@1", "S@5", "R-precision", "MAP", "nDCG@10"], missing="leave-out"
     )
-    places = {name: own.per_query.tolist() for name, own in found.scores.items()}
+    places = {name: own_score.per_query.tolist() for name, own_score in scored.scores.items()}
     # c asks too, and the run has no list for it.
-    assert (len(found.queries), found.asked, found.missing) == (2, 3, 1)
+    assert (len(scored.queries), scored.asked, scored.missing) == (2, 3, 1)
     assert places["S@1"] == [0, 0] and places["S@5"] == [1, 1]
     assert places["R-precision"] == [0.5, 0.5]
     assert places["MAP"] == pytest.approx([(1 / 2 + 2 / 3) / 2] * 2)

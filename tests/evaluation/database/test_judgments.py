@@ -114,12 +114,12 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     import_judgments(JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext())
-    found = json.loads(said("agreement", "--judgments", "keyword-counts", "--json"))
+    payload = json.loads(said("agreement", "--judgments", "keyword-counts", "--json"))
     direct = json.loads(said("agreement", file, "--format", "keyword-counts", "--json"))
-    found, direct = found["within"], direct["within"]
-    assert found["alpha"] == direct["alpha"] and found["fleiss"] == direct["fleiss"]
-    remarks = [one["reason"] for one in (*found["alpha"].values(), found["fleiss"])]
-    assert any("keyword" in each for each in remarks) and not any("image" in each for each in remarks)
+    payload, direct = payload["within"], direct["within"]
+    assert payload["alpha"] == direct["alpha"] and payload["fleiss"] == direct["fleiss"]
+    remarks = [row["reason"] for row in (*payload["alpha"].values(), payload["fleiss"])]
+    assert any("keyword" in remark for remark in remarks) and not any("image" in remark for remark in remarks)
     answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
     assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
     with pytest.raises(InputError, match="keywords have no originals"):
@@ -213,7 +213,7 @@ def test_a_killed_import_is_unseen_and_swept_by_the_next(
     monkeypatch.setattr("evaluation.services.judgments.importing.ROWS_PER_INSERT", 2)
     with monkeypatch.context() as killed:
         # A killed process sweeps nothing.
-        killed.setattr("evaluation.services.judgments.importing._sweep", lambda made: None)
+        killed.setattr("evaluation.services.judgments.importing._sweep", lambda created: None)
 
         def cut(pairs: Iterable[JudgedPair]) -> Iterator[JudgedPair]:
             for number, pair in enumerate(pairs):
@@ -223,10 +223,10 @@ def test_a_killed_import_is_unseen_and_swept_by_the_next(
 
         with pytest.raises(KeyboardInterrupt):
             reader = JUDGMENT_FORMATS.get("flickr8k-crowd")
-            place = JudgmentsPlace(
+            index = JudgmentsPlace(
                 corpus=corpus, name=reader.key, format=reader.key, source="crowd.txt", scale=reader.scale
             )
-            store_judgments(cut(reader.read(crowd)), place)
+            store_judgments(cut(reader.read(crowd)), index)
     assert PairAnswers.objects.count() == 2
     with pytest.raises(UnknownName, match="known: none"):
         judgment_set(corpus, "flickr8k-crowd")
@@ -335,9 +335,9 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         assert agreement_within(stored, Resampling(resamples=20)) == agreement_within(
             straight, Resampling(resamples=20)
         )
-    made = freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
+    qrels = freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
     direct = freeze_pairs(straight, name="hodosh", originals=[(image, f"{image}#2") for image in names])
-    assert (made.digest, made.rows, made.relevant) == (direct.digest, rows, relevant)
+    assert (qrels.digest, qrels.rows, qrels.relevant) == (direct.digest, rows, relevant)
     assert qrels_of(snapshot_named("hodosh"), names_of("f8k")).digest == direct.digest
     imported = Evidence.read(
         folder, experts=read_back("f8k", "flickr8k-expert"), crowd=read_back("f8k", "flickr8k-crowd")

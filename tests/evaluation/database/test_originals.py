@@ -96,41 +96,41 @@ def best_ranks(ranking: Ranking, direction: str, queries: set[str], among: set[s
     images, captions, scores = ranking.images, ranking.captions, ranking.scores
     if direction == Run.SEARCH:
         images, captions, scores = captions, images, scores.T
-    found = {}
+    result = {}
     for row, query in enumerate(images):
         if query not in queries:
             continue
         there = [(scores[row, at], item) for at, item in enumerate(captions) if owner(item) in among]
-        own = [value for value, item in there if owner(item) == owner(query)]
+        values = [value for value, item in there if owner(item) == owner(query)]
         others = [value for value, item in there if owner(item) != owner(query)]
-        if own:
-            ahead = sum(value > max(own) for value in others)
-            found[query] = 1 + ahead + sum(value == max(own) for value in others) / 2
+        if values:
+            ahead = sum(value > max(values) for value in others)
+            result[query] = 1 + ahead + sum(value == max(values) for value in others) / 2
         else:
-            found[query] = np.inf
-    return found
+            result[query] = np.inf
+    return result
 
 
-def check_ranks(found: Scored, direction: str, expected: dict[str, float]) -> None:
+def check_ranks(scored: Scored, direction: str, expected: dict[str, float]) -> None:
     """The figures of R@k and ranks are those of these ranks, each query's and together."""
     names = names_of("some")
     called = names.image_name if direction == Run.ANNOTATION else names.caption_name
     ranks = dict(
         zip(
-            [called[query] for query in found.queries.tolist()],
-            found.scores["median rank"].per_query.tolist(),
+            [called[query] for query in scored.queries.tolist()],
+            scored.scores["median rank"].per_query.tolist(),
             strict=True,
         )
     )
     assert ranks == expected
     values = np.array(list(expected.values()))
-    assert {name: one.queries for name, one in found.scores.items() if name in RANKS} == dict.fromkeys(
+    assert {name: item.queries for name, item in scored.scores.items() if name in RANKS} == dict.fromkeys(
         RANKS, len(values)
     )
-    assert found.scores["R@1"].value == pytest.approx((values <= 1).mean())
-    assert found.scores["R@3"].value == pytest.approx((values <= 3).mean())
-    assert found.scores["median rank"].value == pytest.approx(np.median(values))
-    assert found.scores["mean rank"].value == pytest.approx(np.mean(values))
+    assert scored.scores["R@1"].value == pytest.approx((values <= 1).mean())
+    assert scored.scores["R@3"].value == pytest.approx((values <= 3).mean())
+    assert scored.scores["median rank"].value == pytest.approx(np.median(values))
+    assert scored.scores["mean rank"].value == pytest.approx(np.mean(values))
 
 
 def asked_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[str]:
@@ -139,13 +139,13 @@ def asked_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[s
     A file says what it asks; of judgments, a pair counts that is inside.
     """
     names = names_of("some")
-    found = set()
+    result = set()
     for image, caption in QrelsRow.objects.filter(snapshot=snapshot).values_list("image_id", "caption_id"):
         pair = names.image_name[image or 0], names.caption_name[caption]
         query = pair[direction == Run.SEARCH]
         if inside.issuperset(map(owner, [query] if snapshot.source else pair)):
-            found.add(query)
-    return found
+            result.add(query)
+    return result
 
 
 @pytest.fixture
@@ -164,13 +164,13 @@ def test_an_original_that_nobody_judged_is_looked_for(two: Ranking, tmp_path: Pa
     (tmp_path / "q.trec").write_text("i0.jpg 0 i0.jpg#0 1\ni1.jpg 0 i0.jpg#0 0\n")
     import_qrels(QrelsImport(name="given", corpus="some", file=tmp_path / "q.trec"), OperationContext())
     for name in ("bare", "given"):
-        found = score(run, snapshot_named(name), [*RANKS, "S@1", "judged@1"])
-        assert (found.scores["R@1"].value, found.scores["R@1"].queries) == (0.5, 2)
-        assert found.scores["median rank"].value == found.scores["mean rank"].value == 1.5
+        scored = score(run, snapshot_named(name), [*RANKS, "S@1", "judged@1"])
+        assert (scored.scores["R@1"].value, scored.scores["R@1"].queries) == (0.5, 2)
+        assert scored.scores["median rank"].value == scored.scores["mean rank"].value == 1.5
         # Grades are as they were given: i1 has nothing relevant, and its own caption is not judged.
-        assert (found.scores["S@1"].value, found.scores["S@1"].queries) == (0.5, 2)
-        assert (found.scores["judged@1"].value, found.without_relevant) == (1, 1)
-        assert found.items == 1, "how many items the qrels know"
+        assert (scored.scores["S@1"].value, scored.scores["S@1"].queries) == (0.5, 2)
+        assert (scored.scores["judged@1"].value, scored.without_relevant) == (1, 1)
+        assert scored.items == 1, "how many items the qrels know"
 
 
 def test_every_reader_tells_the_same(two: Ranking, tmp_path: Path) -> None:
@@ -179,14 +179,14 @@ def test_every_reader_tells_the_same(two: Ranking, tmp_path: Path) -> None:
     a_run(tmp_path, turned, Run.ANNOTATION)
     freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
     report = json.loads(said("score_run", "two-annotation", "--qrels", "bare", "--measures", "R@1", "--json"))
-    assert [(one["value"], one["queries"]) for one in report["measures"]] == [(0.5, 2)]
+    assert [(test["value"], test["queries"]) for test in report["measures"]] == [(0.5, 2)]
     runs = [run_named("two-annotation"), run_named("turned-annotation")]
-    found, tests = score_against_first(runs, snapshot_named("bare"), ["R@1", "mean rank"], rounds=20)
-    assert [one.scores["R@1"].per_query.tolist() for one in found] == [[1, 0], [0, 1]]
-    preferred = [(one.preference.better, one.preference.worse) for one in tests if one.preference]
+    result, tests = score_against_first(runs, snapshot_named("bare"), ["R@1", "mean rank"], rounds=20)
+    assert [test.scores["R@1"].per_query.tolist() for test in result] == [[1, 0], [0, 1]]
+    preferred = [(test.preference.better, test.preference.worse) for test in tests if test.preference]
     assert preferred == [(1, 1), (1, 1)], "both queries are paired"
     folds = score_folds(runs[0], snapshot_named("bare"), 2, ["R@1"])
-    assert [one.scores["R@1"].value for one in folds] == [1, 1], "each image among itself alone"
+    assert [test.scores["R@1"].value for test in folds] == [1, 1], "each image among itself alone"
     assert set(values_of(runs[0], snapshot_named("bare"), "R@1").values()) == {1.0, 0.0}
 
 
@@ -205,20 +205,20 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
 
     What the grades alone say is the same as where originals without a row were not there at all.
     """
-    dice = np.random.default_rng(seed)
-    numbers = dice.integers(1, 4, IMAGES).tolist()
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(1, 4, IMAGES).tolist()
     a_corpus(numbers)
     images = [f"i{n}.jpg" for n in range(IMAGES)]
     captions = [f"{image}#{k}" for image, number in zip(images, numbers, strict=True) for k in range(number)]
     pairs = [(image, caption) for image in images for caption in captions]
-    chosen = dice.choice(len(pairs), len(pairs) // 6, replace=False).tolist()
-    judged = [(*pairs[at], int(dice.integers(2))) for at in sorted(chosen)]
+    chosen = rng.choice(len(pairs), len(pairs) // 6, replace=False).tolist()
+    judged = [(*pairs[at], int(rng.integers(2))) for at in sorted(chosen)]
     judge(tmp_path, judged)
     # A run may know some images and captions alone, and have ties.
-    known = sorted(dice.choice(IMAGES, 6, replace=False).tolist()) if seed % 3 == 0 else range(IMAGES)
+    known = sorted(rng.choice(IMAGES, 6, replace=False).tolist()) if seed % 3 == 0 else range(IMAGES)
     ours = [images[n] for n in known]
-    theirs = [caption for caption in captions if seed % 4 or dice.random() < 0.8]
-    scores = dice.integers(0, 5 if seed % 2 else 1000, (len(ours), len(theirs))).astype(float)
+    theirs = [caption for caption in captions if seed % 4 or rng.random() < 0.8]
+    scores = rng.integers(0, 5 if seed % 2 else 1000, (len(ours), len(theirs))).astype(float)
     ranking = Ranking("random", scores, ours, theirs)
     subset: Subset | None = subset_named("some", "test") if seed % 5 == 0 else None
     inside = {image for n, image in enumerate(images) if subset is None or n % 2 == 0}
@@ -239,23 +239,23 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
         )
         for name in ("bare", "with", side):
             snapshot = snapshot_named(name)
-            found = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset, missing=LEAVE_OUT)
-            asked = asked_by(snapshot, direction, inside)
-            check_ranks(found, direction, best_ranks(ranking, direction, asked, inside))
-            told = of_grades(found)
+            scored = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset, missing=LEAVE_OUT)
+            requested = asked_by(snapshot, direction, inside)
+            check_ranks(scored, direction, best_ranks(ranking, direction, requested, inside))
+            reported = of_grades(scored)
             with monkeypatch.context() as without:
                 without.setattr(
                     ranked_runs, "_originals_without_a_row", lambda *_: np.empty((0, 2), dtype=np.int64)
                 )
-                assert told == pytest.approx(
+                assert reported == pytest.approx(
                     of_grades(score(run, snapshot, OF_GRADES, subset=subset, missing=LEAVE_OUT)), nan_ok=True
                 )
 
 
-def of_grades(found: Scored) -> dict[str, Any]:
-    values: dict[str, Any] = {"items": found.items, "candidates": len(found.candidates.items)}
+def of_grades(scored: Scored) -> dict[str, Any]:
+    values: dict[str, Any] = {"items": scored.items, "candidates": len(scored.candidates.items)}
     for name in OF_GRADES:
-        one = found.scores[name]
-        values[name], values[f"{name} at best"] = one.value, one.optimistic
-        values[f"{name} queries"], values[f"{name} judged"] = one.queries, found.judged[name][1]
+        item = scored.scores[name]
+        values[name], values[f"{name} at best"] = item.value, item.optimistic
+        values[f"{name} queries"], values[f"{name} judged"] = item.queries, scored.judged[name][1]
     return values

@@ -34,10 +34,10 @@ MORE = 100
 def _rows_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many rows of each query are read meanwhile."""
     read: list[int] = []
-    portions: Callable[..., Iterator[list[Any]]] = compiler.cursor_iter
+    batches: Callable[..., Iterator[list[Any]]] = compiler.cursor_iter
 
     def counted(*arguments: Any) -> Iterator[list[Any]]:
-        for rows in portions(*arguments):
+        for rows in batches(*arguments):
             read.append(len(rows))
             yield rows
 
@@ -48,19 +48,19 @@ def _rows_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 def _more_images(corpus: Corpus) -> None:
     """Images of another split, which nothing ranks or asks about."""
-    made = Image.objects.bulk_create(
+    created = Image.objects.bulk_create(
         Image(corpus=corpus, key=f"more{n}", filename=f"more{n}.jpg", position=1_000 + n, split="more")
         for n in range(MORE)
     )
     Caption.objects.bulk_create(
-        Caption(image=image, number=number, text="More.") for image in made for number in range(2)
+        Caption(image=image, number=number, text="More.") for image in created for number in range(2)
     )
 
 
-def _told(tell: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+def _told(report_progress: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
     """What `tell` gives, written out, and how many rows it reads for that."""
     with _rows_read(monkeypatch) as read:
-        what = repr(tell())
+        what = repr(report_progress())
     return what, sum(read)
 
 
@@ -74,14 +74,14 @@ def test_comparing_runs_reads_no_row_of_images_that_nobody_ranks(
     def compared(names: list[str], subset: Subset | None) -> dict[str, Any]:
         return compare_runs(list(map(run_named, names)), qrels, rounds=10, subset=subset, missing=LEAVE_OUT)
 
-    told = [
+    reported = [
         partial(compared, names, subset)
         for names in (pooled_runs[::2], pooled_runs[1::2])
         for subset in (None, test)
     ]
-    before = [_told(tell, monkeypatch) for tell in told]
+    before = [_told(report_progress, monkeypatch) for report_progress in reported]
     _more_images(qrels.corpus)
-    assert [_told(tell, monkeypatch) for tell in told] == before
+    assert [_told(report_progress, monkeypatch) for report_progress in reported] == before
 
 
 def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
@@ -94,14 +94,14 @@ def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
     launch(again(), "later")
     state, later = batch_state("first", omissions=True), batch_state("later")
     assert state.loss is not None and state.omissions is not None and state.collected and later.reused
-    told: list[Callable[[], Any]] = [
+    messages: list[Callable[[], Any]] = [
         partial(batch_state, "first", omissions=True),
         partial(batch_state, "later"),
         lambda: again().numbers(),
     ]
-    before = [_told(tell, monkeypatch) for tell in told]
+    before = [_told(report_progress, monkeypatch) for report_progress in messages]
     _more_images(batch.corpus)
-    assert [_told(tell, monkeypatch) for tell in told] == before
+    assert [_told(report_progress, monkeypatch) for report_progress in messages] == before
 
 
 def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_runs: list[str]) -> None:
@@ -109,29 +109,29 @@ def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_r
     crowd(batch.campaign, {"perfect": 3})
     collect("first")
     assert batch_state("first").collected
-    given = Judgment.objects.filter(campaign=batch.campaign, image__isnull=False).earliest("pk")
-    assert given.content is not None
-    yes = given.content["blocks"][0]["yes"]
+    judgment = Judgment.objects.filter(campaign=batch.campaign, image__isnull=False).earliest("pk")
+    assert judgment.content is not None
+    yes = judgment.content["blocks"][0]["yes"]
     yes[0] = 1 - yes[0]
-    given.save()
+    judgment.save()
     assert not batch_state("first").collected, "as many answers, and others"
     yes[0] = 1 - yes[0]
-    given.save()
+    judgment.save()
     assert batch_state("first").collected
 
 
 def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list[str]) -> None:
-    made = planned(pooled_runs, threshold=0)
+    plan = planned(pooled_runs, threshold=0)
     names = names_of("quay")
-    images, captions = made.pooled.ids(made.asked)
+    images, captions = plan.pooled.ids(plan.asked)
     expected = [
         (names.image_name[image], names.image_name[names.owner[caption]], names.number[caption])
         for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
     ]
-    asked = made.pooled.called(made.asked)
-    called = ((pair.image, *pair.caption.rsplit("#", 1)) for pair in asked)
+    requested = plan.pooled.called(plan.asked)
+    called = ((pair.image, *pair.caption.rsplit("#", 1)) for pair in requested)
     assert [(f"{i}.jpg", f"{owner}.jpg", int(n)) for i, owner, n in called] == expected
-    batch = launch(made, "first").batch
+    batch = launch(plan, "first").batch
     assert {pair[:2] for pair in asked_pairs(batch.campaign)} == set(
         zip(images.tolist(), captions.tolist(), strict=True)
     )
@@ -150,5 +150,7 @@ def test_a_run_of_one_direction_is_pooled_with_the_images_of_its_captions(pooled
 def test_judgments_of_graded_pairs_name_the_captions_that_were_asked_about(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=1), "graded").batch
     crowd(batch.campaign, {"perfect": 2})
-    asked = {pair[:2] for pair in asked_pairs(Campaign.objects.get(pk=batch.campaign_id))}
-    assert {(one.image, one.caption) for one in pair_judgments(batch.campaign)} == asked
+    requested = {pair[:2] for pair in asked_pairs(Campaign.objects.get(pk=batch.campaign_id))}
+    assert {
+        (pair_judgment.image, pair_judgment.caption) for pair_judgment in pair_judgments(batch.campaign)
+    } == requested

@@ -99,7 +99,7 @@ def test_captions_of_an_image_are_exchanged_together(scores: np.ndarray, tmp_pat
         _, tests = score_against_first(
             runs, snapshot_named("own"), ["R@1", "median rank", "mean rank"], rounds=2000
         )
-        assert [one.test for one in tests] == expected
+        assert [test.test for test in tests] == expected
     preferred = tests[0].preference
     assert preferred is not None and preferred.worse == 0 < preferred.better
     # Of the 1,024 ways to exchange ten images two are as far apart; by captions p would be far smaller.

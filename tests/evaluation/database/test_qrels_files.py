@@ -40,7 +40,7 @@ def corpus(db: None) -> str:
             id=file_of(image).removesuffix(".jpg"),
             filename=file_of(image),
             external_id=str(image),
-            captions=tuple(CaptionRecord(f"caption {own}", id=str(own)) for own in captions),
+            captions=tuple(CaptionRecord(f"caption {caption}", id=str(caption)) for caption in captions),
         )
         for image, captions in NUMBERS.items()
     ]
@@ -50,7 +50,7 @@ def corpus(db: None) -> str:
 
 def a_run(folder: Path, name: str, scores: np.ndarray, direction: str = Run.ANNOTATION) -> str:
     """Scores of shape (images, captions)."""
-    captions = [str(own) for captions in NUMBERS.values() for own in captions]
+    captions = [str(caption) for captions in NUMBERS.values() for caption in captions]
     file = matrix_file(folder, name, scores, [file_of(image) for image in NUMBERS], captions)
     import_run(
         RunImport(name=name, corpus="coco", file=file, format="scores", direction=direction),
@@ -68,8 +68,8 @@ def test_positives_as_eccv_caption_has_them_come_out_byte_for_byte(tmp_path: Pat
     of_captions = '{"26305":[487450,42201],"5":[770337],"771687":[391895,770337,487450]}'
     for name, text, asks in (("i2t", of_images, "image"), ("t2i", of_captions, "caption")):
         (tmp_path / f"{name}.json").write_text(text)
-        told = said("import_qrels", name, tmp_path / f"{name}.json", "--corpus", "coco", "--format", "json")
-        assert f"are relevant, for {asks}s" in told
+        output = said("import_qrels", name, tmp_path / f"{name}.json", "--corpus", "coco", "--format", "json")
+        assert f"are relevant, for {asks}s" in output
         out = tmp_path / f"{name}.again.json"
         said("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
         assert out.read_bytes() == text.encode()
@@ -129,30 +129,30 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
 
 
 def test_a_graded_file_gives_the_figures_of_pytrec_eval_both_ways_round(tmp_path: Path) -> None:
-    dice = np.random.default_rng(4)
-    captions = [str(own) for captions in NUMBERS.values() for own in captions]
+    rng = np.random.default_rng(4)
+    captions = [str(own_caption) for captions in NUMBERS.values() for own_caption in captions]
     lines: list[str] = []
     qrels: dict[str, dict[str, int]] = {}
     for image in NUMBERS:
-        for caption in dice.choice(captions, 5, replace=False):
-            grade = int(dice.integers(0, 4))
+        for caption in rng.choice(captions, 5, replace=False):
+            grade = int(rng.integers(0, 4))
             lines.append(f"{image} 0 {caption} {grade}")
             qrels.setdefault(str(image), {})[str(caption)] = grade
     (tmp_path / "q.trec").write_text("\n".join(lines))
     said("import_qrels", "q", tmp_path / "q.trec", "--corpus", "coco", "--asks", "image", "--level", 2)
-    scores = dice.permutation(32).reshape(4, 8).astype(float)
+    scores = rng.permutation(32).reshape(4, 8).astype(float)
     run = {
         str(i): dict(zip(captions, row.tolist(), strict=True)) for i, row in zip(NUMBERS, scores, strict=True)
     }
     a_run(tmp_path, "r", scores)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "Rprec", "ndcg_cut_10"}, relevance_level=2)
     theirs = evaluator.evaluate(run)
-    found = score(run_named("r"), snapshot_named("q"), ["MAP", "R-precision", "nDCG@10"])
-    with_relevant = [one for name, one in theirs.items() if max(qrels[name].values()) >= 2]
+    scored = score(run_named("r"), snapshot_named("q"), ["MAP", "R-precision", "nDCG@10"])
+    with_relevant = [item for name, item in theirs.items() if max(qrels[name].values()) >= 2]
     for ours, name in (("MAP", "map"), ("R-precision", "Rprec")):
-        assert found.scores[ours].value == pytest.approx(np.mean([one[name] for one in with_relevant]))
-    ndcg = [one["ndcg_cut_10"] for one in theirs.values()]
-    assert found.scores["nDCG@10"].value == pytest.approx(np.mean(ndcg))
+        assert scored.scores[ours].value == pytest.approx(np.mean([item[name] for item in with_relevant]))
+    ndcg = [item["ndcg_cut_10"] for item in theirs.values()]
+    assert scored.scores["nDCG@10"].value == pytest.approx(np.mean(ndcg))
 
 
 # Crisscrossed Captions ------------------------------------------------------------------------------
@@ -173,23 +173,28 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     file.write_text(SITS)
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
-    told = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
-    assert "1 pairs left out: the corpus lacks their image or caption (for example '999999')" in told
+    output = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
+    assert "1 pairs left out: the corpus lacks their image or caption (for example '999999')" in output
     assert (
-        "3 of 5 pairs are relevant\nqueries: 2 judged queries" in told
-        and "mean on the scale 0 to 5, relevant from 3" in told
+        "3 of 5 pairs are relevant\nqueries: 2 judged queries" in output
+        and "mean on the scale 0 to 5, relevant from 3" in output
     )
     figures = json.loads(said("score_run", "r", "--qrels", "sits", "--measures", "nDCG@10", "--json"))
-    captions = [str(own) for captions in NUMBERS.values() for own in captions]
+    captions = [str(caption) for captions in NUMBERS.values() for caption in captions]
     grades = {"391895": {"770337": 496, "79200": 234, "5": 0}, "42201": {"534849": 500, "26277": 300}}
     run = {
         str(i): dict(zip(captions, row.tolist(), strict=True)) for i, row in zip(NUMBERS, scores, strict=True)
     }
     theirs = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut_10"}).evaluate({k: run[k] for k in grades})
-    expected = np.mean([one["ndcg_cut_10"] for one in theirs.values()])
+    expected = np.mean([item["ndcg_cut_10"] for item in theirs.values()])
     assert figures["measures"][0]["value"] == pytest.approx(expected)
-    made = JudgmentSet.objects.get()
-    assert (made.name, made.scale, made.pair_count, made.skipped) == ("sits", "0-5", 5, 1)
+    judgment_set = JudgmentSet.objects.get()
+    assert (judgment_set.name, judgment_set.scale, judgment_set.pair_count, judgment_set.skipped) == (
+        "sits",
+        "0-5",
+        5,
+        1,
+    )
 
 
 def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> None:
@@ -199,8 +204,10 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
     assert not JudgmentSet.objects.exists()
     with gzip.open(tmp_path / "raw.csv.gz", "wt") as out:
         out.write(SITS.replace("3.10", "3") + SITS.splitlines()[1] + "\n")
-    told = said("import_judgments", "coco", tmp_path / "raw.csv.gz", "--format", "cxc-sits", "--skip-unknown")
-    assert "6 answers to 5 pairs, scale 0-5" in told
+    output = said(
+        "import_judgments", "coco", tmp_path / "raw.csv.gz", "--format", "cxc-sits", "--skip-unknown"
+    )
+    assert "6 answers to 5 pairs, scale 0-5" in output
     freeze = (
         "freeze_qrels",
         "q",
@@ -211,27 +218,27 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
         "--no-originals",
         "--json",
     )
-    plain = json.loads(said(*freeze))
-    assert plain["settings"].startswith("mean on the scale 0 to 5, relevant from 3, linear gains in 1/300")
-    assert plain["relevant"] == 3
+    payload = json.loads(said(*freeze))
+    assert payload["settings"].startswith("mean on the scale 0 to 5, relevant from 3, linear gains in 1/300")
+    assert payload["relevant"] == 3
     high = json.loads(
         said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--summary", "median")
     )
     assert (high["relevant"], high["version"]) == (2, 2) and "exponential gains" in high["settings"]
     row = QrelsRow.objects.filter(snapshot__version=2).order_by("-relevance").first()
     assert row is not None and row.relevance == 31 * 300
-    for options, wrong in (
+    for options, invalid in (
         (["--relevant-from", "0"], "relevant from 0: expected more than 0, the lowest grade, and at most 5"),
         (["--relevant-from", "soon"], "'soon' is not a score; expected a number"),
         (["--scale", "votes"], "judgments 'cxc-sits' are on the scale 0-5; name no other"),
         (["--rule", "majority"], "are grades from 0 to 5; rule 'majority' does not apply to them"),
     ):
-        with pytest.raises(CommandError, match=wrong):
+        with pytest.raises(CommandError, match=invalid):
             said(*freeze, *options)
 
 
 @pytest.mark.parametrize(
-    ("grades", "options", "wrong"),
+    ("grades", "options", "message"),
     [
         (["1", "1"], [], "every answer is 1, which does not determine the scale; name it: votes, 1-4"),
         (["0", "5"], [], "answers reach from 0 to 5, which fits no known scale"),
@@ -241,11 +248,11 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
     ],
 )
 def test_answers_off_their_scale_are_refused(
-    tmp_path: Path, grades: list[str], options: list[Any], wrong: str
+    tmp_path: Path, grades: list[str], options: list[Any], message: str
 ) -> None:
     lines = [f"391895,{caption},{grade}" for caption, grade in zip(("5", "6"), grades, strict=True)]
     (tmp_path / "j.csv").write_text("\n".join(["image,caption,grade", *lines]))
-    with pytest.raises(CommandError, match=wrong) as error:
+    with pytest.raises(CommandError, match=message) as error:
         said("import_judgments", "coco", tmp_path / "j.csv", "--format", "table", *options)
     assert "\n" not in str(error.value) and not JudgmentSet.objects.exists()
 
@@ -279,7 +286,7 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "options", "wrong"),
+    ("name", "content", "options", "message"),
     [
         (
             "q.trec",
@@ -344,13 +351,13 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
     ],
 )
 def test_bad_qrels_are_refused_in_one_line_and_leave_nothing(
-    tmp_path: Path, name: str, content: str | bytes | None, options: list[str], wrong: str
+    tmp_path: Path, name: str, content: str | bytes | None, options: list[str], message: str
 ) -> None:
     if isinstance(content, bytes):
         (tmp_path / name).write_bytes(content)
     elif content is not None:
         (tmp_path / name).write_text(content)
-    with pytest.raises(CommandError, match=wrong) as error:
+    with pytest.raises(CommandError, match=message) as error:
         said("import_qrels", "q", tmp_path / name, "--corpus", "coco", *options)
     assert "\n" not in str(error.value)
     assert not QrelsSnapshot.objects.exists() and not JudgmentSet.objects.exists()
@@ -389,7 +396,7 @@ def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would
         for ties in ("keep", "break"):
             file = tmp_path / f"{run}.{ties}"
             command = ("export_run", run, "--out", file, "--ties", ties, "--qrels", "own", "--json")
-            made = json.loads(said(*command))
+            payload = json.loads(said(*command))
             said("import_run", f"{run}-{ties}", file, "--corpus", "coco", "--direction", direction)
             again = score(run_named(f"{run}-{ties}"), snapshot_named("own"), measures)
             with file.open() as lines:
@@ -399,20 +406,20 @@ def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would
                 figures = dict(
                     zip(sorted_queries(ours, direction), ours.scores[measure].per_query, strict=True)
                 )
-                differ |= {q for q, one in theirs.items() if abs(one[name] - figures[q]) > 1e-6}
+                differ |= {q for q, item in theirs.items() if abs(item[name] - figures[q]) > 1e-6}
                 if ties == "keep":
                     assert again.scores[measure].per_query == pytest.approx(ours.scores[measure].per_query)
                 else:
                     read = dict(
                         zip(sorted_queries(again, direction), again.scores[measure].per_query, strict=True)
                     )
-                    assert read == pytest.approx({q: one[name] for q, one in theirs.items()})
+                    assert read == pytest.approx({q: item[name] for q, item in theirs.items()})
             tied = sum(
                 len(set(row)) < len(row) for row in (scores if direction == Run.ANNOTATION else scores.T)
             )
-            assert made["tied"] == tied
+            assert payload["tied"] == tied
             # The command looks at all measures, so it may count more than these four show.
-            assert len(differ) <= made["differ"] <= tied
+            assert len(differ) <= payload["differ"] <= tied
             counted += len(differ)
     assert counted > 50
 
@@ -434,15 +441,15 @@ def test_the_published_positives_of_coco_come_out_byte_for_byte(
     folder = real_data / "eccv_caption"
     captions_of = json.loads((folder / "original_image_to_caption.json").read_text())
     # Two captions of ECCV's are of no image of the test split: they get one.
-    known = {own for captions in captions_of.values() for own in captions}
+    known = {caption for captions in captions_of.values() for caption in captions}
     eccv = json.loads((folder / "eccv_image_to_caption.json").read_text())
-    captions_of["1"] = sorted({own for captions in eccv.values() for own in captions} - known)
+    captions_of["1"] = sorted({caption for captions in eccv.values() for caption in captions} - known)
     records = [
         ImageRecord(
             id=f"COCO_val2014_{int(image):012d}",
             filename=file_of(int(image)),
             external_id=image,
-            captions=tuple(CaptionRecord(f"a caption, {own}", id=str(own)) for own in captions),
+            captions=tuple(CaptionRecord(f"a caption, {caption}", id=str(caption)) for caption in captions),
         )
         for image, captions in captions_of.items()
     ]
@@ -450,7 +457,7 @@ def test_the_published_positives_of_coco_come_out_byte_for_byte(
     for side in ("image_to_caption", "caption_to_image"):
         file, out = folder / f"{whose}_{side}.json", tmp_path / f"{side}.json"
         name = f"{whose}-{side.replace('_', '-')}"
-        told = said("import_qrels", name, file, "--corpus", "test", "--format", "json", "--json")
-        assert json.loads(told)["asks"] == side.partition("_")[0]
+        output = said("import_qrels", name, file, "--corpus", "test", "--format", "json", "--json")
+        assert json.loads(output)["asks"] == side.partition("_")[0]
         said("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
         assert out.read_bytes() == file.read_bytes()

@@ -51,18 +51,16 @@ def a_world() -> list[str]:
     return [f"i{n}.jpg" for n in range(IMAGES)]
 
 
-def some_runs(folder: Path, dice: np.random.Generator, images: list[str]) -> list[str]:
+def some_runs(folder: Path, rng: np.random.Generator, images: list[str]) -> list[str]:
     """Runs of both directions, each over its own images and captions."""
     captions = [f"{image}#{k}" for image in images for k in range(CAPTIONS)]
     names = []
     for number, direction in enumerate((Run.ANNOTATION, Run.ANNOTATION, Run.SEARCH)):
-        ours = sorted(dice.choice(images, int(dice.integers(2, IMAGES + 1)), replace=False).tolist())
-        theirs = sorted(
-            dice.choice(captions, int(dice.integers(3, len(captions) + 1)), replace=False).tolist()
-        )
-        scores = dice.random((len(ours), len(theirs)))
-        own = [[image == caption.partition("#")[0] for caption in theirs] for image in ours]
-        scores += np.array(own) * dice.choice([0.0, 2.0])  # some find all originals first
+        ours = sorted(rng.choice(images, int(rng.integers(2, IMAGES + 1)), replace=False).tolist())
+        theirs = sorted(rng.choice(captions, int(rng.integers(3, len(captions) + 1)), replace=False).tolist())
+        scores = rng.random((len(ours), len(theirs)))
+        values = [[image == caption.partition("#")[0] for caption in theirs] for image in ours]
+        scores += np.array(values) * rng.choice([0.0, 2.0])  # some find all originals first
         name = f"run{number}"
         file = matrix_file(folder, name, scores, ours, theirs)
         import_run(
@@ -75,14 +73,14 @@ def some_runs(folder: Path, dice: np.random.Generator, images: list[str]) -> lis
 
 def judge(batch: Batch, pairs: list[JudgedPair], name: str) -> str:
     """Answers as if they had been collected from a batch."""
-    place = JudgmentsPlace(
+    index = JudgmentsPlace(
         corpus="few",
         name=name,
         format=f"batch-{batch.campaign.tasks}",
         source=f"batch {batch.name}",
         scale=pair_tasks(batch.campaign.tasks).scale,
     )
-    return store_judgments(pairs, place).judgments
+    return store_judgments(pairs, index).judgments
 
 
 def queries_of(name: str, qrels: str) -> list[int]:
@@ -92,21 +90,21 @@ def queries_of(name: str, qrels: str) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_queries_of_a_batch_do_not_depend_on_the_answers(tmp_path: Path, seed: int) -> None:
-    dice = np.random.default_rng(seed)
-    runs = some_runs(tmp_path, dice, a_world())
+    rng = np.random.default_rng(seed)
+    runs = some_runs(tmp_path, rng, a_world())
     threshold = None if seed % 2 else 0.25
-    request = BatchRequest(corpus="few", runs=runs, depth=int(dice.integers(1, 4)), threshold=threshold)
+    request = BatchRequest(corpus="few", runs=runs, depth=int(rng.integers(1, 4)), threshold=threshold)
     planned = plan(request)
     batch = launch(planned, "asked").batch
     names = names_of("few")
     ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))
-    asked = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,) * 3) for i, c in ids]
-    some = dice.permutation(len(asked))[: int(dice.integers(1, len(asked) + 1))].tolist()
+    judged_pairs = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,) * 3) for i, c in ids]
+    some = rng.permutation(len(judged_pairs))[: int(rng.integers(1, len(judged_pairs) + 1))].tolist()
     answers = {
-        "no": asked,
-        "yes": [replace(pair, grades=(1.0,) * 3) for pair in asked],
-        "one": asked[:1],
-        "some": [replace(asked[n], grades=(float(dice.integers(2)),)) for n in sorted(some)],
+        "no": judged_pairs,
+        "yes": [replace(pair, grades=(1.0,) * 3) for pair in judged_pairs],
+        "one": judged_pairs[:1],
+        "some": [replace(judged_pairs[n], grades=(float(rng.integers(2)),)) for n in sorted(some)],
     }
     for number, (name, pairs) in enumerate(answers.items()):
         judgments = judge(batch, pairs, name)
@@ -117,11 +115,11 @@ def test_the_queries_of_a_batch_do_not_depend_on_the_answers(tmp_path: Path, see
             relevance=RelevanceChoice(originals=(number + seed) % 2 == 1),
         )
     for direction in (Run.ANNOTATION, Run.SEARCH):
-        these = [run_named(name) for name in runs if run_named(name).direction == direction]
+        items = [run_named(name) for name in runs if run_named(name).direction == direction]
         column = "image" if direction == Run.ANNOTATION else "caption"
-        ranked = sorted({query for run in these for query in run.rankings.values_list(column, flat=True)})
+        ranked = sorted({query for run in items for query in run.rankings.values_list(column, flat=True)})
         for name in answers:
-            assert queries_of(these[0].name, name) == ranked
+            assert queries_of(items[0].name, name) == ranked
 
 
 def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
@@ -133,8 +131,8 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))
     pairs = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,)) for i, c in ids]
     judge(batch, pairs[: len(pairs) // 2], "half")
-    made = freeze_qrels(name="half", corpus="few", judgments="half", relevance=AS_JUDGED)
-    assert (made.pairs_asked, made.pairs_judged) == (len(pairs), len(pairs) // 2)
+    qrels = freeze_qrels(name="half", corpus="few", judgments="half", relevance=AS_JUDGED)
+    assert (qrels.pairs_asked, qrels.pairs_judged) == (len(pairs), len(pairs) // 2)
     scoring = ("score_run", runs[0], "--qrels", "half", "--measures", "S@1", "--missing", "leave-out")
     report = json.loads(said(*scoring, "--json"))
     (note,) = report["basis"]["notes"]
@@ -158,13 +156,13 @@ def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
     import_judgments(JudgmentsImport(corpus="few", file=file, format="table"), OperationContext())
     listed = tmp_path / "asked.txt"
     listed.write_text("i0.jpg\ni4.jpg\ni3.jpg#1\n")
-    for how, asked in (
+    for how, requested in (
         ([], {}),
         (["--queries", str(listed)], {"image": 2, "caption": 1}),
         (["--queries", f"run:{runs[2]}"], {"caption": run_named(runs[2]).query_count}),
     ):
         command = ("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", *how)
-        assert json.loads(said(*command, "--json"))["asked"] == asked
+        assert json.loads(said(*command, "--json"))["asked"] == requested
     judged = score(run_named(runs[0]), snapshot_named("q:1"), ["R@1"], missing="worst")
     assert not judged.known and judged.asked == 2
     assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").asked == 2
@@ -177,7 +175,9 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     runs = some_runs(tmp_path, np.random.default_rng(1), a_world())
     file = tmp_path / "q.trec"
     file.write_text("i0.jpg 0 i1.jpg#0 1\ni4.jpg 0 nobody.jpg#0 1\n")
-    made = import_qrels(QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext())
-    assert (made.asked, made.excluded) == ({"image": 2}, 1)
-    found = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
-    assert (found.asked, found.without_relevant) == (2, 1)
+    qrels = import_qrels(
+        QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext()
+    )
+    assert (qrels.asked, qrels.excluded) == ({"image": 2}, 1)
+    scored = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
+    assert (scored.asked, scored.without_relevant) == (2, 1)

@@ -27,10 +27,10 @@ Votes = dict[tuple[str, str], tuple[int, ...]]
 
 
 @pytest.fixture
-def asked(data_dir: Path, tmp_path: Path) -> Votes:
+def votes_by_pair(data_dir: Path, tmp_path: Path) -> Votes:
     """A batch `first`, and three votes about each pair that it asks about, in judgments `old`."""
     a_world()
-    made = plan(
+    planned_batch = plan(
         BatchRequest(
             corpus="quay",
             runs=runs(tmp_path, "blunt", noise=1.0, seed=2),
@@ -39,11 +39,11 @@ def asked(data_dir: Path, tmp_path: Path) -> Votes:
             campaign_settings=UNTESTED,
         )
     )
-    launch(made, "first")
-    pairs = made.pooled.called(made.asked)
+    launch(planned_batch, "first")
+    pairs = planned_batch.pooled.called(planned_batch.asked)
     votes: Votes = {pair: tuple(int((5 * like(*pair) + k) % 7 < 3) for k in range(3)) for pair in pairs}
     file = tmp_path / "old.csv"
-    lines = [f"{image},{caption},{sum(given)},{3 - sum(given)}" for (image, caption), given in votes.items()]
+    lines = [f"{image},{caption},{sum(vote)},{3 - sum(vote)}" for (image, caption), vote in votes.items()]
     file.write_text("\n".join(["image,caption,yes,no", *lines]))
     import_judgments(
         JudgmentsImport(name="old", corpus="quay", file=file, format="table"), OperationContext()
@@ -59,22 +59,22 @@ def like(image: str, caption: str) -> int:
 
 def collected() -> Votes:
     names = names_of("quay")
-    found = judged_pairs(judgment_set("quay", collect("first").judgments), names)
+    result = judged_pairs(judgment_set("quay", collect("first").judgments), names)
     return {
         (pair.query.removesuffix(".jpg"), pair.document.replace(".jpg", "")): tuple(
             sorted(map(int, pair.grades))
         )
-        for pair in found
+        for pair in result
     }
 
 
-def test_what_was_recorded_comes_out_vote_for_vote(asked: Votes) -> None:
+def test_what_was_recorded_comes_out_vote_for_vote(votes_by_pair: Votes) -> None:
     done = judge_as_recorded("first", "old", patience=0)
     assert (done.open_tasks, done.leased, done.tally.amiss) == (0, 0, [])
-    assert collected() == {pair: tuple(sorted(given)) for pair, given in asked.items()}
+    assert collected() == {pair: tuple(sorted(provided)) for pair, provided in votes_by_pair.items()}
 
 
-def test_people_who_err_answer_what_most_said_save_where_they_err(asked: Votes) -> None:
+def test_people_who_err_answer_what_most_said_save_where_they_err(votes_by_pair: Votes) -> None:
     report = json.loads(
         said(
             *("simulate_judges", "first", "--recorded", "old", "--workers", "6", "--patience", "0"),
@@ -83,12 +83,14 @@ def test_people_who_err_answer_what_most_said_save_where_they_err(asked: Votes) 
     )
     assert (report["open_tasks"], report["leased"]) == (0, 0) and report["crowd"] == {"careful": 6}
     right = [
-        answer == int(2 * sum(asked[pair]) > 3) for pair, given in collected().items() for answer in given
+        answer == int(2 * sum(votes_by_pair[pair]) > 3)
+        for pair, provided in collected().items()
+        for answer in provided
     ]
     assert 0.9 < sum(right) / len(right) < 1
 
 
-def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(asked: Votes) -> None:
+def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(votes_by_pair: Votes) -> None:
     row = PairAnswers.objects.filter(judgments__name="old").order_by("position")[0]
     PairAnswers.objects.filter(pk=row.pk).update(grades=[4, 4, 1])
     with pytest.raises(CommandError, match=r"'old' contain the answers \[4, 4, 1\]; expected .* 0, 1"):
@@ -99,7 +101,7 @@ def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(as
         said("simulate_judges", "second", "--recorded", "old")
 
 
-def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(asked: Votes) -> None:
+def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(votes_by_pair: Votes) -> None:
     """Images of one scene have the same captions."""
     rows = PairAnswers.objects.filter(judgments__name="old").order_by("position")
     twins: dict[tuple[int | None, str], list[PairAnswers]] = {}
@@ -117,12 +119,12 @@ def test_grades_on_record_are_given_as_they_are() -> None:
     grades = {("i", "a dog"): [2, 4, 4, 1]}
     perfect = make_crowd({"perfect": 5}, seed=1)
 
-    def given(known: CrowdKnowledge) -> list[str]:
+    def provided(known: CrowdKnowledge) -> list[str]:
         content = {"caption": "a dog"}
         return [worker.judge("graded_relevance", "i", content, known).answer for worker in perfect]
 
-    assert given(CrowdKnowledge({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
-    assert given(CrowdKnowledge({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
+    assert provided(CrowdKnowledge({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
+    assert provided(CrowdKnowledge({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
 
 
 @pytest.mark.parametrize("yes", range(7))

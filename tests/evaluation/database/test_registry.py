@@ -251,9 +251,9 @@ def test_the_command_tells_where_systems_and_runs_come_from(corpus, vectors, spl
     report = keep(vectors)
     said("rank", "clip", "--split", split)
     assert said("list_systems").splitlines()[2].split()[:3] == ["clip", "small", "embeddings"]
-    shown = json.loads(said("show_system", "clip", "--json"))
-    assert (shown["digest"], list(shown["sources"])) == (report["sha256"], ["clip.npz"])
-    assert shown["runs"] == ["clip-annotation", "clip-search"]
+    payload = json.loads(said("show_system", "clip", "--json"))
+    assert (payload["digest"], list(payload["sources"])) == (report["sha256"], ["clip.npz"])
+    assert payload["runs"] == ["clip-annotation", "clip-search"]
     with pytest.raises(CommandError, match="There is no system “clap” here; known: clip."):
         said("show_system", "clap")
     with pytest.raises(

@@ -88,9 +88,9 @@ def test_a_matrix_becomes_sorted_rankings(
     )
     asks, ranked = (images, captions) if direction == "annotation" else (captions, images)
     matrix = matrix if direction == "annotation" else matrix.T
-    found = list(rankings_of(run_named("m")))
-    assert [query for query, _, _ in found] == asks
-    for row, (_, items, values) in zip(matrix, found, strict=True):
+    rankings = list(rankings_of(run_named("m")))
+    assert [query for query, _, _ in rankings] == asks
+    for row, (_, items, values) in zip(matrix, rankings, strict=True):
         best = np.argsort(-row)[: depth or None]
         assert items.tolist() == [ranked[column] for column in best]
         assert values.tolist() == row[best].astype(np.float32).tolist()
@@ -100,8 +100,8 @@ def test_scores_that_single_precision_does_not_tell_apart_rank_as_they_were_give
     corpus: str, tmp_path: Path
 ) -> None:
     """Imported, and ranked by a system of these scores; ties are those of the file alone."""
-    dice = np.random.default_rng(1)
-    matrix = -4096 - dice.permuted(np.tile(np.repeat(np.arange(6), [2, 1, 1, 3, 1, 1]), (3, 1)), axis=1) / 1e4
+    rng = np.random.default_rng(1)
+    matrix = -4096 - rng.permuted(np.tile(np.repeat(np.arange(6), [2, 1, 1, 3, 1, 1]), (3, 1)), axis=1) / 1e4
     assert len(np.unique(matrix.astype(np.float32))) < 6
     file = tmp_path / "scores.npz"
     np.savez(file, scores=matrix, images=np.array(["a.jpg", "b.jpg", "c.jpg"]), captions=np.array(CAPTIONS))
@@ -165,8 +165,8 @@ def test_a_bad_line_is_named_and_leaves_nothing(
 @pytest.fixture
 def embedded() -> tuple[np.ndarray, np.ndarray]:
     """Vectors of the three images and of their nine captions."""
-    dice = np.random.default_rng(6)
-    return dice.normal(size=(3, 4)).astype(np.float32), dice.normal(size=(9, 4)).astype(np.float32)
+    rng = np.random.default_rng(6)
+    return rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(9, 4)).astype(np.float32)
 
 
 def embedding_files(folder: Path, kind: str, embedded: tuple[np.ndarray, np.ndarray]) -> list[Any]:
@@ -189,9 +189,9 @@ def embedding_files(folder: Path, kind: str, embedded: tuple[np.ndarray, np.ndar
             metadata={"image_ids": json.dumps(names), "caption_ids": json.dumps(CAPTIONS)},
         )
         return [folder / "both.safetensors"]
-    for side, vectors, own in (("images", images, names), ("captions", captions, CAPTIONS)):
+    for side, vectors, value in (("images", images, names), ("captions", captions, CAPTIONS)):
         np.save(folder / f"{side}.npy", vectors)
-        (folder / f"{side}.ids.txt").write_text("".join(f"{name}\n" for name in own))
+        (folder / f"{side}.ids.txt").write_text("".join(f"{name}\n" for name in value))
     return [folder / "images.npy", "--captions", folder / "captions.npy"]
 
 
@@ -220,9 +220,9 @@ def test_embeddings_rank_as_their_products_do(
     ranked = [names.caption[name] for name in CAPTIONS]
     if direction == "search":
         scores, ranked = scores.T, [names.image[f"{key}.jpg"] for key in "abc"]
-    found = list(rankings_of(run_named("e")))
-    assert len(found) == len(scores)
-    for row, (_, items, values) in zip(scores, found, strict=True):
+    rankings = list(rankings_of(run_named("e")))
+    assert len(rankings) == len(scores)
+    for row, (_, items, values) in zip(scores, rankings, strict=True):
         best = np.argsort(-row)[:3]
         assert items.tolist() == [ranked[column] for column in best]
         assert values == pytest.approx(row[best], rel=1e-5, abs=1e-6)
@@ -316,7 +316,7 @@ def test_bad_embeddings_are_one_line(
         ("strange", np.ones((2, 4)), ["a.jpg#0", "z.jpg#0"]),
     ):
         np.save(f"{name}.npy", vectors)
-        Path(f"{name}.ids.txt").write_text("".join(f"{own}\n" for own in ids))
+        Path(f"{name}.ids.txt").write_text("".join(f"{own_id}\n" for own_id in ids))
     with pytest.raises(CommandError, match=message) as error:
         said("import_run", "e", "images.npy", "--corpus", corpus, *arguments)
     assert "\n" not in str(error.value)

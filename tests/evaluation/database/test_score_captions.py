@@ -41,9 +41,9 @@ def scenes(db: None) -> str:
             id=key,
             filename=f"COCO_val2014_{int(key):012}.jpg",
             split="train" if key == "300" else "test",
-            captions=(*map(CaptionRecord, own), CaptionRecord("Nothing of the kind.", unrelated=True)),
+            captions=(*map(CaptionRecord, reference), CaptionRecord("Nothing of the kind.", unrelated=True)),
         )
-        for key, own in REFERENCES.items()
+        for key, reference in REFERENCES.items()
     ]
     import_records(name="scenes", records=records, format="jsonl", source="memory")
     return "scenes"
@@ -60,14 +60,14 @@ def written(folder: Path, captions: dict[str, str], *, name: str = "mine.jsonl",
 
 
 def report(*arguments: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("score_captions", *arguments, "--json"))["report"]
-    return found
+    result: dict[str, Any] = json.loads(said("score_captions", *arguments, "--json"))["report"]
+    return result
 
 
 def measures(*arguments: Any) -> list[dict[str, Any]]:
     """The figures of the first set."""
-    own: list[dict[str, Any]] = report(*arguments)["sets"][0]["measures"]
-    return own
+    own_measures: list[dict[str, Any]] = report(*arguments)["sets"][0]["measures"]
+    return own_measures
 
 
 def expected(
@@ -75,7 +75,7 @@ def expected(
 ) -> list[float]:
     """The figures of some images, by the measures' own functions."""
     candidates = [cut(WRITTEN[key]) for key in keys]
-    texts = {key: [cut(text) for text in own] for key, own in REFERENCES.items()}
+    texts = {key: [cut(text) for text in image_texts] for key, image_texts in REFERENCES.items()}
     references = [texts[key] for key in keys]
     of_bleu = bleu(candidates, references).corpus()
     of_cider = cider_d(candidates, references, documents=[texts[key] for key in documents])
@@ -84,8 +84,8 @@ def expected(
 
 def figures(*arguments: Any) -> list[float]:
     """The values of NAMES that the command gives."""
-    found = measures(*arguments, "--measures", ",".join(NAMES), "--resamples", 0)
-    return [one["value"] for one in found]
+    result = measures(*arguments, "--measures", ",".join(NAMES), "--resamples", 0)
+    return [row["value"] for row in result]
 
 
 ALL = ["100", "200", "300"]
@@ -96,15 +96,15 @@ def test_figures_are_those_of_the_measures_with_all_captions_as_references(
     scenes: str, tmp_path: Path, coco: bool
 ) -> None:
     file = written(tmp_path, WRITTEN, coco=coco)
-    found = report(scenes, file, "--measures", ",".join(NAMES), "--resamples", 50)
-    (own,) = found["sets"]
-    assert [one["measure"] for one in own["measures"]] == NAMES
-    assert [one["value"] for one in own["measures"]] == pytest.approx(expected(ALL, ALL))
-    assert (found["images"], found["references"], found["unrelated"]) == (3, 6, 3)
-    assert found["differences"] == []
-    for one in own["measures"]:
-        assert one["low"] <= one["value"] <= one["high"] and one["resamples"] == 50
-        assert "3 images, fewer than 10" in one["reason"]
+    result = report(scenes, file, "--measures", ",".join(NAMES), "--resamples", 50)
+    (own_set,) = result["sets"]
+    assert [measure["measure"] for measure in own_set["measures"]] == NAMES
+    assert [measure["value"] for measure in own_set["measures"]] == pytest.approx(expected(ALL, ALL))
+    assert (result["images"], result["references"], result["unrelated"]) == (3, 6, 3)
+    assert result["differences"] == []
+    for measure in own_set["measures"]:
+        assert measure["low"] <= measure["value"] <= measure["high"] and measure["resamples"] == 50
+        assert "3 images, fewer than 10" in measure["reason"]
 
 
 def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Path) -> None:
@@ -115,12 +115,14 @@ def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Pat
     }
     file = written(tmp_path, captions)
     part = scenes, file, "--split", "test", "--missing", "leave-out"
-    found = report(*part, "--measures", ",".join(NAMES), "--resamples", 0)
-    (own,) = found["sets"]
-    assert [one["value"] for one in own["measures"]] == pytest.approx(expected(["100"], ["100", "200"]))
-    assert all(one["low"] is None and one["reason"] == "" for one in own["measures"])
+    result = report(*part, "--measures", ",".join(NAMES), "--resamples", 0)
+    (own_set,) = result["sets"]
+    assert [measure["value"] for measure in own_set["measures"]] == pytest.approx(
+        expected(["100"], ["100", "200"])
+    )
+    assert all(measure["low"] is None and measure["reason"] == "" for measure in own_set["measures"])
     names = {key: f"COCO_val2014_{int(key):012}.jpg" for key in REFERENCES}
-    assert own["not_scored"] == {
+    assert own_set["not_scored"] == {
         "missing": [names["200"]],
         "unknown": ["harbour.jpg"],
         "outside": [names["300"]],
@@ -143,8 +145,8 @@ def test_missing_captions_are_refused_unless_they_are_to_be_the_worst_or_left_ou
     file = written(tmp_path, {key: WRITTEN[key] for key in ("100", "300")})
     with pytest.raises(CommandError, match="1 of 3 images .'COCO_val2014_000000000200.jpg'. have no caption"):
         said("score_captions", scenes, file)
-    left_out = report(scenes, file, "--missing", "leave-out", "--measures", "CIDEr-D")
-    assert (left_out["basis"]["counted"], left_out["basis"]["out_of"]) == (2, 3)
+    excluded = report(scenes, file, "--missing", "leave-out", "--measures", "CIDEr-D")
+    assert (excluded["basis"]["counted"], excluded["basis"]["out_of"]) == (2, 3)
     assert figures(scenes, file, "--missing", "leave-out") == pytest.approx(expected(["100", "300"], ALL))
     worst = report(scenes, file, "--missing", "worst", "--measures", "CIDEr-D")
     assert (worst["basis"]["counted"], worst["basis"]["without_output"]) == (3, 1)
@@ -170,16 +172,16 @@ def test_a_part_that_is_no_split_has_the_documents_of_the_corpus_or_those_that_a
 
 def test_figures_say_how_texts_were_cut(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, {**WRITTEN, "100": "The dog's in the T-shirt."})
-    ptb, own = (report(scenes, file, "--tokens", tokens)["basis"] for tokens in ("ptb", "own"))
-    assert differences([basis_from_dict(ptb), basis_from_dict(own)]) == ["tokens: 'ptb' and 'own'"]
+    ptb, value = (report(scenes, file, "--tokens", tokens)["basis"] for tokens in ("ptb", "own"))
+    assert differences([basis_from_dict(ptb), basis_from_dict(value)]) == ["tokens: 'ptb' and 'own'"]
     assert figures(scenes, file) != figures(scenes, file, "--tokens", "own")
     file = written(tmp_path, WRITTEN)
     assert figures(scenes, file, "--tokens", "own") == pytest.approx(expected(ALL, ALL, words))
 
 
 def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp_path: Path) -> None:
-    found = report(scenes, written(tmp_path, {**WRITTEN, "400": "A cat."}), "--measures", "BLEU-1")
-    assert found["images"] == 3 and len(found["sets"][0]["not_scored"]["bare"]) == 1
+    result = report(scenes, written(tmp_path, {**WRITTEN, "400": "A cat."}), "--measures", "BLEU-1")
+    assert result["images"] == 3 and len(result["sets"][0]["not_scored"]["bare"]) == 1
 
 
 def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> None:
@@ -196,11 +198,11 @@ def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> N
 
 def test_the_same_seed_draws_the_same_and_another_does_not(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, WRITTEN)
-    first, again, other = (
+    first, again, another = (
         measures(scenes, file, "--measures=ROUGE-L", "--resamples=9", "--level=0.5", "--seed", seed)
         for seed in (1, 1, 2)
     )
-    assert first == again != other
+    assert first == again != another
 
 
 def test_meteor_is_scored_where_it_is_asked_for(
@@ -208,8 +210,8 @@ def test_meteor_is_scored_where_it_is_asked_for(
     tmp_path: Path,
     stand_in: Path,  # noqa: F811
 ) -> None:
-    (found,) = measures(scenes, written(tmp_path, WRITTEN), "--measures", "METEOR")
-    assert 0 < found["value"] <= 1 and found["low"] is None and "no interval" in found["reason"]
+    (measure,) = measures(scenes, written(tmp_path, WRITTEN), "--measures", "METEOR")
+    assert 0 < measure["value"] <= 1 and measure["low"] is None and "no interval" in measure["reason"]
 
 
 OTHERS = {"100": "A brown dog.", "200": "Boys play with a red ball.", "300": "A man on a bench."}
@@ -219,20 +221,22 @@ def test_several_sets_are_scored_together_and_compared_with_the_first(scenes: st
     mine, theirs = written(tmp_path, WRITTEN), written(tmp_path, OTHERS, name="theirs.jsonl")
     some = "--measures", ",".join(NAMES), "--resamples", 50
     alone = {file.name: measures(scenes, file, *some) for file in (mine, theirs)}
-    found, turned = report(scenes, mine, theirs, *some), report(scenes, theirs, mine, *some)
-    assert {one["captions"]: one["measures"] for one in found["sets"]} == alone
-    assert [(one["measure"], one["captions"]) for one in found["differences"]] == [
+    result, turned = report(scenes, mine, theirs, *some), report(scenes, theirs, mine, *some)
+    assert {difference["captions"]: difference["measures"] for difference in result["sets"]} == alone
+    assert [(difference["measure"], difference["captions"]) for difference in result["differences"]] == [
         (name, "theirs.jsonl") for name in NAMES
     ]
-    for place, (one, other) in enumerate(zip(found["differences"], turned["differences"], strict=True)):
-        values = [alone[file.name][place]["value"] for file in (theirs, mine)]
-        assert one["difference"] == pytest.approx(values[0] - values[1])
-        bounds = -one["difference"], -one["high"], -one["low"]
-        assert (other["difference"], other["low"], other["high"]) == pytest.approx(bounds)
-        assert other["p"] == one["p"] and one["p"] <= one["adjusted"] <= 1
+    for index, (difference, another) in enumerate(
+        zip(result["differences"], turned["differences"], strict=True)
+    ):
+        values = [alone[file.name][index]["value"] for file in (theirs, mine)]
+        assert difference["difference"] == pytest.approx(values[0] - values[1])
+        bounds = -difference["difference"], -difference["high"], -difference["low"]
+        assert (another["difference"], another["low"], another["high"]) == pytest.approx(bounds)
+        assert another["p"] == difference["p"] and difference["p"] <= difference["adjusted"] <= 1
     # The figures of either are of the same images, tokens and documents.
-    assert found["basis"] | {"provenance": {}} == report(scenes, mine, *some)["basis"] | {"provenance": {}}
-    assert set(found["provenance"]) == {"mine.jsonl", "theirs.jsonl"}
+    assert result["basis"] | {"provenance": {}} == report(scenes, mine, *some)["basis"] | {"provenance": {}}
+    assert set(result["provenance"]) == {"mine.jsonl", "theirs.jsonl"}
     text = said("score_captions", scenes, mine, theirs, *some)
     assert "mine.jsonl and theirs.jsonl against corpus scenes: 3 images, 6 references." in text
     assert "p is adjusted by Holm for 4 tests" in text and "Differences from mine.jsonl\n" in text
@@ -246,10 +250,10 @@ def test_several_sets_are_scored_on_the_same_images(scenes: str, tmp_path: Path)
         said("score_captions", scenes, mine, theirs)
     with pytest.raises(CommandError, match="1 of 3 images .* have no caption in 'theirs.jsonl'"):
         said("score_captions", scenes, written(tmp_path, WRITTEN, name="whole.jsonl"), theirs)
-    found = report(scenes, mine, theirs, "--missing", "leave-out", "--measures", ",".join(NAMES))
-    values = [one["value"] for one in found["sets"][0]["measures"]]
+    result = report(scenes, mine, theirs, "--missing", "leave-out", "--measures", ",".join(NAMES))
+    values = [measure["value"] for measure in result["sets"][0]["measures"]]
     assert values == pytest.approx(expected(["100"], ALL))
-    basis = found["basis"]
+    basis = result["basis"]
     assert (basis["counted"], basis["out_of"], basis["without_output"]) == (1, 3, 2)
     assert basis["notes"] == [f"{name}: no caption of 1 images." for name in ("mine.jsonl", "theirs.jsonl")]
     worst = report(scenes, mine, theirs, "--missing", "worst")["basis"]
@@ -262,9 +266,9 @@ def test_several_sets_are_scored_on_the_same_images(scenes: str, tmp_path: Path)
 def test_files_of_one_name_go_by_their_paths_and_none_is_named_twice(scenes: str, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     files = [written(folder, WRITTEN) for folder in (tmp_path, tmp_path / "more")]
-    found = report(scenes, *files, "--measures", "BLEU-1")
-    assert [one["captions"] for one in found["sets"]] == list(map(str, files))
-    assert [(one["difference"], one["p"]) for one in found["differences"]] == [(0, 1)]
+    result = report(scenes, *files, "--measures", "BLEU-1")
+    assert [difference["captions"] for difference in result["sets"]] == list(map(str, files))
+    assert [(difference["difference"], difference["p"]) for difference in result["differences"]] == [(0, 1)]
     with pytest.raises(CommandError, match="named twice"):
         said("score_captions", scenes, files[0], files[0])
 
@@ -279,7 +283,7 @@ def test_figures_of_other_documents_are_of_another_basis(scenes: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wrong"),
+    ("arguments", "message"),
     [
         (["nowhere", "FILE"], "corpus: There is no corpus “nowhere” here; known: scenes."),
         (["scenes", "/no/such.jsonl"], r"/no/such.jsonl: cannot be opened \(No such file"),
@@ -294,11 +298,11 @@ def test_figures_of_other_documents_are_of_another_basis(scenes: str, tmp_path: 
     ],
 )
 def test_what_cannot_be_scored_is_refused_in_one_line(
-    scenes: str, tmp_path: Path, arguments: list[str], wrong: str
+    scenes: str, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     file = str(written(tmp_path, WRITTEN))
-    with pytest.raises(CommandError, match=wrong) as caught:
-        said("score_captions", *[file if each == "FILE" else each for each in arguments])
+    with pytest.raises(CommandError, match=message) as caught:
+        said("score_captions", *[file if argument == "FILE" else argument for argument in arguments])
     assert "\n" not in str(caught.value)
 
 

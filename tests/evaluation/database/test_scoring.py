@@ -90,12 +90,12 @@ def test_the_figures_are_those_of_the_matrix(corpus: str, qrels: str, tmp_path: 
         RunImport(name="ties", corpus=corpus, file=file, format="scores", direction=direction),
         OperationContext(),
     )
-    found = score(run_named("ties"), snapshot_named(qrels)).scores
-    check(found, scores, qrels, corpus, IMAGES, CAPTIONS, direction)
+    result = score(run_named("ties"), snapshot_named(qrels)).scores
+    check(result, scores, qrels, corpus, IMAGES, CAPTIONS, direction)
 
 
 def check(
-    found: Any, scores: Any, qrels: str, corpus: str, images: list[str], captions: list[str], direction: str
+    result: Any, scores: Any, qrels: str, corpus: str, images: list[str], captions: list[str], direction: str
 ) -> None:
     stored = qrels_of(snapshot_named(qrels), names_of(corpus))
     stored = stored if direction == "annotation" else stored.turned()
@@ -107,10 +107,10 @@ def check(
         images, captions, scores, pairs = captions, images, scores.T, [(c, i) for i, c in pairs]
     judged = from_qrels(grades, images, captions, originals=pairs)
     direct = evaluate(from_scores(scores, judged), DEFAULT_MEASURES)
-    assert {name: figure.value for name, figure in found.items()} == pytest.approx(
+    assert {name: figure.value for name, figure in result.items()} == pytest.approx(
         {name: figure.value for name, figure in direct.items()}
     )
-    assert {n: f.optimistic for n, f in found.items()} == pytest.approx(
+    assert {n: f.optimistic for n, f in result.items()} == pytest.approx(
         {n: f.optimistic for n, f in direct.items()}
     )
 
@@ -123,9 +123,9 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="leave-out")
     assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
     assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
-    found = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="worst")
-    assert (len(found.queries), found.asked, found.missing) == (3, 3, 2)
-    assert found.scores["R@1"].value == pytest.approx(1 / 3)
+    scored = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="worst")
+    assert (len(scored.queries), scored.asked, scored.missing) == (3, 3, 2)
+    assert scored.scores["R@1"].value == pytest.approx(1 / 3)
     command = ("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank")
     report = json.loads(said(*command, "--missing", "worst", "--json"))
     assert [m["value"] for m in report["measures"]] == [None, None]
@@ -161,7 +161,7 @@ def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[st
     arguments = ["--qrels", qrels, "--measures", ",".join(names), "--rounds", 500, "--seed", 3]
     report = json.loads(said("compare_runs", *runs, *arguments, "--json"))
     scored = [score(run_named(run), snapshot_named(qrels), names).scores for run in runs]
-    good, bad = ({name: s.per_query for name, s in one.items()} for one in scored)
+    good, bad = ({name: s.per_query for name, s in item.items()} for item in scored)
     expected = [
         mcnemar(bad["R@1"], good["R@1"]).p,
         of_median(bad["median rank"], good["median rank"], rounds=500, seed=3).p,
@@ -195,9 +195,9 @@ def test_a_new_measure_of_hits_and_misses_is_tested_by_mcnemar(
         METRICS.register(
             Measure(name, name, "ranking", lambda ranked, k: success(ranked, 1), "a test", binary=binary)
         )
-    asked = [run_named(run) for run in runs]
+    requested = [run_named(run) for run in runs]
     _, tests = score_against_first(
-        asked, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50
+        requested, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50
     )
     assert [test.test for test in tests] == ["McNemar", "McNemar", "randomisation of means"]
     assert tests[0].p == tests[1].p
@@ -214,11 +214,11 @@ def test_what_is_binary_is_0_or_1_for_every_query() -> None:
 
 
 def test_three_queries_prove_nothing(qrels: str, runs: list[str]) -> None:
-    found, tests = score_against_first(
+    result, tests = score_against_first(
         [run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10
     )
     assert (tests[0].mark, tests[0].p) == ("", 0.25)
-    assert [one.run for one in found] == runs
+    assert [row.run for row in result] == runs
 
 
 def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
@@ -311,5 +311,5 @@ def test_images_of_flickr8k_from_the_database_score_as_from_the_matrix(
             RunImport(name=direction, corpus="f8k", file=file, format="scores", direction=direction),
             OperationContext(),
         )
-        found = score(run_named(direction), snapshot_named("hodosh")).scores
-        check(found, scores, "hodosh", "f8k", images, captions, direction)
+        result = score(run_named(direction), snapshot_named("hodosh")).scores
+        check(result, scores, "hodosh", "f8k", images, captions, direction)

@@ -88,22 +88,20 @@ def trec(
         for query, (ranked, scores) in read_run(file).rankings.items()
         if query in qrels
     }
-    wanted = {f"success_{k}" for k in CUTS} | {"recip_rank"}
-    return pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(rankings)
+    expected = {f"success_{k}" for k in CUTS} | {"recip_rank"}
+    return pytrec_eval.RelevanceEvaluator(qrels, expected).evaluate(rankings)
 
 
 def a_case(folder: Path, seed: int) -> None:
     """A random run, protocol, direction and subset: every figure is pytrec_eval's."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     protocol, number = PROTOCOLS[seed % 3]
     direction = (Run.ANNOTATION, Run.SEARCH)[seed // 3 % 2]
     # Every other run knows some of the images alone, as where the others have no picture.
-    images = sorted(dice.choice(NUMBER, 15, replace=False).tolist()) if seed // 6 % 2 else [*range(NUMBER)]
+    images = sorted(rng.choice(NUMBER, 15, replace=False).tolist()) if seed // 6 % 2 else [*range(NUMBER)]
     shape = (len(images), 5 * len(images))
     tied = seed // 12 % 2
-    scores = (
-        dice.integers(0, 6, shape) if tied else dice.permutation(np.arange(np.prod(shape))).reshape(shape)
-    )
+    scores = rng.integers(0, 6, shape) if tied else rng.permutation(np.arange(np.prod(shape))).reshape(shape)
     run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
     if tied:
         # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
@@ -113,7 +111,7 @@ def a_case(folder: Path, seed: int) -> None:
             RunImport(name=run, corpus="many", file=folder / f"apart-{seed}.txt", direction=direction),
             OperationContext(),
         )
-    (folder / "te.txt").write_text("\n".join(IMAGES[n] for n in dice.choice(NUMBER, 12, replace=False)))
+    (folder / "te.txt").write_text("\n".join(IMAGES[n] for n in rng.choice(NUMBER, 12, replace=False)))
     what = ("", "test", f"{1 + seed % 4}/4", str(folder / "te.txt"), f"run:{run}")[seed % 5]
     subset = subset_named("many", what, seed=seed)
     name = f"q{seed}"
@@ -122,15 +120,15 @@ def a_case(folder: Path, seed: int) -> None:
     else:
         freeze_protocol(name=name, corpus="many", protocol=protocol, number=number)
     snapshot = snapshot_named(name)
-    found = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset, missing=LEAVE_OUT)
+    scored = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset, missing=LEAVE_OUT)
     theirs = trec(folder, run, snapshot, subset)
-    assert len(found.queries) == len(theirs) > 0
-    assert found.asked == len(found.queries) + found.missing
+    assert len(scored.queries) == len(theirs) > 0
+    assert scored.asked == len(scored.queries) + scored.missing
     for k in CUTS:
         expected = np.mean([query[f"success_{k}"] for query in theirs.values()])
-        assert found.scores[f"R@{k}"].value == pytest.approx(expected)
+        assert scored.scores[f"R@{k}"].value == pytest.approx(expected)
     ranks = [1 / query["recip_rank"] if query["recip_rank"] else np.inf for query in theirs.values()]
-    assert found.scores["median rank"].value == pytest.approx(np.median(ranks))
+    assert scored.scores["median rank"].value == pytest.approx(np.median(ranks))
 
 
 def test_subsets_are_scored_as_by_pytrec_eval(tmp_path: Path) -> None:
@@ -149,17 +147,17 @@ def test_ties_count_half_among_the_candidates_of_a_subset(tmp_path: Path) -> Non
     scores = np.random.default_rng(5).integers(0, 4, (NUMBER, 5 * NUMBER)).astype(float)
     a_run(tmp_path, "tied", Run.ANNOTATION, scores, [*range(NUMBER)])
     freeze_protocol(name="own", corpus="many", protocol="any of five")
-    found = score(
+    scored = score(
         run_named("tied"), snapshot_named("own"), ["median rank"], subset=subset_named("many", "val")
     )
     there = [n for n in range(NUMBER) if not n % 3]
     columns = [5 * n + k for n in there for k in range(5)]
     ranks = []
     for n in there:
-        row, own = scores[n, columns], scores[n, 5 * n : 5 * n + 5].max()
-        others = (row == own).sum() - (scores[n, 5 * n : 5 * n + 5] == own).sum()
-        ranks.append((row > own).sum() + 1 + others / 2)
-    best = found.scores["median rank"].per_query
+        row, own_max = scores[n, columns], scores[n, 5 * n : 5 * n + 5].max()
+        others = (row == own_max).sum() - (scores[n, 5 * n : 5 * n + 5] == own_max).sum()
+        ranks.append((row > own_max).sum() + 1 + others / 2)
+    best = scored.scores["median rank"].per_query
     assert len(best) == len(there)
     # Of several own captions that tie, the first counts: half of what else is equal stands before it at most.
     assert (best <= np.array(ranks)).all() and (best >= np.array(ranks) - NUMBER).all()
@@ -173,23 +171,29 @@ def test_rankings_taken_a_few_at_a_time_stand_as_those_taken_at_once(
     freeze_protocol(name="own", corpus="many", protocol="any of five")
     freeze_protocol(name="part", corpus="many", protocol="first caption", subset=subset_named("many", "test"))
 
-    def found(name: str, what: str) -> tuple[object, ...]:
-        one = score(
+    def result(name: str, what: str) -> tuple[object, ...]:
+        scored = score(
             run_named("some"),
             snapshot_named(name),
             ["median rank"],
             subset=subset_named("many", what),
             missing=LEAVE_OUT,
         )
-        per_query = one.scores["median rank"].per_query.tolist()
-        return per_query, one.missing, one.candidates.items.tolist(), one.candidates.whole, dict(one.judged)
+        per_query = scored.scores["median rank"].per_query.tolist()
+        return (
+            per_query,
+            scored.missing,
+            scored.candidates.items.tolist(),
+            scored.candidates.whole,
+            dict(scored.judged),
+        )
 
-    asked = [("own", ""), ("own", "val"), ("part", ""), ("part", "run:some")]
-    at_once = [found(*each) for each in asked]
+    requested = [("own", ""), ("own", "val"), ("part", ""), ("part", "run:some")]
+    at_once = [result(*item) for item in requested]
     for name, most in (("_BLOCK", 1), ("_BLOCK", 7), ("_ITEMS", 40)):
         with monkeypatch.context() as patched:
             patched.setattr(ranked_runs, name, most)
-            assert [found(*each) for each in asked] == at_once
+            assert [result(*item) for item in requested] == at_once
 
 
 def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> None:
@@ -201,13 +205,13 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
         JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
     )
     subset = subset_named("many", "val")
-    made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
+    qrels = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
     whole = freeze_qrels(
         name="whole", corpus="many", judgments="j", queries=stored_queries(snapshot_named("part"))
     )
-    assert (made.subset, made.version) == ("split val", 1)
+    assert (qrels.subset, qrels.version) == ("split val", 1)
     inside = [row for row in rows if all(not int(part.split(".")[0][1:]) % 3 for part in row.split(",")[:2])]
-    assert made.excluded == len(rows) - len(inside) > 0
+    assert qrels.excluded == len(rows) - len(inside) > 0
     a_run(
         tmp_path,
         "r",
@@ -216,10 +220,10 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
         [*range(NUMBER)],
     )
     frozen = score(run_named("r"), snapshot_named("part"))
-    asked = score(run_named("r"), snapshot_named("whole"), subset=subset)
+    scored = score(run_named("r"), snapshot_named("whole"), subset=subset)
     for name, figure in frozen.scores.items():
-        assert figure.value == pytest.approx(asked.scores[name].value, nan_ok=True)
-    assert whole.rows > made.rows and set(frozen.queries) == set(asked.queries)
+        assert figure.value == pytest.approx(scored.scores[name].value, nan_ok=True)
+    assert whole.rows > qrels.rows and set(frozen.queries) == set(scored.queries)
     # Frozen again for all, it is the next version.
     assert freeze_qrels(name="part", corpus="many", judgments="j").version == 2
 
@@ -230,7 +234,7 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
     tmp_path: Path, direction: str, what: str
 ) -> None:
     """Votes are on caption 0 alone; the others of the subset's images are candidates all the same."""
-    dice = np.random.default_rng(11)
+    rng = np.random.default_rng(11)
     rows = [
         f"{IMAGES[n]},{IMAGES[m]}#0,{int(n == m or (n + m) % 7 == 0)}"
         for n in range(NUMBER)
@@ -240,12 +244,12 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
     import_judgments(
         JudgmentsImport(corpus="many", file=tmp_path / "j.csv", format="table", name="j"), OperationContext()
     )
-    images = sorted(dice.choice(NUMBER, 18, replace=False).tolist())
-    a_run(tmp_path, "r", direction, dice.permutation(18 * 90).reshape(18, 90).astype(float), images)
+    images = sorted(rng.choice(NUMBER, 18, replace=False).tolist())
+    a_run(tmp_path, "r", direction, rng.permutation(18 * 90).reshape(18, 90).astype(float), images)
     subset = subset_named("many", what)
     assert subset is not None
     freeze_qrels(name="whole", corpus="many", judgments="j")
-    made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
+    frozen = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
     names = names_of("many")
     inside = {names.image_name[image] for image in subset.images}
     qrels: dict[str, dict[str, int]] = {}
@@ -262,26 +266,30 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
     }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "success_5", "Rprec"}).evaluate(rankings)
     for name in ("whole", "part"):
-        found = score(
+        scored = score(
             run_named("r"),
             snapshot_named(name),
             ["MAP", "S@5", "R-precision"],
             subset=subset,
             missing=LEAVE_OUT,
         )
-        for measure, own in (("MAP", "map"), ("S@5", "success_5"), ("R-precision", "Rprec")):
-            relevant = [one[own] for query, one in theirs.items() if any(qrels[query].values())]
-            assert found.scores[measure].value == pytest.approx(np.mean(relevant)), (name, measure)
+        for measure, value in (("MAP", "map"), ("S@5", "success_5"), ("R-precision", "Rprec")):
+            relevant = [
+                figures_of_query[value]
+                for query, figures_of_query in theirs.items()
+                if any(qrels[query].values())
+            ]
+            assert scored.scores[measure].value == pytest.approx(np.mean(relevant)), (name, measure)
     alone = score(run_named("r"), snapshot_named("part"), ["MAP"], missing=LEAVE_OUT)
-    assert alone.scores["MAP"].value == pytest.approx(found.scores["MAP"].value)
-    assert made.digest != freeze_qrels(name="other", corpus="many", judgments="j").digest
+    assert alone.scores["MAP"].value == pytest.approx(scored.scores["MAP"].value)
+    assert frozen.digest != freeze_qrels(name="other", corpus="many", judgments="j").digest
 
 
 def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_lack(tmp_path: Path) -> None:
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     shapes = {"first": [*range(16)], "second": [*range(8, 24)], "third": [*range(20, 24)]}
     for name, images in shapes.items():
-        a_run(tmp_path, name, Run.ANNOTATION, dice.random((len(images), 5 * len(images))), images)
+        a_run(tmp_path, name, Run.ANNOTATION, rng.random((len(images), 5 * len(images))), images)
     freeze_protocol(name="own", corpus="many", protocol="any of five")
     scored, tests = score_against_first(
         [run_named("first"), run_named("second")],
@@ -291,8 +299,8 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
         missing=LEAVE_OUT,
     )
     names = names_of("many").image_name
-    assert all({names[q] for q in one.queries.tolist()} == set(IMAGES[8:16]) for one in scored)
-    assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
+    assert all({names[q] for q in row.queries.tolist()} == set(IMAGES[8:16]) for row in scored)
+    assert [(row.asked, row.missing) for row in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = (
         *("compare_runs", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
         *("--missing", "leave-out"),
@@ -301,15 +309,15 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
         "The runs chose from different items: first from 80, second from 80; results on different candidate "
         "pools cannot be compared."
     )
-    told = [
+    messages = [
         "first does not rank 8 of the 24 queries; they are left out.",
         "Results cover the 8 of 24 queries that all runs rank.",
         apart,
     ]
     text, latex = said(*command), said(*command, "--latex")
-    assert all(line in text for line in told) and all(f"% {line}" in latex for line in told)
+    assert all(line in text for line in messages) and all(f"% {line}" in latex for line in messages)
     report = json.loads(said(*command, "--json"))
-    assert (report["queries"], report["asked"]) == (8, 24) and set(told) <= set(report["remarks"])
+    assert (report["queries"], report["asked"]) == (8, 24) and set(messages) <= set(report["remarks"])
     head, first, *_ = said(*command, "--csv").split("\n")
     assert head.endswith("not ranked,candidates,basis") and ",8,80," in first
     worst = json.loads(said(*command, "--missing", "worst", "--json"))
@@ -366,35 +374,35 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     a_run(tmp_path, "s", Run.ANNOTATION, -scores, [*range(NUMBER)])
     freeze_protocol(name="own", corpus="many", protocol="any of five")
     base = ("--qrels", "own", "--measures", "R@5,median rank")
-    found = {}
+    result = {}
     for ending in ("csv", "json", "parquet"):
         file = tmp_path / f"values.{ending}"
         said("export_values", "r", *base, "--out", file)
         if ending == "parquet":
-            found[ending] = parquet.read_table(file).to_pylist()
+            result[ending] = parquet.read_table(file).to_pylist()
         elif ending == "json":
-            found[ending] = json.loads(file.read_text())
-    assert found["json"] == found["parquet"] and len(found["json"]) == NUMBER
+            result[ending] = json.loads(file.read_text())
+    assert result["json"] == result["parquet"] and len(result["json"]) == NUMBER
     lines = (tmp_path / "values.csv").read_text().splitlines()
     assert lines[0] == "query,run,R@5,median rank,basis" and lines[1].startswith("i0.jpg,r,")
     report = json.loads(said("score_run", "r", *base, "--json"))
     value = {m["measure"]: m["value"] for m in report["measures"]}
-    assert np.mean([row["R@5"] for row in found["json"]]) == pytest.approx(value["R@5"])
-    assert np.median([row["median rank"] for row in found["json"]]) == pytest.approx(value["median rank"])
+    assert np.mean([row["R@5"] for row in result["json"]]) == pytest.approx(value["R@5"])
+    assert np.median([row["median rank"] for row in result["json"]]) == pytest.approx(value["median rank"])
     said("export_values", "r", "s", *base, "--out", tmp_path / "both.csv")
     assert len((tmp_path / "both.csv").read_text().splitlines()) == 1 + 2 * NUMBER
     said("export_values", "r", *base, "--folds", 4, "--out", tmp_path / "folds.csv")
     assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
-    for named, wrong in (
+    for named, invalid in (
         ("values.csv", "already exists"),
         ("values.txt", "ends in '.txt'; expected one of .csv"),
     ):
-        with pytest.raises(CommandError, match=wrong):
+        with pytest.raises(CommandError, match=invalid):
             said("export_values", "r", *base, "--out", tmp_path / named)
 
 
 @pytest.mark.parametrize(
-    ("what", "wrong"),
+    ("what", "message"),
     [
         ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
         ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
@@ -405,7 +413,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
         ("FILE ", "it names no image"),
     ],
 )
-def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, what: str, wrong: str) -> None:
+def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, what: str, message: str) -> None:
     a_run(tmp_path, "r", Run.ANNOTATION, np.ones((2, 10)), [0, 1])
     freeze_protocol(name="own", corpus="many", protocol="any of five")
     if what.startswith("FILE"):
@@ -415,7 +423,7 @@ def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, wha
         ("score_run", "r", "--qrels", "own"),
         ("freeze_qrels", "new", "--corpus", "many", "--protocol", "any of five"),
     ):
-        with pytest.raises(CommandError, match=wrong) as error:
+        with pytest.raises(CommandError, match=message) as error:
             said(*command, "--split", what)
         assert "\n" not in str(error.value)
     assert QrelsSnapshot.objects.count() == 1

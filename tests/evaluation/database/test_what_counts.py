@@ -57,9 +57,15 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert collect("first").unchanged, "one whom a researcher suspended counts in full once reinstated"
 
     suspended_and_reinstated(row)
-    own = sorted({one.judgment for one in pair_judgments(batch.campaign) if one.judge == judge})
+    judgments = sorted(
+        {
+            pair_judgment.judgment
+            for pair_judgment in pair_judgments(batch.campaign)
+            if pair_judgment.judge == judge
+        }
+    )
     less = collect("first")
-    assert (less.before, less.counted, less.unused) == ({judge: len(own)}, {}, {})
+    assert (less.before, less.counted, less.unused) == ({judge: len(judgments)}, {}, {})
     assert less.answers < whole.answers and less.short > 0 and less.judgments == "first-2"
     assert batch_state("first").top_up.judges == {}, "to discard them would take their later answers too"
     # Told again, the standing still begins where the judge was let back.
@@ -71,22 +77,22 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
         said("collect_judgments", "first", "--count", "nobody")
     text = said("collect_judgments", "first")
     assert (
-        f"not used: {len(own)} answers that {judge} gave" in text
+        f"not used: {len(judgments)} answers that {judge} gave" in text
         and f"counting {judge}, to have these too" in text
     )
 
     named = json.loads(said("collect_judgments", "first", "--count", judge, "--json"))
-    assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(own)}, whole.digest)
+    assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(judgments)}, whole.digest)
     assert JudgmentSet.objects.get(name=named["judgments"]).counted == {"first": [judge]}
     assert collect("first").unchanged, "whoever was asked for counts until something else is asked"
-    assert f"counted by name: {len(own)} answers" in said("batch_status", "first")
+    assert f"counted by name: {len(judgments)} answers" in said("batch_status", "first")
     assert f"leaving out {judge}, to have" in said("collect_judgments", "first")
     less_again = json.loads(said("collect_judgments", "first", "--leave-out", judge, "--json"))
     assert less_again["digest"] == less.digest
     assert batch_state("first").collected
 
     # What came after counts.
-    TrustState.objects.filter(pk=row.pk).update(since=own[0])
+    TrustState.objects.filter(pk=row.pk).update(since=judgments[0])
     assert collect("first").before == {judge: 1}
 
 
@@ -119,9 +125,9 @@ def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
 
     def seen() -> tuple[int, int, bool]:
         now = Batch.objects.select_related("campaign", "corpus", "judgments").get()
-        kept, fresh = cached_batch_state(now), batch_state("first")
-        assert (kept.stored, kept.short, kept.collected) == (fresh.stored, fresh.short, fresh.collected)
-        return kept.stored, kept.short, kept.collected
+        cached, fresh = cached_batch_state(now), batch_state("first")
+        assert (cached.stored, cached.short, cached.collected) == (fresh.stored, fresh.short, fresh.collected)
+        return cached.stored, cached.short, cached.collected
 
     stored, short, collected = seen()
     assert stored and not short and not collected
@@ -150,10 +156,10 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     reused = second.numbers["known"]
     before = batch_state("second")
     assert (before.reused, before.lacking, before.complete) == (reused, 0, True) and reused > 0
-    wanted = ReportRequest(
+    report_request = ReportRequest(
         name="r", qrels="q", runs=pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10
     )
-    building.build_report(wanted, OperationContext())
+    building.build_report(report_request, OperationContext())
     row = building.report_named("r")
     assert building.outdated(row) == []
 
@@ -165,10 +171,10 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
         "batch_status", "second"
     )
     changes = building.outdated(row)
-    with pytest.raises(ReportError) as refused:
-        building.build_report(wanted, OperationContext())
-    assert changes and "; ".join(changes) in str(refused.value)
-    building.build_report(replace(wanted, replace=True), OperationContext())
+    with pytest.raises(ReportError) as error:
+        building.build_report(report_request, OperationContext())
+    assert changes and "; ".join(changes) in str(error.value)
+    building.build_report(replace(report_request, replace=True), OperationContext())
     assert building.outdated(building.report_named("r")) == []
     page = (building.report_folder("r") / "report.html").read_text()
     assert f"{after.lacking} have fewer answers now than required" in page

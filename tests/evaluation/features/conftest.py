@@ -3,4 +3,4 @@
 from tests.evaluation.systems.conftest import corpus as corpus
 from tests.evaluation.systems.conftest import data_dir as data_dir
 from tests.evaluation.systems.conftest import features as features
-from tests.evaluation.systems.conftest import own as own
+from tests.evaluation.systems.conftest import own_recipe as own_recipe

@@ -54,18 +54,18 @@ def test_a_corpus_is_described_by_what_its_training_pictures_teach(drawn):
     text = extracted(drawn, "standard", "--extractor-settings", *SMALL)
     assert "feature set standard:1 of corpus 'drawn' stored: 7 image vectors of 20 numbers" in text
     assert "1 images have no picture" in text
-    found = feature_set(drawn, "standard")
-    assert found.ids() == tuple(f"{n}.png" for n in range(7))
-    assert found.origin["extractor"] == "combined"
-    assert found.origin["learned_from"] == {"corpus": "drawn", "pictures": 5}
-    assert found.origin["numbers"] == dict.fromkeys(("gist", "rgb", "csift", "rgbsift", "hog"), 4)
-    np.testing.assert_allclose(np.linalg.norm(found.vectors(), axis=1), np.sqrt(5), atol=1e-5)
+    result = feature_set(drawn, "standard")
+    assert result.ids() == tuple(f"{n}.png" for n in range(7))
+    assert result.origin["extractor"] == "combined"
+    assert result.origin["learned_from"] == {"corpus": "drawn", "pictures": 5}
+    assert result.origin["numbers"] == dict.fromkeys(("gist", "rgb", "csift", "rgbsift", "hog"), 4)
+    np.testing.assert_allclose(np.linalg.norm(result.vectors(), axis=1), np.sqrt(5), atol=1e-5)
     again = extracted(drawn, "standard", "--extractor-settings", *SMALL)
     assert "feature set standard:1 of corpus 'drawn' already exists, nothing changed" in again
-    other = extracted(
+    other_features = extracted(
         drawn, "standard", "--extractor-settings", "seed=3", *SMALL, "learn_from=all", 'parts=["rgb"]'
     )
-    assert "standard:2 of corpus 'drawn' stored: 7 image vectors of 6 numbers" in other
+    assert "standard:2 of corpus 'drawn' stored: 7 image vectors of 6 numbers" in other_features
     assert feature_set(drawn, "standard").origin["settings"]["seed"] == 3
 
 
@@ -74,11 +74,11 @@ def test_another_corpus_is_described_by_the_same_axes(drawn, tmp_path):
     small = (*SMALL, 'parts=["gist","hog"]')
     extracted(drawn, "own", "--extractor-settings", *small)
     extracted(new, "theirs", "--learn-corpus", drawn, "--extractor-settings", *small)
-    own, theirs = feature_set(drawn, "own"), feature_set(new, "theirs")
-    assert own.origin["sha256"] == theirs.origin["sha256"]
+    own_feature_set, theirs = feature_set(drawn, "own"), feature_set(new, "theirs")
+    assert own_feature_set.origin["sha256"] == theirs.origin["sha256"]
     assert theirs.origin["learned_from"]["corpus"] == drawn
     # The two are drawn as pictures 5 and 6 are there.
-    np.testing.assert_allclose(theirs.vectors(), own.vectors()[5:], atol=1e-6)
+    np.testing.assert_allclose(theirs.vectors(), own_feature_set.vectors()[5:], atol=1e-6)
     job = jobs.enqueue(
         kind="extract_features",
         arguments={
@@ -97,7 +97,7 @@ def test_what_was_stopped_goes_on_where_it_ended(drawn, monkeypatch):
     monkeypatch.setattr("evaluation.services.features.extraction.PICTURES_PER_BLOCK", 2)
     pairs = (text.split("=") for text in SMALL)
     settings = {key: int(value) for key, value in pairs} | {"parts": ["rgb", "hog"]}
-    wanted = ExtractRequest(corpus=drawn, name="s", extractor="combined", settings=settings)
+    extract_request = ExtractRequest(corpus=drawn, name="s", extractor="combined", settings=settings)
     first: list[int] = []
 
     def stop(phase, done, of):
@@ -107,14 +107,15 @@ def test_what_was_stopped_goes_on_where_it_ended(drawn, monkeypatch):
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        extract_set(wanted, progress=stop)
+        extract_set(extract_request, progress=stop)
     second: list[int] = []
-    found, made, _ = extract_set(
-        wanted, progress=lambda phase, done, of: second.append(done) if phase == "writing features" else None
+    result, created, _ = extract_set(
+        extract_request,
+        progress=lambda phase, done, of: second.append(done) if phase == "writing features" else None,
     )
-    assert made and (first, second[0]) == ([0, 2, 4], 4)
+    assert created and (first, second[0]) == ([0, 2, 4], 4)
     extracted(drawn, "whole", "--extractor-settings", *SMALL, 'parts=["rgb","hog"]')
-    np.testing.assert_array_equal(found.vectors(), feature_set(drawn, "whole").vectors())
+    np.testing.assert_array_equal(result.vectors(), feature_set(drawn, "whole").vectors())
 
 
 @pytest.mark.parametrize(
@@ -132,9 +133,9 @@ def test_what_was_stopped_goes_on_where_it_ended(drawn, monkeypatch):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(drawn, options, says):
-    with pytest.raises(CommandError, match=says) as refused:
+    with pytest.raises(CommandError, match=says) as error:
         extracted(drawn, "standard", *options)
-    assert "\n" not in str(refused.value) and feature_sets() == []
+    assert "\n" not in str(error.value) and feature_sets() == []
 
 
 def test_a_corpus_without_training_pictures_says_what_to_do(data_dir, tmp_path, db):

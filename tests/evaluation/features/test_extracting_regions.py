@@ -89,22 +89,22 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
         if phase == "writing features" and done:
             raise KeyboardInterrupt
 
-    wanted = request(drawn, network, method="grid", limit=6)
+    target = request(drawn, network, method="grid", limit=6)
     with pytest.raises(KeyboardInterrupt):
-        extract_regions(wanted, progress=stop)
+        extract_regions(target, progress=stop)
     assert [done for phase, done in seen if phase == "finding regions"] == [0, 2, 4, 5]
-    found = extract_regions(wanted)
-    assert (found.created, found.excluded, found.without, found.stored.rows) == (True, 1, 0, PICTURES * 7)
-    assert found.stored.ids() == tuple(f"{n}.png" for n in range(PICTURES) for _ in range(7))
+    result = extract_regions(target)
+    assert (result.created, result.excluded, result.without, result.stored.rows) == (True, 1, 0, PICTURES * 7)
+    assert result.stored.ids() == tuple(f"{n}.png" for n in range(PICTURES) for _ in range(7))
     expected = np.concatenate([[[1, 1, WIDTH, HEIGHT]], grid(WIDTH, HEIGHT, 6)])
     np.testing.assert_array_equal(boxes_of("boxes"), np.tile(expected, (PICTURES, 1)))
-    whole = found.stored.vectors()[::7]
+    whole = result.stored.vectors()[::7]
     assert (np.diff(whole[:, 0]) > 0).all() and (whole[:, 2] < 0.5).all()
-    assert found.stored.origin["regions"] == "grid" and found.stored.origin["missing"] == 1
-    assert not extract_regions(wanted).created
+    assert result.stored.origin["regions"] == "grid" and result.stored.origin["missing"] == 1
+    assert not extract_regions(target).created
 
-    given = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
-    ask = ("--weights", network, "--method", "grid", "--limit", 6, "--extractor-settings", *given)
+    provided = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
+    ask = ("--weights", network, "--method", "grid", "--limit", 6, "--extractor-settings", *provided)
     text = said("extract_regions", drawn, "--name", "boxes", *ask)
     assert "feature set boxes:1 of corpus 'drawn' already exists" in text
     assert "1 images have no picture" in text
@@ -112,23 +112,23 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
     of_job["extractor_settings"] = GIVEN
     job = jobs.enqueue(kind="extract_regions", arguments={**of_job, "method": "grid", "limit": 6})
     assert jobs.run_queued_job(job.pk) == Job.DONE
-    np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.stored.vectors())
+    np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), result.stored.vectors())
 
 
 @pytest.mark.parametrize("method", ["edgeboxes", "selective-search", "edges-and-segments"])
 def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
-    found = extract_regions(request(drawn, network, method=method)).stored
+    stored = extract_regions(request(drawn, network, method=method)).stored
     near = np.abs(boxes_of("boxes") - BRIGHT).max(axis=1) <= 4
     assert near.sum() >= PICTURES, "the bright thing is a region of each picture"
-    assert (found.vectors()[near, 2] > 0.6 * 200 / 255).all()
+    assert (stored.vectors()[near, 2] > 0.6 * 200 / 255).all()
 
 
 def test_the_method_that_finds_the_most_is_taken_unless_another_is_asked_for(drawn):
     said("extract_regions", drawn, "--name", "command", "--extractor", "layout", "--limit", 3)
     arguments = {"corpus": drawn, "name": "job", "extractor": "layout", "limit": 3}
     assert jobs.run_queued_job(jobs.enqueue(kind="extract_regions", arguments=arguments).pk) == Job.DONE
-    found = {feature_set(drawn, name).origin["regions"] for name in ("command", "job")}
-    assert found == {"edges-and-segments"} == {REGION_METHODS[0]}
+    result = {feature_set(drawn, name).origin["regions"] for name in ("command", "job")}
+    assert result == {"edges-and-segments"} == {REGION_METHODS[0]}
 
 
 def test_of_a_csv_with_scores_the_best_boxes_are_taken(drawn, tmp_path):
@@ -146,10 +146,10 @@ def test_of_a_csv_with_scores_the_best_boxes_are_taken(drawn, tmp_path):
 def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
     rows = ["image,xmin,ymin,xmax,ymax", "1.png,41,21,70,50", "3,1,1,40,60", "1.png,1,1,20,20"]
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
-    found = extract_regions(request(drawn, network, method="file", file=tmp_path / "boxes.csv", whole=False))
-    assert (found.stored.ids(), found.without) == (("1.png", "1.png", "3.png"), 3)
+    result = extract_regions(request(drawn, network, method="file", file=tmp_path / "boxes.csv", whole=False))
+    assert (result.stored.ids(), result.without) == (("1.png", "1.png", "3.png"), 3)
     np.testing.assert_array_equal(boxes_of("boxes"), [BRIGHT, [1, 1, 20, 20], [1, 1, 40, 60]])
-    np.testing.assert_allclose(found.stored.vectors()[:, 0] * 255, [50, 0, 0], atol=0.5)
+    np.testing.assert_allclose(result.stored.vectors()[:, 0] * 255, [50, 0, 0], atol=0.5)
     with pytest.raises(CommandError, match="corpus 'drawn' has no layer"):
         said("extract_regions", drawn, "--name", "gold", "--weights", network, "--method", "gold")
 
@@ -233,30 +233,30 @@ def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, 
             jobs.run_queued_job(job.pk)
         return words(ada.get("/evaluation/features/"))
 
-    shown = ask(boxes=SimpleUploadedFile("mine.csv", text))
-    assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in shown
-    assert "1 ids ('9.png') left out: the corpus has no such image" in shown
+    response = ask(boxes=SimpleUploadedFile("mine.csv", text))
+    assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in response
+    assert "1 ids ('9.png') left out: the corpus has no such image" in response
     np.testing.assert_array_equal(boxes_of("sent"), [[1, 21, 70, 60]])
     assert "4 images have no region besides the whole" in Job.objects.get().result["remarks"]
     assert "There is no file “b.json” here." in ask(server_boxes="b.json")
     assert "This is required." in ask()
-    sent = {"boxes": SimpleUploadedFile("mine.csv", text), "method": "grid"}
-    assert "This is taken only with method file." in ask(**sent)
+    payload = {"boxes": SimpleUploadedFile("mine.csv", text), "method": "grid"}
+    assert "This is taken only with method file." in ask(**payload)
     assert Job.objects.count() == 1
     (data_dir / "sources" / "boxes").mkdir(parents=True)
     results = [{"image_id": n, "bbox": [0, 0, 5, 5], "score": n / 9} for n in range(3)]
     (data_dir / "sources" / "boxes" / "b.json").write_text(json.dumps(results))
     ask(server_boxes="b.json", name="served", whole="true")
     assert feature_set(drawn, "served").rows == PICTURES + 3
-    wrong = ask(boxes=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
-    assert "bad.csv, line 5: has the box '1,1,,'" in wrong and str(data_dir) not in wrong
+    invalid = ask(boxes=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
+    assert "bad.csv, line 5: has the box '1,1,,'" in invalid and str(data_dir) not in invalid
     for folder in (data_dir / "uploads").iterdir():
         shutil.rmtree(folder)
     last = Job.objects.latest("pk")
     jobs.resume_job(job_id=last.pk)
     jobs.run_queued_job(last.pk)
-    shown = words(ada.get("/evaluation/features/"))
-    assert "bad.csv is no longer there: files that are sent are stored for a day; send it again" in shown
+    response = words(ada.get("/evaluation/features/"))
+    assert "bad.csv is no longer there: files that are sent are stored for a day; send it again" in response
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
@@ -267,22 +267,22 @@ def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
     boxes.append((1, 1, 40, 60))
     scores, file = [0.5, 0.9, 0.5, 0.25, 1, 1, 0], tmp_path / f"boxes.{form}"
     if form == "csv":
-        rows = [",".join(map(str, (one, *box))) for one, box in zip(ids, boxes, strict=True)]
+        rows = [",".join(map(str, (item, *box))) for item, box in zip(ids, boxes, strict=True)]
         file.write_text("\ufeff" + "\n".join(["image,xmin,ymin,xmax,ymax", *rows]))
     elif form == "json":
-        numbers = [3 if one == "3" else one for one in ids]
+        numbers = [3 if item == "3" else item for item in ids]
         # A part of a pixel goes to the nearest.
-        given = [[a - 0.75, b - 1.25, c - a + 1, d - b + 1] for a, b, c, d in boxes]
-        results = zip(numbers, given, scores, strict=True)
+        provided = [[a - 0.75, b - 1.25, c - a + 1, d - b + 1] for a, b, c, d in boxes]
+        results = zip(numbers, provided, scores, strict=True)
         file.write_text(
             json.dumps([{"image_id": n, "bbox": b, "score": s, "category_id": 1} for n, b, s in results])
         )
     else:
         np.savez(file, boxes=np.asarray(boxes, np.float32), ids=np.asarray(ids), scores=scores)
     ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
-    told = json.loads(said("extract_regions", drawn, "--name", "given", *ask, "--json"))
-    assert [remark.split()[0] for remark in told["remarks"]][-4:] == ["1"] * 4
-    assert told["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
+    payload = json.loads(said("extract_regions", drawn, "--name", "given", *ask, "--json"))
+    assert [remark.split()[0] for remark in payload["remarks"]][-4:] == ["1"] * 4
+    assert payload["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
     assert feature_set(drawn, "given").ids() == ("1.png", "1.png", "3.png")
     np.testing.assert_array_equal(boxes_of("given"), [BRIGHT, [1, 2, 9, 60], [1, 1, 40, 60]])
 
@@ -292,7 +292,7 @@ def _result(**change: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("provided", "says"),
     [
         ({"images": []}, "holds no list of boxes; expected COCO results"),
         ([_result(), 7], "entry 2: is 7; expected an object"),
@@ -313,15 +313,15 @@ def _result(**change: Any) -> dict[str, Any]:
         ({"vectors": np.ones((2, 3)), "ids": ["1", "2"]}, "contains no array 'boxes'"),
     ],
 )
-def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_path, given, says):
+def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_path, provided, says):
     """One line, which names what is wrong."""
-    if isinstance(given, dict) and "images" not in given:
+    if isinstance(provided, dict) and "images" not in provided:
         file = tmp_path / "boxes.npz"
-        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in given.items()}
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in provided.items()}
         np.savez(file, **arrays)
     else:
         file = tmp_path / "boxes.json"
-        file.write_text(given if isinstance(given, str) else json.dumps(given))
+        file.write_text(provided if isinstance(provided, str) else json.dumps(provided))
     with pytest.raises(FormatError, match=says) as caught:
         list(read_boxes(file))
     assert str(caught.value).startswith(str(file)) and "\n" not in str(caught.value)

@@ -52,9 +52,9 @@ def hdf5(folder: Path) -> Path:
 @pytest.mark.parametrize("start", [0, 4, 10, 11])
 def test_every_format_gives_the_same_ids_and_rows(write, start, tmp_path, monkeypatch):
     monkeypatch.setattr(feature_files, "FEATURE_BLOCK_ROWS", 3)
-    found = open_features(write(tmp_path), "images")
-    assert (list(found.ids), found.shape) == (IDS, (11, 3))
-    blocks = list(found.blocks(start))
+    features = open_features(write(tmp_path), "images")
+    assert (list(features.ids), features.shape) == (IDS, (11, 3))
+    blocks = list(features.blocks(start))
     assert all(1 <= len(block) <= 3 for block in blocks)
     rows = np.concatenate(blocks) if blocks else np.empty((0, 3))
     np.testing.assert_allclose(rows, ROWS[start:], rtol=1e-6)
@@ -95,9 +95,9 @@ def test_a_column_of_another_type_is_refused_in_one_line(
     columns: dict[str, list[object]], says: str, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table(columns), tmp_path / "f.parquet")
-    with pytest.raises(FormatError, match=says) as refused:
+    with pytest.raises(FormatError, match=says) as error:
         open_features(tmp_path / "f.parquet", "regions")
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_a_dataset_of_another_type_is_refused_in_one_line(
 ) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["ids"], file["vectors"] = ids, vectors
-    with pytest.raises(FormatError, match=says) as refused:
+    with pytest.raises(FormatError, match=says) as error:
         open_features(tmp_path / "f.h5", "images")
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.float32(), 2), pa.list_(pa.float32())])

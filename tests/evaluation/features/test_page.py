@@ -44,8 +44,8 @@ def upload(rows=None, name="cnn.npz"):
 
 
 def sent(ada, **fields):
-    given = {"name": "cnn", "corpus": "world", "kind": "image", "dtype": "float32", **fields}
-    return ada.post("/operations/import_features/", {**given, "next": PAGE}, follow=True)
+    provided = {"name": "cnn", "corpus": "world", "kind": "image", "dtype": "float32", **fields}
+    return ada.post("/operations/import_features/", {**provided, "next": PAGE}, follow=True)
 
 
 def run_newest() -> Job:
@@ -74,7 +74,7 @@ def test_a_file_is_imported_listed_trained_on_and_kept_while_it_is_used(ada, cor
     run_newest()
     page = press(ada, PAGE, "Remove")
     assert messages_on(page) == ["The feature set is removed."]
-    assert [one.label for one in feature_sets()] == ["cnn:1"]
+    assert [feature_set.label for feature_set in feature_sets()] == ["cnn:1"]
 
 
 def test_a_file_of_the_server_is_imported_by_a_job(ada, features: Path, data_dir: Path):
@@ -96,19 +96,19 @@ def test_word_vectors_are_uploaded_or_taken_from_the_server_which_offers_no_list
     first, second = words_of(corpus)[:2]
     (folder / "glove.txt").write_text(f"{first} 1 2\n")
     (folder / "cnn.ids.txt").write_text("a.jpg\n")
-    offered = words(ada.get(PAGE))
-    assert "glove.txt" in offered and "cnn.ids.txt" not in offered
+    page_text = words(ada.get(PAGE))
+    assert "glove.txt" in page_text and "cnn.ids.txt" not in page_text
     sent(ada, name="far", kind="word", server_file="glove.txt")
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     sent(ada, name="near", kind="word", file=SimpleUploadedFile("w.vec", f"1 2\n{second} 3 4\n".encode()))
     run_newest()
-    assert [(one.label, one.kind, one.ids()) for one in feature_sets()] == [
+    assert [(feature_set.label, feature_set.kind, feature_set.ids()) for feature_set in feature_sets()] == [
         ("far:1", "word", (first,)),
         ("near:1", "word", (second,)),
     ]
     train_word_vectors(WordTraining(corpus=corpus, name="own", dimensions=4, epochs=1))
-    shown = words(ada.get(PAGE))
-    assert "w.vec" in shown and "word2vec" in shown and "glove.txt" not in VECTOR_FILES.names()
+    displayed = words(ada.get(PAGE))
+    assert "w.vec" in displayed and "word2vec" in displayed and "glove.txt" not in VECTOR_FILES.names()
 
 
 def test_whose_captions_word_vectors_are_learned_from_is_asked_and_shown(ada, corpus):
@@ -137,8 +137,8 @@ def test_whose_captions_word_vectors_are_learned_from_is_asked_and_shown(ada, co
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_is_stored(ada, data_dir: Path, fields, says):
-    given = {key: value() if callable(value) else value for key, value in fields.items()}
-    page = sent(ada, **given)
+    values = {key: value() if callable(value) else value for key, value in fields.items()}
+    page = sent(ada, **values)
     assert page.status_code == 400 and wrong(page).startswith(says)
     assert feature_sets() == [] and not Job.objects.exists()
 

@@ -43,9 +43,9 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_sentences_are_read_with_their_names_heads_and_relations(tmp_path: Path):
-    other = "\n# newpar\n# sent_id = b\n1\tRun\trun\tVERB\tVB\t_\t0\troot\t_\t_"
-    found = list(read_conllu(written(tmp_path, DOG + other)))
-    assert found == [PARSED, ParsedSentence("b", ("Run",), (0,), ("root",))]
+    another = "\n# newpar\n# sent_id = b\n1\tRun\trun\tVERB\tVB\t_\t0\troot\t_\t_"
+    conllu = list(read_conllu(written(tmp_path, DOG + another)))
+    assert conllu == [PARSED, ParsedSentence("b", ("Run",), (0,), ("root",))]
     (tmp_path / "p.conllu.gz").write_bytes(gzip.compress(DOG.encode()))
     assert list(read_conllu(tmp_path / "p.conllu.gz")) == [PARSED]
 
@@ -92,18 +92,18 @@ def test_parses_are_kept_in_the_order_of_captions_and_the_others_counted(
     first, second, third, *_ = captions
     text = sentence(second, captions[second]) + sentence(first, [w.upper() for w in captions[first]])
     text += sentence(third, ["other", "words"]) + sentence("gone.jpg#0", ["a"])
-    found = import_parses(corpus, written(tmp_path, text))
+    result = import_parses(corpus, written(tmp_path, text))
     stored = parses_of(corpus)
-    assert found.parses == stored and not found.unchanged
-    assert [one.id for one in stored.sentences()] == [first, second]
+    assert result.parses == stored and not result.unchanged
+    assert [item.id for item in stored.sentences()] == [first, second]
     assert next(iter(stored.sentences())).heads == tuple(range(len(captions[first])))
     assert (stored.captions, stored.words) == (2, len(captions[first]) + len(captions[second]))
-    assert found.remarks == [
+    assert result.remarks == [
         "1 ids ('gone.jpg#0') left out: the corpus has no such captions",
         f"1 ids ({third!r}) left out: their words are not those of their captions",
-        found.remarks[2],
+        result.remarks[2],
     ]
-    assert found.remarks[2].startswith(f"{len(captions) - 2} ids (")
+    assert result.remarks[2].startswith(f"{len(captions) - 2} ids (")
     assert import_parses(corpus, written(tmp_path, text)).unchanged
 
 
@@ -120,12 +120,12 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
     assert "imported: 1 captions" in said(
         "import_parses", corpus, written(tmp_path, sentence(first, captions[first]))
     )
-    other = written(tmp_path, sentence(second, captions[second]))
+    another = written(tmp_path, sentence(second, captions[second]))
     with pytest.raises(CommandError, match="has other parses already"):
-        said("import_parses", corpus, other)
-    assert [one.id for one in parses_of(corpus).sentences()] == [first]
-    said("import_parses", corpus, other, "--replace")
-    assert [one.id for one in parses_of(corpus).sentences()] == [second]
+        said("import_parses", corpus, another)
+    assert [item.id for item in parses_of(corpus).sentences()] == [first]
+    said("import_parses", corpus, another, "--replace")
+    assert [item.id for item in parses_of(corpus).sentences()] == [second]
     assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
     # Killed between moving the old ones away and the new ones in: the old ones are there again.
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -134,7 +134,7 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
     assert stored_parses(corpus) is None
     with pytest.raises(CommandError, match="has other parses already"):
         said("import_parses", corpus, written(tmp_path, sentence(first, captions[first])))
-    assert [one.id for one in parses_of(corpus).sentences()] == [second]
+    assert [item.id for item in parses_of(corpus).sentences()] == [second]
     assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
 
 
@@ -142,12 +142,12 @@ def dying_after(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
     """A function that dies as it is called once more."""
     done = 0
 
-    def call(*given: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         nonlocal done
         done += 1
         if done > calls:
             raise KeyboardInterrupt
-        return real(*given)
+        return real(*arguments)
 
     return call
 

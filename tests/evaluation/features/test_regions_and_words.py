@@ -73,13 +73,13 @@ def sized(corpus: str) -> str:
 
 @pytest.mark.parametrize("write", [npz, safetensors, parquet, hdf5])
 def test_regions_of_every_format_have_images_vectors_and_boxes(sized: str, tmp_path: Path, write):
-    found = imported(sized, write(tmp_path), "region").set
-    assert (found.kind, found.rows, found.dimensions) == ("region", 4, 2)
-    assert list(found.ids()) == OF
-    np.testing.assert_array_equal(found.vectors(), ROWS)
-    np.testing.assert_array_equal(found.boxes(), BOXES.astype(np.float32))
-    assert isinstance(found.boxes(), np.memmap)
-    assert (found.origin["excluded"], found.origin["missing"]) == (0, IMAGES - 3)
+    result = imported(sized, write(tmp_path), "region").set
+    assert (result.kind, result.rows, result.dimensions) == ("region", 4, 2)
+    assert list(result.ids()) == OF
+    np.testing.assert_array_equal(result.vectors(), ROWS)
+    np.testing.assert_array_equal(result.boxes(), BOXES.astype(np.float32))
+    assert isinstance(result.boxes(), np.memmap)
+    assert (result.origin["excluded"], result.origin["missing"]) == (0, IMAGES - 3)
 
 
 def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_out(
@@ -88,12 +88,12 @@ def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_
     assert imported(sized, npz(tmp_path), "region").set.version == 1
     assert imported(sized, npz(tmp_path), "region").unchanged
     moved = BOXES + [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
-    found = imported(sized, npz(tmp_path, ["gone.png", *OF[1:]], moved), "region")
-    assert found.set.version == 2
-    np.testing.assert_array_equal(found.set.boxes(), moved[1:].astype(np.float32))
-    assert list(found.set.ids()) == OF[1:]
-    assert found.remarks[0] == "1 ids ('gone.png') left out: the corpus has no such images"
-    assert found.remarks[1].startswith(f"{IMAGES - 3} ids (")
+    result = imported(sized, npz(tmp_path, ["gone.png", *OF[1:]], moved), "region")
+    assert result.set.version == 2
+    np.testing.assert_array_equal(result.set.boxes(), moved[1:].astype(np.float32))
+    assert list(result.set.ids()) == OF[1:]
+    assert result.remarks[0] == "1 ids ('gone.png') left out: the corpus has no such images"
+    assert result.remarks[1].startswith(f"{IMAGES - 3} ids (")
 
 
 @pytest.mark.parametrize("write", [npz, hdf5])
@@ -104,11 +104,11 @@ def test_regions_in_any_order_keep_their_image_vector_and_box(
     """Whatever is read at a time: images alternate, so that their regions are moved together."""
     monkeypatch.setattr(feature_files, "FEATURE_BLOCK_ROWS", block)
     monkeypatch.setitem(globals(), "OF", [NAMES[0], NAMES[3], NAMES[0], NAMES[3]])
-    found = imported(sized, npz(tmp_path, OF) if write is npz else write(tmp_path), "region").set
+    result = imported(sized, npz(tmp_path, OF) if write is npz else write(tmp_path), "region").set
     order = [0, 2, 1, 3]
-    assert list(found.ids()) == [OF[place] for place in order]
-    np.testing.assert_array_equal(found.vectors(), ROWS[order])
-    np.testing.assert_array_equal(found.boxes(), BOXES[order].astype(np.float32))
+    assert list(result.ids()) == [OF[index] for index in order]
+    np.testing.assert_array_equal(result.vectors(), ROWS[order])
+    np.testing.assert_array_equal(result.boxes(), BOXES[order].astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_boxes_are_cut_to_their_pictures_and_regions_wholly_outside_go_with_thei
 ):
     Image.objects.filter(filename=NAMES[1]).update(width=0, height=0)  # of unknown size
     boxes = BOXES + [[-3, 0, 0, 0], [0, 0, 1, 0.5], [0, -20, 0, -9], [0, 0, 900, 900]]
-    found = imported(sized, npz(tmp_path, boxes=boxes), "region")
-    assert list(found.set.ids()) == [OF[0], OF[1], OF[3]]
-    np.testing.assert_array_equal(found.set.vectors(), ROWS[[0, 1, 3]])
-    np.testing.assert_array_equal(found.set.boxes(), [[1, 1, 20, 10], [5, 5, 64, 48], [1, 1, 964, 948]])
-    assert "2 boxes reached out of their picture and were cut" in found.remarks
-    left_out = f"1 regions lay wholly outside their picture and were left out, first of {OF[2]!r}"
-    assert left_out in found.remarks and found.set.origin["excluded"] == 1
+    result = imported(sized, npz(tmp_path, boxes=boxes), "region")
+    assert list(result.set.ids()) == [OF[0], OF[1], OF[3]]
+    np.testing.assert_array_equal(result.set.vectors(), ROWS[[0, 1, 3]])
+    np.testing.assert_array_equal(result.set.boxes(), [[1, 1, 20, 10], [5, 5, 64, 48], [1, 1, 964, 948]])
+    assert "2 boxes reached out of their picture and were cut" in result.remarks
+    excluded = f"1 regions lay wholly outside their picture and were left out, first of {OF[2]!r}"
+    assert excluded in result.remarks and result.set.origin["excluded"] == 1
 
 
 def test_regions_without_boxes_are_refused_and_images_may_not_come_twice(sized: str, tmp_path: Path):
@@ -185,10 +185,10 @@ def test_word_vectors_of_every_kind_of_file_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], Path], start: int
 ):
     monkeypatch.setattr(word_vectors, "_BLOCK_WORDS", 2)
-    found = open_features(write(tmp_path), "words")
-    assert [word.replace("_", " ") for word in found.ids] == list(WORDS)
-    assert found.shape == (4, 2)
-    rows = [*found.blocks(start)]
+    features = open_features(write(tmp_path), "words")
+    assert [word.replace("_", " ") for word in features.ids] == list(WORDS)
+    assert features.shape == (4, 2)
+    rows = [*features.blocks(start)]
     assert all(len(block) <= 2 for block in rows)
     expected = np.array(list(WORDS.values()))[start:]
     np.testing.assert_allclose(np.concatenate([np.empty((0, 2)), *rows]), expected, rtol=1e-6)
@@ -208,13 +208,13 @@ def test_a_binary_model_of_fasttext_gives_the_vectors_that_it_writes_to_text(
     model = FastText([known] * 20, vector_size=4, min_count=1, bucket=40, epochs=2, workers=1, seed=1)
     save_facebook_model(model, str(tmp_path / "w.bin"))
     model.wv.save_word2vec_format(str(tmp_path / "w.vec"))
-    found = imported(corpus, tmp_path / "w.bin", "word")
+    result = imported(corpus, tmp_path / "w.bin", "word")
     text = imported(corpus, tmp_path / "w.vec", "word")
-    assert found.set.ids() == text.set.ids() and set(found.set.ids()) == set(known[:3])
-    np.testing.assert_allclose(found.set.vectors(), text.set.vectors(), atol=1e-6)
-    # A word is the mean of itself and its parts, not its own row alone.
-    own = model.wv.vectors_vocab[[model.wv.key_to_index[word] for word in found.set.ids()]]
-    assert np.abs(found.set.vectors() - own).max() > 1e-3
+    assert result.set.ids() == text.set.ids() and set(result.set.ids()) == set(known[:3])
+    np.testing.assert_allclose(result.set.vectors(), text.set.vectors(), atol=1e-6)
+    # A word is the mean of itself and its parts, not its own_recipe row alone.
+    value = model.wv.vectors_vocab[[model.wv.key_to_index[word] for word in result.set.ids()]]
+    assert np.abs(result.set.vectors() - value).max() > 1e-3
     cut = (tmp_path / "w.bin").read_bytes()
     (tmp_path / "cut.bin").write_bytes(cut[: len(cut) // 2])
     with pytest.raises(FormatError, match="is a damaged model of fastText"):
@@ -227,11 +227,11 @@ def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_co
     words = words_of(corpus)
     assert words == [word.lower() for word in words] and len(set(words)) == len(words) > 5
     (tmp_path / "w.txt").write_text(f"zebrafish 1 1\n{words[3]} 1 2\n{words[0]} 3 4.5\n")
-    found = imported(corpus, tmp_path / "w.txt", "word")
-    assert found.set.ids() == (words[3], words[0])
-    np.testing.assert_array_equal(found.set.vectors(), [[1, 2], [3, 4.5]])
-    assert found.remarks[0] == "1 ids ('zebrafish') left out: the corpus has no such words"
-    assert found.remarks[1].startswith(f"{len(words) - 2} ids (")
+    result = imported(corpus, tmp_path / "w.txt", "word")
+    assert result.set.ids() == (words[3], words[0])
+    np.testing.assert_array_equal(result.set.vectors(), [[1, 2], [3, 4.5]])
+    assert result.remarks[0] == "1 ids ('zebrafish') left out: the corpus has no such words"
+    assert result.remarks[1].startswith(f"{len(words) - 2} ids (")
     np.savez(tmp_path / "w.npz", vectors=ROWS[:1], ids=np.array([words[1]]))
     assert imported(corpus, tmp_path / "w.npz", "word").set.version == 2
 
@@ -255,12 +255,12 @@ def test_files_of_words_that_are_damaged_are_told_in_a_line(
     corpus: str, tmp_path: Path, name: str, content: bytes, says: str
 ):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(FormatError, match=says) as told:
+    with pytest.raises(FormatError, match=says) as error:
         imported(corpus, tmp_path / name, "word")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
-def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own: Path):
+def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own_recipe: Path):
     said("import_features", sized, npz(tmp_path), "--name", "parts", "--kind", "region")
     (tmp_path / "w.txt").write_text(f"{words_of(sized)[0]} 1 2\n")
     said("import_features", sized, tmp_path / "w.txt", "--name", "glove", "--kind", "word")
@@ -272,26 +272,26 @@ def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own: 
 # Words that are learned
 
 
-def nearer(found: Any, word: str, one: str, *others: str) -> bool:
+def nearer(result: Any, word: str, item: str, *others: str) -> bool:
     """Whether `one` is nearer to `word` than all others, by the cosine."""
-    vectors = np.array(found.vectors())
+    vectors = np.array(result.vectors())
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    alike = dict(zip(found.ids(), vectors @ vectors[found.ids().index(word)], strict=True))
-    return all(alike[one] > alike[other] for other in others)
+    alike = dict(zip(result.ids(), vectors @ vectors[result.ids().index(word)], strict=True))
+    return all(alike[item] > alike[another] for another in others)
 
 
 @pytest.fixture
 def pets(data_dir: Path) -> str:
     """A corpus in which dogs do what cats do, and cars do something else."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
     def caption() -> str:
         who, does = (
             (("dog", "cat"), ("sleeps", "eats", "plays"))
-            if dice.random() < 0.5
+            if rng.random() < 0.5
             else (("car", "bus"), ("drives", "stops", "honks"))
         )
-        return f"The {dice.choice(who)} {dice.choice(does)} ."
+        return f"The {rng.choice(who)} {rng.choice(does)} ."
 
     records = [
         ImageRecord(f"p{n}", f"p{n}.jpg", captions=tuple(CaptionRecord(caption()) for _ in range(5)))
@@ -302,19 +302,19 @@ def pets(data_dir: Path) -> str:
 
 
 def test_words_in_the_same_company_come_to_lie_near_each_other(pets: str):
-    wanted = WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=60)
+    word_training = WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=60)
     heard: list[tuple[str, int, int]] = []
-    found, new = train_word_vectors(wanted, progress=lambda *one: heard.append(one))
-    assert new and set(found.ids()) == set(words_of(pets))
-    assert nearer(found, "dog", "cat", "car", "bus") and nearer(found, "bus", "car", "dog", "cat")
-    assert nearer(found, "sleeps", "eats", "drives", "stops")
+    result, new = train_word_vectors(word_training, progress=lambda *item: heard.append(item))
+    assert new and set(result.ids()) == set(words_of(pets))
+    assert nearer(result, "dog", "cat", "car", "bus") and nearer(result, "bus", "car", "dog", "cat")
+    assert nearer(result, "sleeps", "eats", "drives", "stops")
     assert ("training word vectors", 60, 60) in heard
-    again, new = train_word_vectors(wanted)
-    assert (again, new) == (found, False)
-    other, new = train_word_vectors(
+    again, new = train_word_vectors(word_training)
+    assert (again, new) == (result, False)
+    another, new = train_word_vectors(
         WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=60, seed=1)
     )
-    assert new and other.version == 2 and other.origin["settings"]["seed"] == 1
+    assert new and another.version == 2 and another.origin["settings"]["seed"] == 1
 
 
 def split_corpus(name: str, *splits: str) -> str:
@@ -346,13 +346,13 @@ def test_the_captions_of_the_training_images_are_read_unless_others_are_asked_fo
         ("fold", "1/6", None, "fold 1/6", 2),
         ("listed", str(tmp_path / "names.txt"), {"val"}, "images in names.txt", 2),
     ):
-        wanted = WordTraining(corpus=corpus, name=name, split=split, dimensions=4, epochs=1)
-        found, _ = train_word_vectors(wanted)
-        assert (found.origin["split"], found.origin["captions"]) == (called, captions)
-        assert "split" not in found.origin["settings"]
-        assert len(every & set(found.ids())) == 1 if seen is None else every & set(found.ids()) == seen
-    told = said("train_word_vectors", corpus, "--name", "told", "--epochs", 1)
-    assert "4 captions (split train) were read" in told
+        word_training = WordTraining(corpus=corpus, name=name, split=split, dimensions=4, epochs=1)
+        result, _ = train_word_vectors(word_training)
+        assert (result.origin["split"], result.origin["captions"]) == (called, captions)
+        assert "split" not in result.origin["settings"]
+        assert len(every & set(result.ids())) == 1 if seen is None else every & set(result.ids()) == seen
+    output = said("train_word_vectors", corpus, "--name", "told", "--epochs", 1)
+    assert "4 captions (split train) were read" in output
     with pytest.raises(CommandError, match="unknown split 'dev' of corpus 'parted'"):
         said("train_word_vectors", corpus, "--name", "told", "--split", "dev")
     with pytest.raises(CommandError, match="corpus 'parted', split test, comes 9 times"):
@@ -367,8 +367,8 @@ def test_the_captions_of_the_training_images_are_read_unless_others_are_asked_fo
 
 
 def test_rare_words_get_no_vector_and_where_all_are_rare_it_is_said(pets: str):
-    told = said("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
-    assert "feature set few:1 of corpus 'pets' stored: 2 word vectors of 100 numbers" in told
+    output = said("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
+    assert "feature set few:1 of corpus 'pets' stored: 2 word vectors of 100 numbers" in output
     assert feature_set(pets, "few").ids()[0] in ("the", ".")
     with pytest.raises(CommandError, match="no word of corpus 'pets' comes 5000 times; lower that number"):
         said("train_word_vectors", pets, "--name", "none", "--least", 5000)

@@ -48,15 +48,15 @@ def imported(corpus: str, file: Path, **more):
 
 
 def test_a_set_has_the_files_rows_and_is_the_same_when_imported_again(corpus, features, data_dir):
-    found = imported(corpus, features)
-    assert not found.unchanged and found.remarks == []
-    assert (found.set.label, found.set.rows, found.set.dtype) == ("cnn:1", IMAGES, "float32")
-    assert found.set.ids() == tuple(NAMES)
-    mapped = found.set.vectors()
+    result = imported(corpus, features)
+    assert not result.unchanged and result.remarks == []
+    assert (result.set.label, result.set.rows, result.set.dtype) == ("cnn:1", IMAGES, "float32")
+    assert result.set.ids() == tuple(NAMES)
+    mapped = result.set.vectors()
     assert isinstance(mapped, np.memmap)
     np.testing.assert_array_equal(mapped, vectors(IMAGES).astype(np.float32))
     again = imported(corpus, features)
-    assert again.unchanged and again.set == found.set
+    assert again.unchanged and again.set == result.set
     assert [path.name for path in (data_dir / "features" / corpus).iterdir()] == ["cnn"]
 
 
@@ -72,15 +72,15 @@ def test_other_vectors_are_the_next_version_and_the_name_means_the_newest(corpus
 
 def test_ids_are_compared_both_ways(corpus, tmp_path):
     names = [*NAMES[:50], *(f"elsewhere{n}.png" for n in range(10))]
-    found = imported(corpus, written(tmp_path, vectors(IMAGES), names))
-    assert found.set.rows == 50 and found.set.ids() == tuple(NAMES[:50])
-    np.testing.assert_array_equal(found.set.vectors(), vectors(IMAGES)[:50].astype(np.float32))
-    left_out, missing = found.remarks
-    assert left_out.startswith("10 ids ('elsewhere0.png', 'elsewhere1.png', 'elsewhere2.png', ...) left out")
+    result = imported(corpus, written(tmp_path, vectors(IMAGES), names))
+    assert result.set.rows == 50 and result.set.ids() == tuple(NAMES[:50])
+    np.testing.assert_array_equal(result.set.vectors(), vectors(IMAGES)[:50].astype(np.float32))
+    excluded, missing = result.remarks
+    assert excluded.startswith("10 ids ('elsewhere0.png', 'elsewhere1.png', 'elsewhere2.png', ...) left out")
     assert missing.startswith(f"10 ids ({NAMES[50]!r}, ") and missing.endswith(
         "of the corpus have no features"
     )
-    assert (found.set.origin["excluded"], found.set.origin["missing"]) == (10, 10)
+    assert (result.set.origin["excluded"], result.set.origin["missing"]) == (10, 10)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_ids_are_compared_both_ways(corpus, tmp_path):
     ],
 )
 def test_what_is_wrong_is_named_and_leaves_nothing(corpus, tmp_path, data_dir, rows, ids, more, says):
-    given = vectors(IMAGES).astype(np.float64)
+    provided = vectors(IMAGES).astype(np.float64)
     if rows is not None:
-        given[rows[0], rows[1]] = rows[2]
+        provided[rows[0], rows[1]] = rows[2]
     with pytest.raises((InputError, FormatError), match=says):
-        imported(corpus, written(tmp_path, given, ids), **more)
+        imported(corpus, written(tmp_path, provided, ids), **more)
     assert feature_sets() == []
     assert [path for path in (data_dir / "features").rglob("*") if path.is_file()] == []
 
@@ -123,7 +123,7 @@ def test_constant_columns_are_named(corpus, tmp_path):
 def test_what_was_stopped_goes_on_after_its_last_block(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("evaluation.formats.feature_files.FEATURE_BLOCK_ROWS", 16)
     file = written(tmp_path, vectors(IMAGES))
-    wanted = FeatureImport(corpus=corpus, name="cnn", path=file)
+    feature_import = FeatureImport(corpus=corpus, name="cnn", path=file)
     seen = []
 
     def stop(phase, done, total):
@@ -132,22 +132,22 @@ def test_what_was_stopped_goes_on_after_its_last_block(corpus, tmp_path, monkeyp
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        import_features(wanted, progress=stop)
+        import_features(feature_import, progress=stop)
     assert feature_sets() == []
     seen.clear()
-    found = import_features(wanted, progress=lambda phase, done, total: seen.append(done))
+    features = import_features(feature_import, progress=lambda phase, done, total: seen.append(done))
     assert seen == [32, 48, 60]
-    np.testing.assert_array_equal(found.set.vectors(), vectors(IMAGES).astype(np.float32))
+    np.testing.assert_array_equal(features.set.vectors(), vectors(IMAGES).astype(np.float32))
     # Of another file nothing is taken over.
     with pytest.raises(KeyboardInterrupt):
         import_features(FeatureImport(corpus=corpus, name="two", path=file), progress=stop)
-    other = written(tmp_path, vectors(IMAGES) + 1)
-    found = import_features(FeatureImport(corpus=corpus, name="two", path=other))
-    np.testing.assert_array_equal(found.set.vectors(), (vectors(IMAGES) + 1).astype(np.float32))
+    another = written(tmp_path, vectors(IMAGES) + 1)
+    features = import_features(FeatureImport(corpus=corpus, name="two", path=another))
+    np.testing.assert_array_equal(features.set.vectors(), (vectors(IMAGES) + 1).astype(np.float32))
 
 
 def test_a_full_disk_is_told_before_anything_is_written(corpus, features, data_dir, monkeypatch):
-    def full(*given):
+    def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
@@ -158,16 +158,26 @@ def test_a_full_disk_is_told_before_anything_is_written(corpus, features, data_d
 
 def test_sets_of_captions_go_by_the_ids_of_captions(corpus, tmp_path):
     ids = [f"{name}#{number}" for name in NAMES[:3] for number in range(2)]
-    found = imported(corpus, written(tmp_path, np.eye(6), ids), kind="caption").set
-    assert (found.kind, found.ids()) == ("caption", tuple(ids))
+    result = imported(corpus, written(tmp_path, np.eye(6), ids), kind="caption").set
+    assert (result.kind, result.ids()) == ("caption", tuple(ids))
 
 
-def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features, own):
+def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features, own_recipe):
     said("import_features", corpus, features, "--name", "cnn")
     by_file = json.loads(
-        said("train_system", "file", "--recipe", own, "--corpus", corpus, "--features", features, "--json")
+        said(
+            "train_system",
+            "file",
+            "--recipe",
+            own_recipe,
+            "--corpus",
+            corpus,
+            "--features",
+            features,
+            "--json",
+        )
     )
-    said("train_system", "set", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+    said("train_system", "set", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
     row = System.objects.get(name="set")
     stored = feature_set(corpus, "cnn")
     assert (row.settings["features"], row.sources) == ("cnn:1", {"cnn:1": stored.digest})
@@ -180,16 +190,16 @@ def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features,
         said("remove_features", corpus, "cnn")
     said("import_features", corpus, features, "--name", "spare")
     said("remove_features", corpus, "spare:1")
-    assert [one.label for one in feature_sets()] == ["cnn:1"]
+    assert [item.label for item in feature_sets()] == ["cnn:1"]
 
 
-def test_a_set_that_is_not_there_or_not_of_images_is_refused(corpus, tmp_path, own):
+def test_a_set_that_is_not_there_or_not_of_images_is_refused(corpus, tmp_path, own_recipe):
     with pytest.raises(CommandError, match="unknown feature set 'cnn' of corpus 'world'; known: none"):
-        said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+        said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
     ids = [f"{name}#0" for name in NAMES]
     imported(corpus, written(tmp_path, vectors(IMAGES), ids), kind="caption")
     with pytest.raises(CommandError, match="feature set 'cnn:1' is of captions; give one of images"):
-        said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+        said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
 
 
 def test_a_job_imports_and_says_what_it_found(corpus, features):
@@ -198,17 +208,17 @@ def test_a_job_imports_and_says_what_it_found(corpus, features):
     assert jobs.run_queued_job(job.pk) == Job.DONE
     result = Job.objects.get(pk=job.pk).result
     assert (result["name"], result["version"], result["rows"]) == ("cnn", 1, IMAGES)
-    wrong = jobs.enqueue(kind="import_features", arguments={**arguments, "server_file": "nowhere.npz"})
-    assert jobs.run_queued_job(wrong.pk) == Job.FAILED
-    assert "nowhere.npz is no longer there" in Job.objects.get(pk=wrong.pk).error
+    invalid = jobs.enqueue(kind="import_features", arguments={**arguments, "server_file": "nowhere.npz"})
+    assert jobs.run_queued_job(invalid.pk) == Job.FAILED
+    assert "nowhere.npz is no longer there" in Job.objects.get(pk=invalid.pk).error
 
 
 def test_a_folder_that_is_no_set_is_passed_over(corpus, features, data_dir):
-    found = imported(corpus, features).set
+    result = imported(corpus, features).set
     broken = data_dir / "features" / corpus / "torn" / "1"
     broken.mkdir(parents=True)
     (broken / "manifest.json").write_text("{}")
-    assert store.feature_sets() == [found]
+    assert store.feature_sets() == [result]
 
 
 @pytest.fixture
@@ -232,8 +242,8 @@ def drawn(db: None, data_dir: Path, tmp_path: Path) -> str:
 def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_path, monkeypatch):
     monkeypatch.setattr(extraction, "PICTURES_PER_BLOCK", 2)
     weights = colours(tmp_path / "colours.onnx")
-    given: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
-    wanted = ExtractRequest(corpus=drawn, name="net", weights=weights, settings=given)
+    provided: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
+    extract_request = ExtractRequest(corpus=drawn, name="net", weights=weights, settings=provided)
     seen = []
 
     def stop(phase, done, total):
@@ -242,14 +252,14 @@ def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        extract_set(wanted, progress=stop)
-    found, new, absent = extract_set(wanted)
-    assert (new, absent, found.rows, found.dimensions) == (True, 1, 5, 3)
-    np.testing.assert_allclose(found.vectors()[:, 0], np.arange(5) * 50 / 255, atol=1e-6)
-    assert found.origin["extractor"] == "cnn" and found.origin["settings"]["output"] == "means"
+        extract_set(extract_request, progress=stop)
+    result, new, absent = extract_set(extract_request)
+    assert (new, absent, result.rows, result.dimensions) == (True, 1, 5, 3)
+    np.testing.assert_allclose(result.vectors()[:, 0], np.arange(5) * 50 / 255, atol=1e-6)
+    assert result.origin["extractor"] == "cnn" and result.origin["settings"]["output"] == "means"
     ask = ("--name", "net", "--extractor", "cnn", "--weights", weights, "--extractor-settings")
     text = said(
-        "extract_features", drawn, *ask, *(f"{key}={json.dumps(value)}" for key, value in given.items())
+        "extract_features", drawn, *ask, *(f"{key}={json.dumps(value)}" for key, value in provided.items())
     )
     assert "feature set net:1 of corpus 'drawn' already exists" in text and "1 images have no picture" in text
     job = jobs.enqueue(
@@ -258,11 +268,11 @@ def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_
             "corpus": drawn,
             "name": "job",
             "weights": put_on_server("networks", weights),
-            "extractor_settings": given,
+            "extractor_settings": provided,
         },
     )
     assert jobs.run_queued_job(job.pk) == Job.DONE
-    np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.vectors())
+    np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), result.vectors())
 
 
 @pytest.mark.parametrize(
@@ -277,7 +287,7 @@ def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_
 )
 def test_settings_of_a_network_that_cannot_be_are_refused(drawn, tmp_path, options, says):
     weights = colours(tmp_path / "colours.onnx")
-    given = ("--extractor", "cnn", "--weights", weights) if options else ()
+    provided = ("--extractor", "cnn", "--weights", weights) if options else ()
     with pytest.raises(CommandError, match=says):
-        said("extract_features", drawn, "--name", "net", *given, *options)
+        said("extract_features", drawn, "--name", "net", *provided, *options)
     assert feature_sets() == []

@@ -73,16 +73,16 @@ def test_what_was_stopped_does_not_go_on_with_other_pictures(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn(tmp_path, blue=200)
-    part, kept = stopped(monkeypatch), tmp_path / "kept"
-    shutil.copytree(part, kept)
+    part, retained = stopped(monkeypatch), tmp_path / "kept"
+    shutil.copytree(part, retained)
     delete_corpus(corpus=Corpus.objects.get(name="drawn"))
     assert not part.exists()
     drawn(tmp_path, blue=20)
-    shutil.copytree(kept, part)  # As a backup brings it back.
-    found, new, _ = extract_set(ExtractRequest(corpus="drawn", name="look", extractor="layout"))
+    shutil.copytree(retained, part)  # As a backup brings it back.
+    result, new, _ = extract_set(ExtractRequest(corpus="drawn", name="look", extractor="layout"))
     fresh, _, _ = extract_set(ExtractRequest(corpus="drawn", name="fresh", extractor="layout"))
     assert new
-    np.testing.assert_array_equal(found.vectors(), fresh.vectors())
+    np.testing.assert_array_equal(result.vectors(), fresh.vectors())
 
 
 def test_a_corpus_whose_set_is_being_written_stays(
@@ -117,8 +117,8 @@ def test_what_nobody_has_resumed_is_removed_after_a_while(
     assert remove_stale_work() == 0
     old = time.time() - STALE_AFTER_SECONDS - 60
     for folder in (part, training, gone):
-        for each in (*folder.rglob("*"), folder):
-            os.utime(each, (old, old))
+        for file in (*folder.rglob("*"), folder):
+            os.utime(file, (old, old))
     os.utime(training / "kernels" / "text.npy")  # This training was resumed since.
     with work_lock("features.drawn.look", "feature set", "look"):
         assert remove_stale_work() == 1 and not gone.exists() and part.is_dir()
@@ -128,36 +128,36 @@ def test_what_nobody_has_resumed_is_removed_after_a_while(
 
 
 def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
-    corpus: str, features: Path, own: str, monkeypatch: pytest.MonkeyPatch
+    corpus: str, features: Path, own_recipe: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import_features(FeatureImport(corpus=corpus, name="cnn", path=features))
-    found, row = feature_set(corpus, "cnn"), Corpus.objects.get(name=corpus)
+    result, row = feature_set(corpus, "cnn"), Corpus.objects.get(name=corpus)
     job = jobs.enqueue(
         kind="train_system",
-        arguments={"name": "mine", "recipe": str(own), "corpus": corpus, "features": "cnn:1"},
+        arguments={"name": "mine", "recipe": str(own_recipe), "corpus": corpus, "features": "cnn:1"},
         corpus=row,
     )
     with pytest.raises(InUse, match="used by the training of mine; wait for its end, or cancel it"):
-        remove_unused(found)
+        remove_unused(result)
     Job.objects.filter(pk=job.pk).update(state=Job.DONE)
     with work_lock(f"features.{corpus}.cnn", "feature set", "cnn"), pytest.raises(Busy):
-        remove_unused(found)
-    assert found.folder.is_dir() and not AuditEntry.objects.filter(act="remove_features").exists()
+        remove_unused(result)
+    assert result.folder.is_dir() and not AuditEntry.objects.filter(act="remove_features").exists()
 
     # By command nobody is asked: the training says so at its end, and not at the first ranking.
     fit = training.fit
 
-    def removing(*given: Any, **more: Any) -> Any:
-        made = fit(*given, **more)
-        remove_unused(found)
-        return made
+    def removing(*arguments: Any, **more: Any) -> Any:
+        model = fit(*arguments, **more)
+        remove_unused(result)
+        return model
 
     monkeypatch.setattr(training, "fit", removing)
     with pytest.raises(Exception, match="unknown feature set 'cnn:1'"):
-        said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+        said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
     assert AuditEntry.objects.filter(act="remove_features").count() == 1
     with pytest.raises(UnknownName, match="'cnn:1' of corpus 'world' is removed already"):
-        remove_set(found)
+        remove_set(result)
 
 
 def test_a_file_says_how_much_it_comes_to_before_it_is_read(tmp_path: Path) -> None:

@@ -47,16 +47,16 @@ def as_parquet(folder: Path, rows=ROWS) -> Path:
 
 
 def test_csv_and_parquet_give_the_same_collection_in_any_blocks(tmp_path, data_dir, monkeypatch):
-    found, new = import_collection("flickr1m", as_csv(tmp_path))
-    assert new and (found.rows, found.kinds) == (IMAGES, ("title", "tags"))
-    assert found.ids() == [row["id"] for row in ROWS]
-    assert list(found.texts()) == [f"{row['title']} {row['tags']}" for row in ROWS]
-    assert list(found.texts(["tags"])) == ["dog beach"] * IMAGES
+    result, new = import_collection("flickr1m", as_csv(tmp_path))
+    assert new and (result.rows, result.kinds) == (IMAGES, ("title", "tags"))
+    assert result.ids() == [row["id"] for row in ROWS]
+    assert list(result.texts()) == [f"{row['title']} {row['tags']}" for row in ROWS]
+    assert list(result.texts(["tags"])) == ["dog beach"] * IMAGES
     with pytest.raises(UnknownName, match="has no texts of kind 'description'; it has title, tags"):
-        list(found.texts(["description"]))
+        list(result.texts(["description"]))
     monkeypatch.setattr(collections, "COLLECTION_BLOCK_ROWS", 11)
     again, new = import_collection("flickr1m", as_parquet(tmp_path))
-    assert not new and again == found == weak_collection("flickr1m")
+    assert not new and again == result == weak_collection("flickr1m")
     assert not Corpus.objects.exists()
     with pytest.raises(InputError, match="'flickr1m' already exists with other rows"):
         import_collection("flickr1m", as_csv(tmp_path, ROWS[:5]))
@@ -65,18 +65,18 @@ def test_csv_and_parquet_give_the_same_collection_in_any_blocks(tmp_path, data_d
 
 def test_missing_texts_are_empty_and_lines_may_break_within_one(tmp_path, data_dir):
     rows = [{"id": "a", "title": 'a "b"\nc, d', "tags": ""}, {"id": "b", "title": "", "tags": ""}]
-    found, _ = import_collection("small", as_csv(tmp_path, rows))
-    assert list(found.texts()) == ['a "b"\nc, d', ""]
+    result, _ = import_collection("small", as_csv(tmp_path, rows))
+    assert list(result.texts()) == ['a "b"\nc, d', ""]
     table = [{"id": "a", "title": None}, {"id": "b", "title": "x"}]
-    found, _ = import_collection("other", as_parquet(tmp_path, table))
-    assert list(found.texts()) == ["", "x"]
+    result, _ = import_collection("other", as_parquet(tmp_path, table))
+    assert list(result.texts()) == ["", "x"]
 
 
 def test_lists_of_a_parquet_file_are_their_words_and_an_id_may_be_0(tmp_path, data_dir):
     rows = [{"id": 0, "tags": ["dog", "red car"]}, {"id": 1, "tags": None}, {"id": 2, "tags": []}]
-    found, _ = import_collection("lists", as_parquet(tmp_path, rows))
-    assert found.ids() == ["0", "1", "2"]
-    assert pq.read_table(found.folder / "texts.parquet")["tags"].to_pylist() == ["dog red car", "", ""]
+    result, _ = import_collection("lists", as_parquet(tmp_path, rows))
+    assert result.ids() == ["0", "1", "2"]
+    assert pq.read_table(result.folder / "texts.parquet")["tags"].to_pylist() == ["dog red car", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -135,13 +135,17 @@ def test_a_system_learns_from_both_and_says_so(described, tmp_path):
     recipe.write_text('extends = "SAE"\n[settings]\nfeatures = 40\nridges = [0.1, 1.0]\npowers = [1.0]\n')
     ask = ("--corpus", described, "--features", "cnn", "--weak", "flickr1m/title")
     said("train_system", "sae", "--recipe", recipe, *ask)
-    facts = System.objects.get().settings["weak"]
-    assert (facts["collection"], facts["texts"], facts["features"]) == ("flickr1m", ["title"], "cnn:1")
-    assert facts["pairs"] == IMAGES
+    metadata = System.objects.get().settings["weak"]
+    assert (metadata["collection"], metadata["texts"], metadata["features"]) == (
+        "flickr1m",
+        ["title"],
+        "cnn:1",
+    )
+    assert metadata["pairs"] == IMAGES
     said("rank", "sae", "--split", "test")
     said("freeze_qrels", "pool", "--corpus", described, "--protocol", "one caption", "--split", "test")
     scored = json.loads(said("score_run", "sae-search", "--qrels", "pool", "--json"))
-    assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
+    assert {measure["measure"]: measure["value"] for measure in scored["measures"]}["R@5"] > 0.7
     with pytest.raises(CommandError, match="'sae' already exists with a different recipe or other images"):
         said("train_system", "sae", "--recipe", recipe, *ask[:-1], "flickr1m")
 
@@ -201,12 +205,12 @@ def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described,
         and "SAE – needs vectors of images; needs a weak" in page
     )
     form = {"name": "sae", "recipe": "SAE", "corpus": described, "train": "train", "held_out": "val"}
-    refused = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
-    assert "Recipe SAE needs this." in refused
+    text = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
+    assert "Recipe SAE needs this." in text
     said("import_features", described, features, "--name", "other")
     form |= {"features": "other:1", "weak": "flickr1m"}
-    refused = ada.post("/evaluation/train/", form).content.decode()
-    assert "Expected a feature set that collection flickr1m has too: cnn." in refused
+    text = ada.post("/evaluation/train/", form).content.decode()
+    assert "Expected a feature set that collection flickr1m has too: cnn." in text
     assert not Job.objects.exists()
     done = press(
         ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"

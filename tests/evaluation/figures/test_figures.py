@@ -42,9 +42,9 @@ def swept() -> list[sweeps.SweptFigure]:
 def plots(direction: DirectionTable) -> list[Plot]:
     """Every kind of figure."""
     grades = [(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0)]
-    pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own))) for n, own in enumerate(grades)]
+    pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, grade))) for n, grade in enumerate(grades)]
     judged = judging_of(pairs, Resampling(50), name="crowd")
-    found = [
+    result = [
         curves.plot(direction),
         ranks.plot(direction),
         systems.plot([direction], orders_of([direction])),
@@ -52,7 +52,7 @@ def plots(direction: DirectionTable) -> list[Plot]:
         agreement.plot(judged.sweeps[0], 1),
         sweeps.plot("tag-tops", "Precision by K_top", "K_top", swept(), basis=FigureBasis()),
     ]
-    return [plot for plot in found if plot is not None]
+    return [plot for plot in result if plot is not None]
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,7 @@ def test_every_kind_is_drawn_here() -> None:
     assert {plot.kind for plot in plots(FEW)} == set(FIGURE_DRAWERS.keys())
 
 
+@pytest.mark.slow  # by default a report's are, in `database/reports/test_builds`
 def test_a_figure_is_the_same_bytes_again(svgs: dict[str, str]) -> None:
     for plot in plots(FEW):
         assert as_svg(plot) == svgs[plot.kind]
@@ -81,17 +82,17 @@ def test_an_svg_has_no_style_no_script_and_ids_of_its_own(svgs: dict[str, str]) 
         text = svgs[plot.kind]
         root = ElementTree.fromstring(text)
         assert root.get("role") == "img" and root.get("aria-label") == plot.title
-        assert not {"style", "script", "metadata"} & {one.tag.rpartition("}")[2] for one in root.iter()}
+        assert not {"style", "script", "metadata"} & {row.tag.rpartition("}")[2] for row in root.iter()}
         assert " style=" not in text and "#000000" not in text and "date" not in text.lower()
-        own = {one.get("id") for one in root.iter() if one.get("id")}
-        assert all(name.startswith(f"{plot.key}-") for name in own if name)
-        assert {name[1:] for name in re.findall(r'href="([^"]+)"', text)} <= own
-        assert not own & seen
-        seen |= {name for name in own if name}
+        values = {row.get("id") for row in root.iter() if row.get("id")}
+        assert all(name.startswith(f"{plot.key}-") for name in values if name)
+        assert {name[1:] for name in re.findall(r'href="([^"]+)"', text)} <= values
+        assert not values & seen
+        seen |= {name for name in values if name}
 
 
 @pytest.mark.parametrize(
-    "made",
+    "created",
     [
         {"alone": (0.5, 0.5)},
         {f"system-{n}": (n / 40, n / 35) for n in range(30)},
@@ -101,9 +102,9 @@ def test_an_svg_has_no_style_no_script_and_ids_of_its_own(svgs: dict[str, str]) 
     ids=["one", "thirty", "long names", "signs"],
 )
 def test_whatever_systems_there_are_a_figure_comes_out_without_a_warning(
-    made: dict[str, tuple[float, float]],
+    created: dict[str, tuple[float, float]],
 ) -> None:
-    direction = a_direction(made)
+    direction = a_direction(created)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for plot in (
@@ -118,7 +119,7 @@ def test_whatever_systems_there_are_a_figure_comes_out_without_a_warning(
 def test_names_are_set_as_they_are_and_not_as_formulas() -> None:
     plot = curves.plot(a_direction({"$x_1$ & <b>": (0.2, 0.2), "_beneath": (0.1, 0.1)}))
     assert plot is not None
-    texts = [one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")]
+    texts = [row.text for row in ElementTree.fromstring(as_svg(plot)).iter() if row.tag.endswith("}text")]
     assert {"$x_1$ & <b>", "_beneath"} <= set(texts)
 
 
@@ -128,19 +129,19 @@ def test_where_nothing_was_measured_there_is_no_figure() -> None:
 
 
 def test_sentences_say_what_the_numbers_say() -> None:
-    said = {plot.kind: plot.sentence for plot in plots(FEW)}
-    assert said["curves"].startswith(
+    sentences = {plot.kind: plot.sentence for plot in plots(FEW)}
+    assert sentences["curves"].startswith(
         "sharp has an original in the top 10 for 80.0% of the queries, the most, and blunt for 40.0%, the "
         "fewest."
     )
-    assert said["ranks"] == (
+    assert sentences["ranks"] == (
         "sharp ranks the original first for 80.0% of the queries, the most; blunt for 40.0%, the fewest; "
         "2 runs miss some originals, at most 60.0% of them."
     )
-    assert said["systems"] == (
+    assert sentences["systems"] == (
         "In annotation, R@10 and R-precision rank 2 systems with Kendall's tau 1.00 and Spearman's rho 1.00."
     )
-    assert said["judgments"] == (
+    assert sentences["judgments"] == (
         "3 of 4 pairs (75.0%) have 3 judgments; of the pairs with more than one, all judgments agree for "
         "75.0%."
     )
@@ -149,15 +150,17 @@ def test_sentences_say_what_the_numbers_say() -> None:
 def test_systems_that_only_have_numbers_in_the_figure_are_told_to_be_in_its_data() -> None:
     """Five systems in each direction are ten where their names differ: too many for colours."""
     numbers = "Numbers refer to the data below"
-    found = {f"one{n}": (0.1 * n, 0.1 * n) for n in range(1, 6)}
-    here = a_direction(found)
-    there = replace(a_direction({f"other{n}": at for n, at in enumerate(found.values())}), direction="search")
+    result = {f"one{n}": (0.1 * n, 0.1 * n) for n in range(1, 6)}
+    here = a_direction(result)
+    there = replace(
+        a_direction({f"other{n}": at for n, at in enumerate(result.values())}), direction="search"
+    )
     same = replace(here, direction="search")
     for directions, numbered in (([here, there], True), ([here, same], False)):
         orders = orders_of(directions)
         plot = systems.plot(directions, orders)
         assert plot is not None and orders and (numbers in plot.sentence) == numbered
-        texts = {one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")}
+        texts = {row.text for row in ElementTree.fromstring(as_svg(plot)).iter() if row.tag.endswith("}text")}
         assert ("one1" in texts) != numbered
 
 
@@ -184,18 +187,20 @@ def test_every_colour_can_be_seen_on_every_page() -> None:
     looks = [system_look(number) for number in range(COLOURED + 1)]
     grounds = ["#ffffff", *(tokens(scheme)["page"] for scheme in ("light", "dark"))]
     for ground in grounds:
-        for one in looks:
-            assert contrast(rgb(one.colour), rgb(ground)) >= 3, (one.colour, ground)
+        for item in looks:
+            assert contrast(rgb(item.colour), rgb(ground)) >= 3, (item.colour, ground)
     assert (
-        len({(one.colour, one.marker) for one in looks}) == len({one.marker for one in looks}) == len(looks)
+        len({(item.colour, item.marker) for item in looks})
+        == len({item.marker for item in looks})
+        == len(looks)
     )
 
 
 def test_where_points_crowd_the_best_keeps_its_number() -> None:
-    made = {f"s{n}": (0.1 + 0.001 * n, 0.2 + 0.001 * n) for n in range(9)} | {"far": (0.9, 0.9)}
-    plot = systems.plot([a_direction(made)], [])
+    created = {f"s{n}": (0.1 + 0.001 * n, 0.2 + 0.001 * n) for n in range(9)} | {"far": (0.9, 0.9)}
+    plot = systems.plot([a_direction(created)], [])
     assert plot is not None
-    texts = {one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")}
+    texts = {row.text for row in ElementTree.fromstring(as_svg(plot)).iter() if row.tag.endswith("}text")}
     assert {"9", "10"} <= texts and not {"1", "5", "8"} & texts
 
 
@@ -206,7 +211,7 @@ def test_a_long_name_keeps_both_its_ends_in_two_lines() -> None:
 
 
 def test_a_sweep_says_of_each_measure_what_is_best_and_refuses_nothing_at_all() -> None:
-    said = sweeps.sweeps_sentence("K_top", swept())
-    assert said == "p@1: 75.0% at best, compounds at K_top 1. p@5: 75.0% at best, compounds at K_top 1."
+    message = sweeps.sweeps_sentence("K_top", swept())
+    assert message == "p@1: 75.0% at best, compounds at K_top 1. p@5: 75.0% at best, compounds at K_top 1."
     with pytest.raises(ValueError, match="nothing was swept"):
         sweeps.plot("none", "None", "K_top", [], basis=FigureBasis())

@@ -53,8 +53,8 @@ def test_figures_of_other_cases_or_conditions_differ_but_not_what_systems_have_s
     assert BASIS.differs(same) == []
     for name, value in [("counted", 3), ("out_of", None), ("pool", "other"), ("tokens", "ptb")]:
         assert len(BASIS.differs(basis_from_dict({**data, name: value}))) == 1
-    other = basis_from_dict({**data, "counted": 1000, "missing": "worst"})
-    assert differences([BASIS, same, other, other]) == [
+    other_basis = basis_from_dict({**data, "counted": 1000, "missing": "worst"})
+    assert differences([BASIS, same, other_basis, other_basis]) == [
         "cases: 935 and 1000",
         "missing output: 'leave-out' and 'worst'",
     ]

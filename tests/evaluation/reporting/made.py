@@ -18,17 +18,19 @@ def a_direction(
             value, value - 0.05, value + 0.05, None, 100, 10, 0.9, interval="bootstrap", images=100
         )
 
-    made = [
+    system_figures = [
         SystemFigures(
             run=f"{name}-run",
             system=name,
             label=name,
             missing=0,
             candidates=500,
-            figures={"R@10": figure(found), "R-precision": figure(precise)},
-            curves={"R": [found * k / 10 for k in range(1, 11)], "S": [precise] * 10} if curves else {},
-            ranks=[round(100 * found), 0, 0, 0, 0, 0, 0, 0, 100 - round(100 * found)] if curves else [0] * 9,
+            figures={"R@10": figure(result), "R-precision": figure(precise)},
+            curves={"R": [result * k / 10 for k in range(1, 11)], "S": [precise] * 10} if curves else {},
+            ranks=[round(100 * result), 0, 0, 0, 0, 0, 0, 0, 100 - round(100 * result)]
+            if curves
+            else [0] * 9,
         )
-        for name, (found, precise) in systems.items()
+        for name, (result, precise) in systems.items()
     ]
-    return DirectionTable(direction, BASIS, [], "", ["R@10", "R-precision"], made, [])
+    return DirectionTable(direction, BASIS, [], "", ["R@10", "R-precision"], system_figures, [])

@@ -61,9 +61,9 @@ def test_of_ranks_the_lowest_is_best_and_nothing_is_emphasised_where_all_are_equ
 
 
 def test_ranks_fall_into_bins_and_queries_without_an_original_into_none() -> None:
-    found = binned([1, 1.5, 5, 6, 500, 501, math.inf, math.nan])
-    assert found == [1, 2, 1, 0, 0, 0, 1, 1, 1]
-    assert len(found) == len(BINS) + 2
+    result = binned([1, 1.5, 5, 6, 500, 501, math.inf, math.nan])
+    assert result == [1, 2, 1, 0, 0, 0, 1, 1, 1]
+    assert len(result) == len(BINS) + 2
 
 
 def test_a_system_names_its_run_unless_another_run_has_that_name() -> None:
@@ -77,25 +77,25 @@ def test_a_system_names_its_run_unless_another_run_has_that_name() -> None:
 
 
 def test_orders_are_correlated_over_systems_and_a_single_system_has_none() -> None:
-    one = a_direction({"a": (0.5, 0.4), "b": (0.3, 0.5), "c": (0.1, 0.2)})
-    (found,) = orders_of([one])
-    assert (found.originals, found.judged, found.systems) == ("R@10", "R-precision", 3)
-    assert found.rho == pytest.approx(0.5)
-    assert found.tau == pytest.approx(1 / 3)
+    direction = a_direction({"a": (0.5, 0.4), "b": (0.3, 0.5), "c": (0.1, 0.2)})
+    (order,) = orders_of([direction])
+    assert (order.originals, order.judged, order.systems) == ("R@10", "R-precision", 3)
+    assert order.rho == pytest.approx(0.5)
+    assert order.tau == pytest.approx(1 / 3)
     assert orders_of([a_direction({"a": (0.5, 0.4)})]) == []
 
 
 def test_one_judge_is_held_against_the_mean_of_the_others() -> None:
     grades = [(1, 1, 1), (0, 0, 1), (0, 0, 0), (1, 1, 0)]
-    pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own))) for n, own in enumerate(grades)]
-    found = judging_of(pairs, NO_DRAWS, name="crowd")
-    assert [(one.answers, one.pairs, one.unanimous) for one in found.per_pair] == [(3, 4, 2)]
-    (swept,) = found.sweeps
-    one = [grade for own in grades for grade in own]
-    rest = [(sum(own) - grade) / 2 for own in grades for grade in own]
+    pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own_grades))) for n, own_grades in enumerate(grades)]
+    result = judging_of(pairs, NO_DRAWS, name="crowd")
+    assert [(item.answers, item.pairs, item.unanimous) for item in result.per_pair] == [(3, 4, 2)]
+    (swept,) = result.sweeps
+    item = [grade for own_grades in grades for grade in own_grades]
+    rest = [(sum(own_grades) - grade) / 2 for own_grades in grades for grade in own_grades]
     assert (swept.rows, swept.columns) == ([1.0], [0.5, 1.0])
     for cut, cell in zip(swept.columns, swept.kappa[0], strict=True):
-        assert cell.value == pytest.approx(cohen(one, [mean >= cut for mean in rest]).value)
+        assert cell.value == pytest.approx(cohen(item, [mean >= cut for mean in rest]).value)
 
 
 def test_experts_and_crowd_agree_best_where_table_10_says(real_data: Path) -> None:
@@ -106,15 +106,15 @@ def test_experts_and_crowd_agree_best_where_table_10_says(real_data: Path) -> No
     )
     swept = judging_of(crowd, NO_DRAWS, name="crowd", others=("experts", experts)).sweeps[-1]
     assert swept.items == 2329
-    found = {
+    errors = {
         (row, column): cell.value
         for row, line in zip(swept.rows, swept.kappa, strict=True)
         for column, cell in zip(swept.columns, line, strict=True)
     }
-    assert max(found, key=lambda cut: found[cut] or 0) == (10 / 3, 2 / 3)
+    assert max(errors, key=lambda cut: errors[cut] or 0) == (10 / 3, 2 / 3)
     # Three experts' means have nine cuts, and the usual one (`mean_grade`) is among them: Table 10(a).
     assert len(swept.rows) == 9
-    lenient = {row: kappa for (row, column), kappa in found.items() if column == 1 / 3}
+    lenient = {row: kappa for (row, column), kappa in errors.items() if column == 1 / 3}
     assert max(lenient, key=lambda row: lenient[row] or 0) == 8 / 3
     assert lenient[8 / 3] == pytest.approx(0.698, abs=5e-4)
     assert "over 2,329 pairs." in agreement.agreement_sentence(swept)
@@ -139,11 +139,11 @@ def test_of_many_thresholds_the_best_is_shown() -> None:
 
 def test_answers_are_counted_as_answers_and_pairs_as_pairs() -> None:
     pairs = [JudgedPair(f"i{n}", "c", (float(n > 1), float(n > 2))) for n in range(5)]
-    said = [
-        agreement.agreement_sentence(one)
-        for one in judging_of(pairs, NO_DRAWS, name="a", others=("b", pairs)).sweeps
+    message = [
+        agreement.agreement_sentence(sweep)
+        for sweep in judging_of(pairs, NO_DRAWS, name="a", others=("b", pairs)).sweeps
     ]
-    assert [sentence.rpartition(", ")[2] for sentence in said] == ["over 10 answers.", "over 5 pairs."]
+    assert [sentence.rpartition(", ")[2] for sentence in message] == ["over 10 answers.", "over 5 pairs."]
 
 
 def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
@@ -152,15 +152,15 @@ def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
         JudgedPair("i", "d", (1.0, 1.0), ("ann", "eve")),
         JudgedPair("i", "e", (0.0, 0.0)),
     ]
-    for own, judges, words in (
+    for value, judges, words in (
         (pairs, (3, 1), "by 3 judges; answers to 1 of the pairs have no named judge."),
         (pairs[:2], (3, 0), "by 3 judges."),
         (pairs[2:], (0, 1), "the judges are not named."),
     ):
-        found = judging_of(own, NO_DRAWS, name="mixed")
-        assert (found.judges, found.nameless) == judges
+        result = judging_of(value, NO_DRAWS, name="mixed")
+        assert (result.judges, result.nameless) == judges
         inputs = {"settings": {"level": 0.95}}
-        (section,) = sections_of(ReportDocument("r", inputs, [], None, found, ""))
+        (section,) = sections_of(ReportDocument("r", inputs, [], None, result, ""))
         assert f" images, {words}" in section.remarks[0]
 
 
@@ -194,10 +194,10 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
     values = {"R@10": [1.0, 0, 1, 1, 0] * 6, "nDCG": [0.1, 0.9, 0.5, 0.4, 0.2, 0.7] * 5}
     inputs = {"settings": {"level": 0.95, "resamples": 50}, "qrels": {"pool": "one"}}
     for images, marked in ((6, True), (10, False)):
-        one = direction_of_few(images, values)
-        kinds = {name: figure.interval for name, figure in one.systems[0].figures.items()}
+        direction = direction_of_few(images, values)
+        kinds = {name: figure.interval for name, figure in direction.systems[0].figures.items()}
         assert kinds == {"R@10": "Wilson", "nDCG": "bootstrap"}
-        table = tables.intervals(one, level=0.95, resamples=50)
+        table = tables.intervals(direction, level=0.95, resamples=50)
         _, share, drawn = table.table.rows[0]
         assert not str(share).endswith(")")
         assert str(drawn).endswith(" (6 images)") == marked
@@ -206,16 +206,16 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
             "95% Wilson intervals" in table.note
             and "95% intervals from 50 bootstrap resamples of the images: nDCG." in table.note
         )
-        assert "99.5% Wilson" in tables.intervals(one, level=0.995, resamples=50).note
+        assert "99.5% Wilson" in tables.intervals(direction, level=0.995, resamples=50).note
         assert (" (6 images)" in as_latex(table.table)) == marked
-        rows = list(csv.DictReader(as_csv(tables.tidy(one)).splitlines()))
+        rows = list(csv.DictReader(as_csv(tables.tidy(direction)).splitlines()))
         assert [row["interval"] for row in rows[:2]] == ["Wilson", "bootstrap"]
         assert rows[1]["images"] == str(images)
         assert [row["remark"] for row in rows[:2]] == [
             "",
             "a bootstrap of 6 images, fewer than 10: may be too narrow" if marked else "",
         ]
-        (section, *_) = sections_of(ReportDocument("r", inputs, [one], None, None, ""))
+        (section, *_) = sections_of(ReportDocument("r", inputs, [direction], None, None, ""))
         assert (
             any(
                 "draws only 6 images for some results. With fewer than 10" in text for text in section.remarks
@@ -223,24 +223,24 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
             == marked
         )
         if marked:
-            sentence = tables.figure_text("nDCG", one.systems[0].figures["nDCG"])
+            sentence = tables.figure_text("nDCG", direction.systems[0].figures["nDCG"])
             assert sentence.endswith("; a bootstrap of 6 images, fewer than 10: may be too narrow)")
 
 
 def test_coefficients_of_few_images_say_so_in_sentence_and_table() -> None:
     pairs = [JudgedPair(f"i{n % 3}", f"c{n}", (float(n % 2), float(n % 3 > 0))) for n in range(12)]
-    found = judging_of(pairs, Resampling(50), name="few", others=("b", pairs))
-    said = "a bootstrap of 3 images, fewer than 10: may be too narrow"
-    alpha = found.coefficients["Krippendorff's alpha, nominal"]
-    assert tables.interval_text(alpha).endswith(f"] ({said})")
-    assert said in as_text(tables.coefficients(found, level=0.95).table)
-    assert said in as_csv(agreement.plot(found.sweeps[0], 1).data)
+    result = judging_of(pairs, Resampling(50), name="few", others=("b", pairs))
+    message = "a bootstrap of 3 images, fewer than 10: may be too narrow"
+    alpha = result.coefficients["Krippendorff's alpha, nominal"]
+    assert tables.interval_text(alpha).endswith(f"] ({message})")
+    assert message in as_text(tables.coefficients(result, level=0.95).table)
+    assert message in as_csv(agreement.plot(result.sweeps[0], 1).data)
 
 
 def test_figures_at_best_are_not_said_to_be_bounds() -> None:
     """Were every unjudged item relevant, R-precision could still be lower: there would be more to find."""
     (system,) = a_direction({"a": (0.4, 0.4)}).systems
-    figures = {name: replace(one, at_best=0.6) for name, one in system.figures.items()}
+    figures = {name: replace(figure, at_best=0.6) for name, figure in system.figures.items()}
     direction = replace(a_direction({"a": (0.4, 0.4)}), systems=[replace(system, figures=figures)])
     table = tables.bounds(direction)
     assert (
@@ -263,16 +263,18 @@ def test_a_batch_that_is_shown_otherwise_is_another_input() -> None:
 def test_judgments_of_others_need_a_pair_in_common() -> None:
     pairs = [JudgedPair("i", "c", (1.0, 0.0)), JudgedPair("i", "d", (1.0, 1.0))]
     others = [JudgedPair("i", "c", (2.0,)), JudgedPair("i", "d", (4.0,))]
-    found = judging_of(pairs, NO_DRAWS, name="crowd", others=("experts", others))
-    assert (found.sweeps[-1].first, found.sweeps[-1].items) == ("experts", 2)
+    result = judging_of(pairs, NO_DRAWS, name="crowd", others=("experts", others))
+    assert (result.sweeps[-1].first, result.sweeps[-1].items) == ("experts", 2)
     with pytest.raises(AgreementError, match="no pair in common"):
         judging_of(pairs, NO_DRAWS, name="crowd", others=("experts", [JudgedPair("x", "y", (1.0,))]))
 
 
 def test_single_answers_have_no_agreement_and_say_so() -> None:
-    found = judging_of([JudgedPair("i", "c", (1.0,))], NO_DRAWS, name="one")
-    assert found.sweeps == []
-    assert all(one.value is None and one.reason for one in found.coefficients.values())
+    result = judging_of([JudgedPair("i", "c", (1.0,))], NO_DRAWS, name="one")
+    assert result.sweeps == []
+    assert all(
+        coefficient.value is None and coefficient.reason for coefficient in result.coefficients.values()
+    )
 
 
 def test_what_changed_is_named() -> None:

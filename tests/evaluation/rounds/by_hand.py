@@ -21,21 +21,21 @@ def rankings(run: str, folder: Path) -> dict[str, list[str]]:
     file = folder / f"{run}.trec"
     file.unlink(missing_ok=True)
     write_run_file(run, file)
-    found: dict[str, list[tuple[int, str]]] = {}
+    result: dict[str, list[tuple[int, str]]] = {}
     for line in file.read_text().splitlines():
         query, _, document, rank, _, _ = line.split()
-        found.setdefault(query, []).append((int(rank), document))
-    return {query: [document for _, document in sorted(ranked)] for query, ranked in found.items()}
+        result.setdefault(query, []).append((int(rank), document))
+    return {query: [document for _, document in sorted(ranked)] for query, ranked in result.items()}
 
 
 def relevant_to(votes: Votes, direction: str) -> dict[str, set[str]]:
     """Query -> what most judges held to fit it, and what is its own."""
-    found: dict[str, set[str]] = {}
-    for (image, caption), given in votes.items():
+    relevant: dict[str, set[str]] = {}
+    for (image, caption), vote in votes.items():
         query, document = (image, caption) if direction == "annotation" else (caption, image)
-        own = caption == f"{image}{RANKED}"
-        found.setdefault(query, set()).update({document} if own or 2 * sum(given) > len(given) else ())
-    return found
+        value = caption == f"{image}{RANKED}"
+        relevant.setdefault(query, set()).update({document} if value or 2 * sum(vote) > len(vote) else ())
+    return relevant
 
 
 def figures(run: str, votes: Votes, folder: Path) -> dict[str, float]:
@@ -43,7 +43,7 @@ def figures(run: str, votes: Votes, folder: Path) -> dict[str, float]:
     relevant = relevant_to(votes, run_named(run).direction)
     ranked = rankings(run, folder)
     assert set(ranked) == set(relevant)
-    found = {
+    result = {
         f"S@{k}": np.mean([bool(relevant[query] & set(ranked[query][:k])) for query in ranked])
         for k in (1, 3)
     }
@@ -51,13 +51,16 @@ def figures(run: str, votes: Votes, folder: Path) -> dict[str, float]:
         len(relevant[query] & set(ranked[query][: len(relevant[query])])) / len(relevant[query])
         for query in ranked
     ]
-    return {**{name: float(value) for name, value in found.items()}, "R-precision": float(np.mean(precision))}
+    return {
+        **{name: float(value) for name, value in result.items()},
+        "R-precision": float(np.mean(precision)),
+    }
 
 
 def against(run: str, qrels: str, votes: Votes, folder: Path) -> dict[str, float]:
     """The product's figures of a run, which are those by definition."""
     measures = ["S@1", "S@3", "R-precision"]
-    found = score(run_named(run), snapshot_named(qrels), measures)
-    values = {name: one.value for name, one in found.scores.items()}
+    scored = score(run_named(run), snapshot_named(qrels), measures)
+    values = {name: item.value for name, item in scored.scores.items()}
     assert values == pytest.approx(figures(run, votes, folder))
     return values

@@ -54,28 +54,28 @@ class World:
 def painted(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Pictures, features of them, and recorded votes about each pair of test image and ranked caption."""
     folder = tmp_path_factory.mktemp("painted")
-    made = sample_records(IMAGES, seed=3, out=folder / "images")
-    records = tuple(replace(record, split=SPLITS[n % 3]) for n, record in enumerate(made))
+    created = sample_records(IMAGES, seed=3, out=folder / "images")
+    records = tuple(replace(record, split=SPLITS[n % 3]) for n, record in enumerate(created))
     features, ids, judgments = folder / "features.npy", folder / "ids.txt", folder / "truth.csv"
     np.save(features, np.stack([_described(record) for record in records]))
     ids.write_text("".join(f"{record.filename}\n" for record in records))
-    asked = tuple(record.filename for record in records if record.split == "test")
+    filenames = tuple(record.filename for record in records if record.split == "test")
     truth = _truth([record for record in records if record.split == "test"])
-    dice = Random(3)
+    rng = Random(3)
     votes = {
-        (image, caption): _votes(bool(truth[i, j]), dice)
-        for i, image in enumerate(asked)
-        for j, caption in enumerate(asked)
+        (image, caption): _votes(bool(truth[i, j]), rng)
+        for i, image in enumerate(filenames)
+        for j, caption in enumerate(filenames)
     }
     with judgments.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["image", "caption", "yes", "no"])
         rows.writerows(
-            [image, f"{caption}{RANKED}", sum(given), len(given) - sum(given)]
-            for (image, caption), given in votes.items()
+            [image, f"{caption}{RANKED}", sum(vote), len(vote) - sum(vote)]
+            for (image, caption), vote in votes.items()
         )
     network = colours(folder / "network.onnx")
-    return World(records, asked, truth, votes, features, ids, judgments, network)
+    return World(records, filenames, truth, votes, features, ids, judgments, network)
 
 
 @pytest.fixture
@@ -116,9 +116,9 @@ def _shrunk(record: ImageRecord) -> Path:
 
 def _truth(records: list[ImageRecord]) -> NDArray[np.bool_]:
     """An image's ranked caption fits another where half of what it speaks of is spoken of there."""
-    told = [{w for caption in record.captions for w in _words(caption.text)} for record in records]
+    reported = [{w for caption in record.captions for w in _words(caption.text)} for record in records]
     ranked = [_words(record.captions[PLACE].text) for record in records]
-    fits = np.array([[2 * len(words & own) >= len(words) for words in ranked] for own in told])
+    fits = np.array([[2 * len(words & value) >= len(words) for words in ranked] for value in reported])
     return fits | np.eye(len(records), dtype=bool)
 
 
@@ -126,23 +126,23 @@ def _words(text: str) -> set[str]:
     return {word for word in text.lower().split() if word.isalpha()} - EMPTY
 
 
-def _votes(right: bool, dice: Random) -> tuple[int, ...]:
+def _votes(right: bool, rng: Random) -> tuple[int, ...]:
     """Three votes, of which one in five pairs has a dissenting one."""
     votes = [int(right)] * 3
-    if dice.random() < 0.2:
-        votes[dice.randrange(3)] ^= 1
+    if rng.random() < 0.2:
+        votes[rng.randrange(3)] ^= 1
     return tuple(votes)
 
 
 @pytest.fixture
 def recipes(tmp_path: Path, world: World) -> dict[str, str]:
     """Recipes of the feature file, nearest neighbour and KCCA, and a small alignment of regions."""
-    found = {}
+    result = {}
     for name, base in (("near", "NN5-F1-idf"), ("kcca", "BoW5")):
         file = tmp_path / f"{name}.toml"
         file.write_text(f'extends = "{base}"\n[image]\nkernel = "linear"\npower = 1\n')
-        found[name] = put_on_server("recipes", file)
+        result[name] = put_on_server("recipes", file)
     aligned = tmp_path / "alignment.toml"
     settings = "size = 8\nword_size = 8\nrates = [0.001]\nepochs = 3\nbatch = 20\n"
     aligned.write_text(f'extends = "BRNN"\n[text]\nleast_count = 2\n[settings]\n{settings}')
-    return {**found, "alignment": put_on_server("recipes", aligned)}
+    return {**result, "alignment": put_on_server("recipes", aligned)}

@@ -81,12 +81,12 @@ def judged(names: Sequence[str], world: World) -> Votes:
     for worker, content in rows.order_by("pk").values_list("worker", "content"):
         assert content is not None
         for block in content["blocks"]:
-            for (owner, place), role, yes in zip(
+            for (owner, index), role, yes in zip(
                 block["captions"], block["roles"], block["yes"], strict=True
             ):
                 if PAGE_ROLES[role] == ROLE_CONTROL:
                     continue
-                pair = (call.image_name[block["image"]], by_place[owner, place])
+                pair = (call.image_name[block["image"]], by_place[owner, index])
                 if (worker, pair) not in seen:
                     seen.add((worker, pair))
                     votes.setdefault(pair, []).append(float(yes))
@@ -96,10 +96,10 @@ def judged(names: Sequence[str], world: World) -> Votes:
 def asked(batch: Batch) -> set[tuple[int, int]]:
     """(image, caption's image) of all pairs that pages of a batch ask about and want."""
     contents = Item.objects.filter(task__campaign=batch.campaign).values_list("content", flat=True)
-    found = set()
+    result = set()
     for content in contents:
-        for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
-            assert place == PLACE
+        for (owner, index), role in zip(content["captions"], content["roles"], strict=True):
+            assert index == PLACE
             if PAGE_ROLES[role] == ROLE_WANTED:
-                found.add((content["image"], owner))
-    return found
+                result.add((content["image"], owner))
+    return result

@@ -50,7 +50,7 @@ def test_a_round_and_a_second_one(
         assert (done.short, done.open) == (0, 0)
         worked("settle_batch", batch="first", qrels="pooled")
         votes = judged(["first"], world)
-        assert all(len(given) >= 3 for pair, given in votes.items() if pair[1] != f"{pair[0]}{RANKED}")
+        assert all(len(vote) >= 3 for pair, vote in votes.items() if pair[1] != f"{pair[0]}{RANKED}")
         held = {run: against(run, "pooled", votes, tmp_path) for run in runs}
         for way in ("annotation", "search"):
             assert held[f"oracle-{way}"]["S@1"] > held[f"chance-{way}"]["S@1"]
@@ -72,12 +72,12 @@ def test_a_round_and_a_second_one(
 
 def reported(runs: list[str], held: dict[str, dict[str, float]]) -> None:
     """A report on the batch says of each run what was computed by hand."""
-    wanted = {"qrels": "pooled", "batch": "first", "runs": runs, "rounds": 200, "resamples": 200}
-    worked("build_report", name="first", measures=["S@1", "S@3", "R-precision"], **wanted)
-    told = json.loads((building.report_folder("first") / "report.json").read_text())
+    expected = {"qrels": "pooled", "batch": "first", "runs": runs, "rounds": 200, "resamples": 200}
+    worked("build_report", name="first", measures=["S@1", "S@3", "R-precision"], **expected)
+    payload = json.loads((building.report_folder("first") / "report.json").read_text())
     values = {
         system["run"]: {measure: figure["value"] for measure, figure in system["figures"].items()}
-        for direction in told["findings"]["directions"]
+        for direction in payload["findings"]["directions"]
         for system in direction["systems"]
     }
     assert set(values) == set(held)

@@ -40,12 +40,12 @@ LEARNT_FROM = {"train": 150, "val": 50}
 def votes(real_data: Path) -> Votes:
     """What the crowd said of pairs of those images that there are photographs of."""
     there = {file.name for file in (real_data / "flickr8k" / "thumbnails").iterdir()}
-    found: Votes = {}
+    result: Votes = {}
     for line in (real_data / "flickr8k" / "CrowdFlowerAnnotations.txt").read_text().splitlines():
         image, caption, _, yes, no = line.split("\t")
         if image in there and caption.partition("#")[0] in there:
-            found[image, caption] = [1.0] * int(yes) + [0.0] * int(no)
-    return found
+            result[image, caption] = [1.0] * int(yes) + [0.0] * int(no)
+    return result
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
     crowd = tmp_path / "crowd.csv"
     crowd.write_text(
         "image,caption,yes,no\n"
-        + "".join(f"{i},{c},{given.count(1.0)},{given.count(0.0)}\n" for (i, c), given in votes.items())
+        + "".join(f"{i},{c},{vote.count(1.0)},{vote.count(0.0)}\n" for (i, c), vote in votes.items())
     )
     import_judgments(
         JudgmentsImport(name="crowd", corpus=CORPUS, file=crowd, format="table"), OperationContext()
@@ -77,7 +77,7 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
         for name, recipe in RECIPES.items()
         for run in judged_runs(name, recipe, votes, real_data, tmp_path)
     ]
-    made = plan(
+    planned_batch = plan(
         BatchRequest(
             corpus=CORPUS,
             runs=runs,
@@ -87,34 +87,37 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
         )
     )
     owners = {image for image, _ in votes} | {caption.partition("#")[0] for _, caption in votes}
-    own = {(image, f"{image}{RANKED}") for image in owners}
-    assert (made.pooled_pairs, made.originals) == (len(own | set(votes)), len(own))
-    launch(made, "first")
+    own_pairs = {(image, f"{image}{RANKED}") for image in owners}
+    assert (planned_batch.pooled_pairs, planned_batch.originals) == (
+        len(own_pairs | set(votes)),
+        len(own_pairs),
+    )
+    launch(planned_batch, "first")
     done = judge_as_recorded("first", "crowd", patience=0)
     assert done.tally.amiss == [] and batch_state("first").short == 0
     freeze_qrels(name="pooled", corpus=CORPUS, judgments=collect("first").judgments)
 
-    said = {**votes, **{pair: [] for pair in own}}
-    held = {run: against(run, "pooled", said, tmp_path) for run in runs}
+    message = {**votes, **{pair: [] for pair in own_pairs}}
+    held = {run: against(run, "pooled", message, tmp_path) for run in runs}
     assert all(0 < value <= 1 for values in held.values() for value in values.values())
 
 
 def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Path, folder: Path) -> list[str]:
     """A system trained on the photographs' features, and its rankings of what the crowd judged."""
     base, kernel = recipe
-    own = folder / f"{name}.toml"
-    own.write_text(f'extends = "{base}"\n[image]\nkernel = "{kernel}"\npower = 1\n')
+    value = folder / f"{name}.toml"
+    value.write_text(f'extends = "{base}"\n[image]\nkernel = "{kernel}"\npower = 1\n')
     features = real_data / "features"
     by_command = OperationContext(by_path=True)
     request = TrainingRequest(
         name=name,
-        recipe=str(own),
+        recipe=str(value),
         corpus=CORPUS,
         features=str(features / "flickr8k_1000_squeezenet_fire9_512.npy"),
         feature_ids=str(features / "flickr8k_1000_names.txt"),
     )
     train_system(request, by_command)
-    kept = []
+    stored = []
     for whole in rank_system(RankRunsRequest(system=name, split="test"), by_command).runs:
         turned = whole.direction == Run.SEARCH
         file = folder / f"{whole.run}-judged.trec"
@@ -135,8 +138,8 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
             ),
             OperationContext(),
         )
-        kept.append(f"{whole.run}-judged")
-    return kept
+        stored.append(f"{whole.run}-judged")
+    return stored
 
 
 def own_pair(pair: tuple[str, str]) -> bool:

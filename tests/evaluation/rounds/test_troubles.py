@@ -87,9 +87,9 @@ class Round:
         file = put_on_server("features", self.world.features)
         vectors = {"server_file": file, "ids": [str(self.world.ids)]}
         yield "import_features", "writing features", {"corpus": CORPUS, "name": "colours", **vectors}
-        given = {"shorter": 8, "output": "means"}
+        provided = {"shorter": 8, "output": "means"}
         weights = put_on_server("networks", self.world.network)
-        seen = {"weights": weights, "extractor_settings": given}
+        seen = {"weights": weights, "extractor_settings": provided}
         yield "extract_features", "writing features", {"corpus": SMALL, "name": "net", **seen}
         boxes = {"method": "grid", "limit": 2}
         yield "extract_regions", "finding regions", {"corpus": CORPUS, "name": "parts", **seen, **boxes}
@@ -138,8 +138,8 @@ class Round:
         frozen = {"name": "pooled", "corpus": CORPUS, "judgments": "first"}
         yield "freeze_qrels", "writing qrels", frozen
         yield "settle_batch", "reading answers", {"batch": "first", "qrels": "pooled"}
-        told = {"name": "first", "qrels": "pooled", "batch": "first", "runs": self.runs}
-        yield "build_report", "saving the report", {**told, "rounds": 50, "resamples": 50}
+        reported = {"name": "first", "qrels": "pooled", "batch": "first", "runs": self.runs}
+        yield "build_report", "saving the report", {**reported, "rounds": 50, "resamples": 50}
 
     def check(self) -> None:
         """All stands once, and nothing was judged, paid or counted twice."""
@@ -155,17 +155,30 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
-        found = LocalizationSet.objects.get()
-        assert (found.name, found.image_count, found.published) == ("ground", 72, True)
-        assert found.mentions.count() == found.mention_count > 24 and found.scores
+        localization_set = LocalizationSet.objects.get()
+        assert (localization_set.name, localization_set.image_count, localization_set.published) == (
+            "ground",
+            72,
+            True,
+        )
+        assert (
+            localization_set.mentions.count() == localization_set.mention_count > 24
+            and localization_set.scores
+        )
         tagged = TagSet.objects.get()
         assert (tagged.name, tagged.image_count, tagged.published) == ("usual", 72, True) and tagged.figures
         assert TagList.objects.get().corpus.name == CORPUS
         rows = {name: len(feature_set(CORPUS, name).ids()) for name in ("drawn", "words")}
         sets = [("colours:1", 72), ("drawn:1", rows["drawn"]), ("parts:1", 216), ("words:1", rows["words"])]
-        assert [(one.label, one.rows) for one in feature_sets()] == [*sets, ("net:1", 4), ("cnn:1", 2)]
+        assert [(weak_collection.label, weak_collection.rows) for weak_collection in feature_sets()] == [
+            *sets,
+            ("net:1", 4),
+            ("cnn:1", 2),
+        ]
         assert parses_of(CORPUS).captions == Caption.objects.filter(image__corpus__name=CORPUS).count()
-        assert [(one.name, one.rows) for one in weak_collections()] == [("weak", 2)]
+        assert [(weak_collection.name, weak_collection.rows) for weak_collection in weak_collections()] == [
+            ("weak", 2)
+        ]
         layer = Layer.objects.get(name="machine")
         assert layer.published and layer.covers.count() == 72 and Layer.objects.count() == 2
         report = Report.objects.get()
@@ -317,6 +330,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Rou
     a_round.check()
 
 
+@pytest.mark.slow  # by default a broker forgets all, in `jobs/test_deliveries`
 @pytest.mark.only_on("postgresql")
 def test_a_broker_that_is_started_anew_delivers_what_comes_after(
     a_round: Round, data_dir: Path, tmp_path: Path

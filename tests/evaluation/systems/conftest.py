@@ -49,7 +49,7 @@ def features(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Path:
+def own_recipe(tmp_path: Path) -> Path:
     """A recipe of one's own, of the feature file."""
     file = tmp_path / "own.toml"
     file.write_text('extends = "BoW5"\n[image]\nkernel = "linear"\npower = 1\n')

@@ -25,14 +25,14 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
     import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
 
 
-def some_regions(folder: Path, name: str, kept: Callable[[int, int], bool]) -> str:
+def some_regions(folder: Path, name: str, stored: Callable[[int, int], bool]) -> str:
     """The regions of `parts` that are `kept`, by the number of their image and their own there, as a set of
     this name."""
     parts = feature_set("scenes", "parts")
     rows = [
         row
         for row, image in enumerate(parts.ids())
-        if kept(int(image.removesuffix(".png")), row % len(BOXES))
+        if stored(int(image.removesuffix(".png")), row % len(BOXES))
     ]
     np.savez(
         folder / f"{name}.npz",
@@ -56,18 +56,20 @@ def layer_name() -> str:
 
 
 def localized(system: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("localize", system, "--split", "test", *options, "--json"))
-    return found
+    payload: dict[str, Any] = json.loads(said("localize", system, "--split", "test", *options, "--json"))
+    return payload
 
 
 def scored(name: str, *options: Any) -> dict[str, Any]:
-    made = json.loads(said("score_localization", name, "--resamples", 50, "--no-store", *options, "--json"))
-    found: dict[str, Any] = made["report"]
-    return found
+    payload = json.loads(
+        said("score_localization", name, "--resamples", 50, "--no-store", *options, "--json")
+    )
+    report: dict[str, Any] = payload["report"]
+    return report
 
 
 def values(report: dict[str, Any]) -> dict[str, float]:
-    return {one["measure"]: one["value"] for one in report["measures"]}
+    return {measure["measure"]: measure["value"] for measure in report["measures"]}
 
 
 def api_client(who: str) -> Client:

@@ -44,8 +44,8 @@ dropout = 0.1
 
 def shown(number: int, things: tuple[int, int], parts: tuple[int, int], split: str) -> ImageRecord:
     """An image with two things in two parts, and two captions that name both with a box each."""
-    one, other = (THINGS[thing] for thing in things)
-    texts = (f"A {one} beside a {other} .", f"The small {other} , near the {one}")
+    first, second = (THINGS[thing] for thing in things)
+    texts = (f"A {first} beside a {second} .", f"The small {second} , near the {first}")
     spans = (((0, 2), (3, 5)), ((4, 6), (0, 3)))
     words = [text.split() for text in texts]
     mentions = [
@@ -55,7 +55,7 @@ def shown(number: int, things: tuple[int, int], parts: tuple[int, int], split: s
         ]
         for which in range(2)
     ]
-    chains = tuple(Chain(str(which + 1), tuple(own)) for which, own in enumerate(mentions))
+    chains = tuple(Chain(str(which + 1), tuple(mention)) for which, mention in enumerate(mentions))
     objects = tuple(LayerObject((str(which + 1),), Box(*BOXES[part])) for which, part in enumerate(parts))
     captions = tuple(CaptionRecord(text) for text in texts)
     return ImageRecord(
@@ -65,14 +65,14 @@ def shown(number: int, things: tuple[int, int], parts: tuple[int, int], split: s
 
 def make_scenes(folder: Path) -> str:
     """The corpus `scenes` with its layer, regions `parts`, and whole images `whole`."""
-    dice = np.random.default_rng(5)
-    looks = dice.standard_normal((len(THINGS), 10))
+    rng = np.random.default_rng(5)
+    looks = rng.standard_normal((len(THINGS), 10))
     records, rows, ids, boxes = [], [], [], []
     for number, split in enumerate(SPLITS):
-        things = tuple(dice.choice(len(THINGS), 2, replace=False).tolist())
-        parts = tuple((1 + dice.choice(4, 2, replace=False)).tolist())
+        things = tuple(rng.choice(len(THINGS), 2, replace=False).tolist())
+        parts = tuple((1 + rng.choice(4, 2, replace=False)).tolist())
         records.append(shown(number, things, parts, split))
-        vectors = 0.3 * dice.standard_normal((len(BOXES), 10))
+        vectors = 0.3 * rng.standard_normal((len(BOXES), 10))
         vectors[0] += looks[list(things)].mean(axis=0)
         for thing, part in zip(things, parts, strict=True):
             vectors[part] += looks[thing]

@@ -32,22 +32,26 @@ def world(tmp_path: Path, settings: Any) -> World:
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Few steps on one thread, and close-ups of few pixels: what is learned does not matter here."""
     looks = [
-        (name, replace(view, side=view.side // 4), *lesson) for name, view, *lesson in box_proposer._CLOSE_UP
+        (name, replace(view, side=view.side // 4), *training_run)
+        for name, view, *training_run in box_proposer._CLOSE_UP
     ]
     monkeypatch.setattr(box_proposer, "_CLOSE_UP", tuple(looks))
     for steps in ("STEPS_FROM_SCRATCH", "MOST_STEPS_FROM_SCRATCH", "STEPS_CONTINUED"):
         monkeypatch.setattr(f"models_core.estimators.neural.proposer.training.{steps}", (1, 1, 1))
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     monkeypatch.setattr(
-        "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **given: small
+        "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **provided: small
     )
     with fitting_threads(0):
         yield
 
 
-def settings_now(world: World, **machine: Any) -> None:
-    plain = {**world.campaign.settings, "machine": {**world.campaign.settings["machine"], **machine}}
-    campaigns.change_campaign_settings(campaign=world.campaign, settings=plain)
+def settings_now(world: World, **model_annotator: Any) -> None:
+    plain_value = {
+        **world.campaign.settings,
+        "machine": {**world.campaign.settings["machine"], **model_annotator},
+    }
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=plain_value)
 
 
 def to_propose(campaign: Any) -> Iterator[Any]:
@@ -58,5 +62,5 @@ def to_propose(campaign: Any) -> Iterator[Any]:
 def call(command: str, *arguments: str) -> dict[str, Any]:
     out = StringIO()
     call_command(command, *arguments, "--json", stdout=out)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
+    payload: dict[str, Any] = json.loads(out.getvalue())
+    return payload

@@ -18,7 +18,7 @@ from annotation.models import Job
 from evaluation.models import System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.systems import registry, training
-from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
+from evaluation.services.systems.listing import LearnedEpoch, learning_curve
 from evaluation.services.systems.training import Trained, system_folder
 from evaluation.services.systems.training_requests import TrainingRequest, checked_training
 from evaluation.web.systems.learning_curves import CurvePlot
@@ -61,20 +61,20 @@ def stored(folder: Path, corpus: str, name: str, rows: np.ndarray, ids: list[str
     if kind == "region":
         arrays["boxes"] = np.tile([[1, 1, 4, 4]], (len(ids), 1))
     np.savez(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
-    found = import_features(
+    features = import_features(
         FeatureImport(corpus=corpus, name=name, path=folder / f"{name}.npz", kind=kind)  # type: ignore[arg-type]
     )
-    return found.set.label
+    return features.set.label
 
 
 @pytest.fixture
 def regions(corpus: str, tmp_path: Path) -> str:
     """One region of each image is its scene's, one to three others are noise."""
-    dice, scenes = np.random.default_rng(2), vectors(IMAGES)
+    rng, scenes = np.random.default_rng(2), vectors(IMAGES)
     rows, ids = [], []
-    for place, name in enumerate(NAMES):
-        others = dice.standard_normal((int(dice.integers(1, 4)), 8)) / 2
-        rows += [*others, scenes[place]]
+    for index, name in enumerate(NAMES):
+        others = rng.standard_normal((int(rng.integers(1, 4)), 8)) / 2
+        rows += [*others, scenes[index]]
         ids += [name] * (len(others) + 1)
     return stored(tmp_path, corpus, "boxes", np.array(rows), ids, "region")
 
@@ -90,9 +90,9 @@ def test_it_is_trained_and_ranks_by_regions_or_by_whole_images(corpus, regions, 
         said("rank", name, "--split", "test")
         for direction in ("annotation", "search"):
             scored = json.loads(said("score_run", f"{name}-{direction}", "--qrels", "pool", "--json"))
-            found = {one["measure"]: one["value"] for one in scored["measures"]}
+            values = {measure["measure"]: measure["value"] for measure in scored["measures"]}
             # By chance 5 of 12; a scene has two or three of the images.
-            assert found["R@5"] >= 0.75, (name, direction)
+            assert values["R@5"] >= 0.75, (name, direction)
     assert System.objects.get(name="parts").settings["regions"] == regions
     with pytest.raises(CommandError, match=f"feature set '{regions}' is used by parts"):
         said("remove_features", corpus, regions)
@@ -107,8 +107,8 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, r
 
     def train(name: str, progress: PhaseProgress) -> Trained:
         request = TrainingRequest(name=name, recipe=str(recipe), corpus=corpus, regions=regions, seed=4)
-        asked = checked_training(request, OperationContext(by_path=True))
-        return training._train(asked, Processes(), registry.BY_COMMAND, progress)
+        requested = checked_training(request, OperationContext(by_path=True))
+        return training._train(requested, Processes(), registry.BY_COMMAND, progress)
 
     whole = train("whole", no_progress)
     seen: list[tuple[str, int, int]] = []
@@ -123,10 +123,10 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, r
             train("stopped", stop)
         assert not system_folder("stopped").exists()
     learned = [done for phase, done, _ in seen if phase == "learning"]
-    found = train("stopped", stop)
+    result = train("stopped", stop)
     more = [done for phase, done, _ in seen if phase == "learning"][len(learned) :]
     assert min(more) >= 14, "it went on where it was stopped"
-    assert found.sha256 == whole.sha256
+    assert result.sha256 == whole.sha256
 
 
 def test_a_full_disk_leaves_no_system_and_the_checkpoint_before(corpus, regions, recipe, monkeypatch):
@@ -135,26 +135,26 @@ def test_a_full_disk_leaves_no_system_and_the_checkpoint_before(corpus, regions,
     whole = json.loads(said("train_system", "whole", *ask[2:]))
     saves: list[Any] = []
 
-    def fill(*given: Any, **more: Any) -> None:
-        saves.append(given)
+    def fill(*arguments: Any, **more: Any) -> None:
+        saves.append(arguments)
         if len(saves) == 4:
             raise storage.SafetensorError("No space left on device (os error 28)")
-        save_model(*given, **more)
+        save_model(*arguments, **more)
 
     save_model = storage.save_model
     monkeypatch.setattr(storage, "save_model", fill)
     with pytest.raises(CommandError, match=r"no checkpoint could be written \(No space left on device"):
         said(*ask)
     assert not System.objects.filter(name="mine").exists() and not system_folder("mine").exists()
-    assert [one.epoch for one in learning_curve("mine").epochs] == [1]
+    assert [epoch.epoch for epoch in learning_curve("mine").epochs] == [1]
     monkeypatch.undo()
     assert json.loads(said(*ask))["sha256"] == whole["sha256"]
 
 
 def test_it_begins_with_word_vectors(corpus, regions, recipe, tmp_path):
     words = sorted({w for e in examples(IMAGES) for c in e.captions for w in c.lower().split() if w != "."})
-    given = np.random.default_rng(0).standard_normal((len(words), 6))
-    stored(tmp_path, corpus, "own", given, words, "word")
+    provided = np.random.default_rng(0).standard_normal((len(words), 6))
+    stored(tmp_path, corpus, "own", provided, words, "word")
     said(
         *("train_system", "begun", "--recipe", recipe, "--corpus", corpus),
         *("--regions", "boxes", "--words", "own"),
@@ -168,11 +168,11 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     (data_dir / "sources" / "recipes").mkdir(parents=True)
     (data_dir / "sources" / "recipes" / "small.toml").write_text(SMALL)
     ada = world.signed_in("ada", "researcher")
-    shown = ada.get("/evaluation/train/").content.decode()
-    assert f'<option value="{regions}">' in shown and "needs regions or vectors of images" in shown
+    text = ada.get("/evaluation/train/").content.decode()
+    assert f'<option value="{regions}">' in text and "needs regions or vectors of images" in text
     page, ask = "/evaluation/train/", {"name": "mine", "recipe": "small.toml", "corpus": corpus}
-    refused = press(ada, page, "Train", **ask)
-    assert "Recipe small needs this." in refused.content.decode()
+    response = press(ada, page, "Train", **ask)
+    assert "Recipe small needs this." in response.content.decode()
     press(ada, page, "Train", **ask, regions=regions)
     job = Job.objects.get()
     drawn: list[str] = []
@@ -187,7 +187,7 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     assert jobs.run_queued_job(job.pk, stopping=look_twice) == Job.DONE, job.error
     assert drawn and all("Training of mine so far" in page and "<polyline" in page for page in drawn)
     curve = learning_curve("mine").epochs
-    assert [one.epoch for one in curve] == [1, 2, 3, 4] and curve[-1].loss < curve[0].loss
+    assert [item.epoch for item in curve] == [1, 2, 3, 4] and curve[-1].loss < curve[0].loss
     assert "Training of mine so far" not in ada.get(reverse("evaluation:systems")).content.decode()
     detail = ada.get("/evaluation/systems/mine/").content.decode()
     assert detail.count("<polyline") == 2 and f"{curve[0].loss:.4g}" in detail
@@ -220,8 +220,8 @@ def test_what_cannot_be_trained_is_named(corpus, regions, recipe, tmp_path, opti
     stored(tmp_path, corpus, "own", np.ones((2, 3)), ["dog", "man"], "word")
     rare = tmp_path / "rare.toml"
     rare.write_text(SMALL.replace("least_count = 2", "least_count = 5000"))
-    given = [rare if one == "RARE" else one for one in options]
-    chosen = given if "--recipe" in given else ["--recipe", recipe, *given]
+    provided = [rare if option == "RARE" else option for option in options]
+    chosen = provided if "--recipe" in provided else ["--recipe", recipe, *provided]
     with pytest.raises(CommandError, match=says):
         said("train_system", "mine", "--corpus", corpus, *chosen)
     assert not System.objects.exists()

@@ -27,18 +27,20 @@ def test_the_settings_of_a_recipe_are_changed_by_page(corpus: str):
     assert "How many captions of each training image are learned from" in words(ada.get(address))
     press(ada, address, "Train", name="other", **{"changes.text.captions": "2"})
     assert Job.objects.get().arguments["changes"] == {"text": {"captions": 2}}
-    wrong = press(ada, address, "Train", name="wrong", **{"changes.text.captions": "-2"})
-    assert wrong.status_code == 400 and 'id="changes.text.captions_error"' in wrong.content.decode()
+    response = press(ada, address, "Train", name="wrong", **{"changes.text.captions": "-2"})
+    assert response.status_code == 400 and 'id="changes.text.captions_error"' in response.content.decode()
     another = press(ada, address, "Train", name="another", recipe="TRI5")
     assert another.status_code == 400 and "are now those of this recipe" in words(another)
     assert Job.objects.count() == 1
 
 
-def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own: Path, data_dir: Path):
+def test_from_a_recipe_of_the_server_to_figures(
+    corpus: str, features: Path, own_recipe: Path, data_dir: Path
+):
     cache.clear()
     sources = data_dir / "sources"
     for kind, files in (
-        ("recipes", [own]),
+        ("recipes", [own_recipe]),
         ("features", [features, features.with_name("features.ids.txt")]),
     ):
         (sources / kind).mkdir(parents=True)
@@ -59,13 +61,15 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     press(ada, "/evaluation/systems/mine/", "Rank", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     freeze_protocol(name="pool", corpus=corpus, protocol="one caption", subset=subset_named(corpus, "test"))
-    shown = ada.get("/evaluation/runs/mine-search/")
-    assert "Queries: 12 of 12." in words(shown)
-    assert {one["measure"]: one["value"] for one in shown.context["figures"]["measures"]}["R@10"] > 0.8
+    response = ada.get("/evaluation/runs/mine-search/")
+    assert "Queries: 12 of 12." in words(response)
+    assert {measure["measure"]: measure["value"] for measure in response.context["figures"]["measures"]}[
+        "R@10"
+    ] > 0.8
     assert set(Run.objects.values_list("made_by__name", "split", "system_digest")) == {
         ("mine", "test", system.digest)
     }
     shutil.rmtree(system_folder("mine"))
-    shown = ada.get("/evaluation/systems/mine/")
-    assert "Its files are missing" in words(shown)
-    assert not any("Rank" in form.buttons for form in forms(shown))
+    response = ada.get("/evaluation/systems/mine/")
+    assert "Its files are missing" in words(response)
+    assert not any("Rank" in form.buttons for form in forms(response))

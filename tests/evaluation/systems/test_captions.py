@@ -54,9 +54,9 @@ MEASURES = ("--measures", "BLEU-1,CIDEr-D", "--resamples", 50, "--json")
 
 
 def trained(folder: Path, name: str, recipe: str, *features: str) -> None:
-    own = folder / f"small-{recipe}.toml"
-    own.write_text(SMALL.format(recipe))
-    said("train_system", name, "--recipe", own, "--corpus", "scenes", *features)
+    value = folder / f"small-{recipe}.toml"
+    value.write_text(SMALL.format(recipe))
+    said("train_system", name, "--recipe", value, "--corpus", "scenes", *features)
 
 
 @pytest.fixture
@@ -66,14 +66,14 @@ def captioner(scenes: str, tmp_path: Path) -> str:
 
 
 def generated(system: str, *options: Any) -> dict[str, Any]:
-    own = said("generate_captions", system, "--split", "test", *options, "--json")
-    found: dict[str, Any] = json.loads(own)
-    return found
+    output = said("generate_captions", system, "--split", "test", *options, "--json")
+    payload: dict[str, Any] = json.loads(output)
+    return payload
 
 
 def figures(name: Any) -> dict[str, float]:
     report = json.loads(said("score_captions", "scenes", name, "--split", "test", *MEASURES))["report"]
-    return {one["measure"]: one["value"] for one in report["sets"][0]["measures"]}
+    return {measure["measure"]: measure["value"] for measure in report["sets"][0]["measures"]}
 
 
 def named(text: str) -> set[str]:
@@ -83,15 +83,15 @@ def named(text: str) -> set[str]:
 
 def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(captioner, tmp_path):
     out = tmp_path / "captions.json"
-    made = generated(captioner)
+    created = generated(captioner)
     said("download_caption_set", captioner, "--out", out)
-    assert (made["images"], made["captions"], made["unchanged"]) == (15, 15, False)
-    assert 0 <= made["in_training"] <= 15
-    kept = CaptionSet.objects.get()
-    rows = list(kept.captions.order_by("position"))
+    assert (created["images"], created["captions"], created["unchanged"]) == (15, 15, False)
+    assert 0 <= created["in_training"] <= 15
+    caption_set = CaptionSet.objects.get()
+    rows = list(caption_set.captions.order_by("position"))
     read = read_candidates(out)
-    assert [one.caption for one in read] == [row.text for row in rows]
-    assert {one.image for one in read} == set(
+    assert [item.caption for item in read] == [row.text for row in rows]
+    assert {item.image for item in read} == set(
         Image.objects.filter(split="test").values_list("filename", flat=True)
     )
     assert all(row.log_probability < 0 and not row.box for row in rows)
@@ -107,14 +107,14 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
         said("generate_captions", captioner, *some)
     CaptionSet.objects.filter(name="some").delete()
 
-    own = figures("writes")
-    assert own == figures(out)
-    others = [{"image": one.image, "caption": read[n - 1].caption} for n, one in enumerate(read)]
-    constant = [{"image": one.image, "caption": "a dog beside a man"} for one in read]
+    own_figures = figures("writes")
+    assert own_figures == figures(out)
+    others = [{"image": item.image, "caption": read[n - 1].caption} for n, item in enumerate(read)]
+    constant = [{"image": item.image, "caption": "a dog beside a man"} for item in read]
     for name, entries in (("others", others), ("constant", constant)):
         (tmp_path / name).write_text("\n".join(map(json.dumps, entries)))
         worse = figures(tmp_path / name)
-        assert own["CIDEr-D"] > worse["CIDEr-D"] and own["BLEU-1"] > worse["BLEU-1"], name
+        assert own_figures["CIDEr-D"] > worse["CIDEr-D"] and own_figures["BLEU-1"] > worse["BLEU-1"], name
     greedy = generated(captioner, "--name", "greedy", "--beam", 1, "--limit", 3)
     assert greedy["words"] <= 3
     drawn = [generated(captioner, "--name", name, "--draw", "--seed", 3)["distinct"] for name in ("a", "b")]
@@ -123,15 +123,15 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
 
     with pytest.raises(CommandError, match="cannot be removed: caption set a, caption set b"):
         said("remove_system", captioner)
-    for one in ("a", "b", "greedy", "writes"):
-        said("remove_caption_set", one)
+    for item in ("a", "b", "greedy", "writes"):
+        said("remove_caption_set", item)
     assert not WrittenCaption.objects.exists()
 
 
 def test_the_nearest_caption_is_one_of_the_training_captions(scenes):
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
-    made = generated("near")
-    assert made["in_training"] == made["captions"] == 15
+    created = generated("near")
+    assert created["in_training"] == created["captions"] == 15
     with pytest.raises(CommandError, match="predicts captions, not rankings"):
         said("rank", "near", "--split", "test")
 
@@ -140,15 +140,15 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     """The boxes of people are those of the regions, so that what belongs to each is known."""
     gold = Corpus.objects.get(name=scenes).layers.get().name
     trained(tmp_path, "regional", "mRNN-regions", "--regions", "parts", "--layer", gold)
-    facts = System.objects.get(name="regional").settings
-    assert facts["layer"] == gold and facts["regions"] == "parts:1"
-    made = generated("regional")
+    metadata = System.objects.get(name="regional").settings
+    assert metadata["layer"] == gold and metadata["regions"] == "parts:1"
+    created = generated("regional")
     said("download_caption_set", "regional", "--out", tmp_path / "regions.json")
-    assert (made["images"], made["captions"]) == (15, 15 * len(BOXES))
+    assert (created["images"], created["captions"]) == (15, 15 * len(BOXES))
     entries = json.loads((tmp_path / "regions.json").read_text())
     left, top, far, low = BOXES[1]
     assert entries[1]["bbox"] == [left, top, far - left, low - top]
-    assert made["words"] < 4, "mentions are short"
+    assert created["words"] < 4, "mentions are short"
 
     train_alignment(tmp_path)
     generated("aligned", "--regions", "parts", "--limit", 3)
@@ -165,22 +165,24 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     report = json.loads(said("score_captions", "scenes", "regional", "--layer", gold, *MEASURES))["report"]
     # Two of the five regions show a thing, of which people speak twice.
     assert (report["regions"], report["without"], report["references"]) == (30, 45, 60)
-    assert report["people_regions"] == 30 and {one["measure"] for one in report["people"]} == {
+    assert report["people_regions"] == 30 and {measure["measure"] for measure in report["people"]} == {
         "BLEU-1",
         "CIDEr-D",
     }
     basis = report["basis"]
     assert (basis["cases"], basis["counted"], basis["out_of"], basis["tokens"]) == ("regions", 30, 75, "ptb")
     assert basis["references"].startswith(f"layer {gold} (30 documents, sha256 ")
-    scored = {one["measure"]: one for one in report["sets"][0]["measures"]}
+    scored = {measure["measure"]: measure for measure in report["sets"][0]["measures"]}
     assert scored["BLEU-1"]["low"] <= scored["BLEU-1"]["value"] <= scored["BLEU-1"]["high"]
     assert scored["BLEU-1"]["value"] > 0.5
     both = json.loads(said("score_captions", "scenes", "regional", "aligned", "--layer", gold, *MEASURES))[
         "report"
     ]
     assert both["sets"][0] == report["sets"][0] and both["people"] == report["people"]
-    values = [{one["measure"]: one["value"] for one in own["measures"]} for own in both["sets"]]
-    assert {one["measure"]: one["difference"] for one in both["differences"]} == pytest.approx(
+    values = [
+        {measure["measure"]: measure["value"] for measure in own_set["measures"]} for own_set in both["sets"]
+    ]
+    assert {measure["measure"]: measure["difference"] for measure in both["differences"]} == pytest.approx(
         {name: values[1][name] - values[0][name] for name in values[0]}
     )
     described = describe_parts("scenes", CaptionSet.objects.get(name="regional"))
@@ -189,13 +191,15 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     ]
     # Of three images all five parts were described as the system does; what was withdrawn says otherwise.
     assert (report["regions"], report["without"], report["references"]) == (15, 60, 15)
-    assert {one["measure"]: one["value"] for one in report["sets"][0]["measures"]}["BLEU-1"] == 1.0
+    assert {measure["measure"]: measure["value"] for measure in report["sets"][0]["measures"]}[
+        "BLEU-1"
+    ] == 1.0
     assert report["people_regions"] == 0 and report["people"] == []
-    shown = said("score_captions", "scenes", "regional", "--campaign", described)
-    assert "regional against campaign described of corpus scenes: 15 regions, 15 references" in shown
+    output = said("score_captions", "scenes", "regional", "--campaign", described)
+    assert "regional against campaign described of corpus scenes: 15 regions, 15 references" in output
     aligned = CaptionSet.objects.get(name="aligned").captions
     aligned.filter(image=aligned.all()[0].image).delete()
-    asked: tuple[tuple[tuple[str, ...], str], ...] = (
+    requested: tuple[tuple[tuple[str, ...], str], ...] = (
         (("regional", "aligned", "--layer", gold), "'aligned' are of different regions; compare sets of one"),
         (("regional", "--campaign", "no"), "there is no campaign 'no'"),
         (
@@ -214,7 +218,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
         ),
         (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
     )
-    for ask, refusal in asked:
+    for ask, refusal in requested:
         with pytest.raises(CommandError, match=refusal):
             said("score_captions", "scenes", *ask)
 
@@ -235,8 +239,8 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
             task = Assignment.objects.get(pk=lease.id).task
             assert task is not None
             image = task.image.image_id
-            own = {tuple(row.box): row.text for row in written.captions.filter(image=image)}
-            texts = [own[tuple(map(float, box))] if worker == people[0] else "nothing" for box in BOXES]
+            own_texts = {tuple(row.box): row.text for row in written.captions.filter(image=image)}
+            texts = [own_texts[tuple(map(float, box))] if worker == people[0] else "nothing" for box in BOXES]
             regions = [{"box": list(b), "text": t, "way": ""} for b, t in zip(BOXES, texts, strict=True)]
             answer = Answer("described", content={"regions": regions})
             submit(worker=worker, assignment=lease.id, answer=answer, token=f"{worker} {lease.id}")
@@ -246,19 +250,19 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
 
 def said_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
     """What people say of the thing in each box of each image."""
-    found: dict[tuple[Any, ...], set[str]] = {}
+    result: dict[tuple[Any, ...], set[str]] = {}
     for record in stream_records(corpus=corpus, layer=corpus.layers.get()):
         assert record.layer is not None
         for chain in record.layer.chains:
             for box in record.layer.boxes_of(chain.id):
                 key = (record.filename, *map(float, corners(box)))
-                found[key] = {word for mention in chain.mentions for word in named(mention.text.lower())}
-    return found
+                result[key] = {word for mention in chain.mentions for word in named(mention.text.lower())}
+    return result
 
 
 def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
     train_alignment(tmp_path)
-    refusals: tuple[tuple[tuple[Any, ...], str], ...] = (
+    errors: tuple[tuple[tuple[Any, ...], str], ...] = (
         (("aligned", "--features", "whole"), "it finds captions of regions alone; name a feature set"),
         ((captioner, "--split", "tset"), "unknown split 'tset' of corpus 'scenes'"),
         ((captioner, "--regions", "whole"), "--regions: There is no feature set “whole” here"),
@@ -266,12 +270,12 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
         (("nobody",), "There is no system “nobody” here"),
         ((captioner, "--name", "a b"), "--name: This is no valid name"),
     )
-    for options, told in refusals:
-        with pytest.raises(CommandError, match=told) as refused:
+    for options, reported in errors:
+        with pytest.raises(CommandError, match=reported) as error:
             said("generate_captions", *options)
-        assert "\n" not in str(refused.value)
+        assert "\n" not in str(error.value)
     assert not CaptionSet.objects.exists()
-    for recipe, given, told in (
+    for recipe, provided, reported in (
         ("mRNN-regions", ("--features", "whole"), "--layer: Recipe mRNN-regions needs this."),
         ("mRNN", ("--features", "whole", "--layer", "people"), "--layer: Recipe mRNN does not use this."),
         (
@@ -280,8 +284,8 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
             "--layer: There is no layer “none” here",
         ),
     ):
-        with pytest.raises(CommandError, match=told):
-            said("train_system", "no", "--recipe", recipe, "--corpus", "scenes", *given)
+        with pytest.raises(CommandError, match=reported):
+            said("train_system", "no", "--recipe", recipe, "--corpus", "scenes", *provided)
 
 
 def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
@@ -294,15 +298,15 @@ def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    wanted = CaptionsRequest(system=captioner, split="test")
+    captions_request = CaptionsRequest(system=captioner, split="test")
     with pytest.raises(KeyboardInterrupt):
-        generate_captions(wanted, OperationContext(listener=stop))
+        generate_captions(captions_request, OperationContext(listener=stop))
     assert not CaptionSet.objects.exists()
     row = System.objects.get(name=captioner)
     CaptionSet.objects.create(name=captioner, corpus=row.corpus, made_by=row)  # what a killed one leaves
-    made = generate_captions(wanted, OperationContext())
-    assert (made.captions, made.unchanged) == (15, False)
-    whole = generate_captions(replace(wanted, name="whole"), OperationContext())
+    created = generate_captions(captions_request, OperationContext())
+    assert (created.captions, created.unchanged) == (15, False)
+    whole = generate_captions(replace(captions_request, name="whole"), OperationContext())
     digests = CaptionSet.objects.values_list("digest", flat=True)
     assert whole.captions == 15 and len(set(digests)) == 1
 
@@ -329,8 +333,8 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         )
         == mixed
     )
-    own = Corpus.objects.get(name="judged")
-    captions = Caption.objects.filter(image__corpus=own, image__split="judged")
+    corpus = Corpus.objects.get(name="judged")
+    captions = Caption.objects.filter(image__corpus=corpus, image__split="judged")
     assert captions.count() == mixed["captions"]
     assert all(
         text == text.lower() and "." not in text and "," not in text
@@ -352,7 +356,7 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         ]
         right = len(named(caption.text) & people[0]), len(named(caption.text) - people[0])
         recorded[caption.image.key, caption.text] = [max(1.0, 1.0 + 1.5 * right[0] - right[1])] * 3
-    controls = Caption.objects.filter(image__corpus=own, image__split="controls").select_related("image")
+    controls = Caption.objects.filter(image__corpus=corpus, image__split="controls").select_related("image")
     images_of: dict[str, set[str]] = {}
     for caption in controls:
         images_of.setdefault(caption.text, set()).add(caption.image.key)
@@ -369,7 +373,7 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
     value = {}
     for run in mixed["runs"]:
         report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,nDCG@1", "--json"))
-        value[run] = [one["value"] for one in report["measures"]]
+        value[run] = [measure["value"] for measure in report["measures"]]
     people, writes, others = (value[f"judged-{name}"] for name in ("people-1", "writes", "shuffled"))
     assert people[0] >= writes[0] > others[0] and people[1] >= writes[1] > others[1], value
     assert Run.objects.get(name="judged-writes").depth == 1
@@ -377,14 +381,14 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
 
 def test_captions_that_cannot_be_mixed_are_refused(captioner, tmp_path):
     generated(captioner)
-    for options, told in (
+    for options, reported in (
         (("x", "nothing"), "There is no caption set “nothing” here; known: writes."),
         (("x", "writes", "writes"), "caption set 'writes' is named twice"),
         (("x", "writes", "--images", 99), "the sets describe 15 images in common; expected 99"),
         (("x", "writes", "--controls", 99), "are left for control items; expected 99"),
         (("x", "writes", "--images", "-1"), "--images: Expected 0 or more."),
     ):
-        with pytest.raises(CommandError, match=told):
+        with pytest.raises(CommandError, match=reported):
             said("judge_captions", *options)
     assert not Corpus.objects.filter(name="x").exists()
 
@@ -397,10 +401,10 @@ def test_captions_are_written_looked_at_and_mixed_by_page(captioner, tmp_path):
     press(ada, "/evaluation/systems/writes/", "Write captions", name="told", split="test", beam="2")
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
-    kept = CaptionSet.objects.get()
-    assert (kept.name, kept.settings["beam"], kept.caption_count) == ("told", 2, 15)
+    caption_set = CaptionSet.objects.get()
+    assert (caption_set.name, caption_set.settings["beam"], caption_set.caption_count) == ("told", 2, 15)
     page = ada.get("/evaluation/captions/told/").content.decode()
-    for text in kept.captions.values_list("text", flat=True):
+    for text in caption_set.captions.values_list("text", flat=True):
         assert text in page
     assert "beside a" in page, "people's captions stand beside the system's"
     assert "/evaluation/captions/told/" in ada.get("/evaluation/systems/writes/").content.decode()
@@ -431,8 +435,8 @@ def test_a_long_set_is_shown_a_page_at_a_time(captioner, monkeypatch):
     while address:
         page = ada.get(address).content.decode()
         texts += re.findall(r'<p class="wrote">(.*?)</p>', page)
-        found = re.search(r'rel="next" href="(\?from=\d+)"', page)
-        address = f"/evaluation/captions/writes/{found[1]}" if found else ""
+        match = re.search(r'rel="next" href="(\?from=\d+)"', page)
+        address = f"/evaluation/captions/writes/{match[1]}" if match else ""
     assert texts == list(
         CaptionSet.objects.get().captions.order_by("position").values_list("text", flat=True)
     )
@@ -445,8 +449,8 @@ def test_regions_are_described_by_page(scenes, tmp_path):
     sources.mkdir(parents=True)
     (sources / "small.toml").write_text(SMALL.format("mRNN-regions"))
     ask = {"name": "regional", "recipe": "small.toml", "corpus": scenes, "regions": "parts:1"}
-    refused = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "Recipe small needs this." in refused.content.decode()
+    response = press(ada, "/evaluation/train/", "Train", **ask)
+    assert "Recipe small needs this." in response.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, layer=gold)
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     press(ada, "/evaluation/systems/regional/", "Write captions", split="test", regions="parts:1")

@@ -32,8 +32,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def system(corpus: str, features: Path, own: Path) -> str:
-    said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", features)
+def system(corpus: str, features: Path, own_recipe: Path) -> str:
+    said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", features)
     return "mine"
 
 
@@ -41,15 +41,15 @@ def train(corpus: str, *more: object) -> str:
     return said("train_system", "mine", "--corpus", corpus, *more)
 
 
-def test_a_system_is_trained_once_and_stands(corpus, features, own):
-    ask = ("--recipe", own, "--features", features, "--json")
+def test_a_system_is_trained_once_and_stands(corpus, features, own_recipe):
+    ask = ("--recipe", own_recipe, "--features", features, "--json")
     first, second = (json.loads(train(corpus, *ask)) for _ in range(2))
     assert (first["training"], first["held_out"], first["excluded"]) == (36, 12, 0)
     assert not first["unchanged"]
     assert second == {**first, "unchanged": True}
-    facts = storage.read_manifest(system_folder("mine"))["facts"]
-    assert (facts["corpus"], facts["seed"], facts["training_images"]) == ("world", 0, 36)
-    assert list(facts["files"]) == [str(features)]
+    metadata = storage.read_manifest(system_folder("mine"))["facts"]
+    assert (metadata["corpus"], metadata["seed"], metadata["training_images"]) == ("world", 0, 36)
+    assert list(metadata["files"]) == [str(features)]
     assert [entry.name for entry in system_folder("mine").parent.iterdir()] == ["mine"]
 
 
@@ -59,15 +59,15 @@ def test_another_system_of_that_name_is_refused(system, corpus, features):
 
 
 def test_a_run_of_each_direction_is_made_scored_and_exported(system, corpus, tmp_path):
-    shown = said("rank", system, "--split", "test")
-    assert "run 'mine-annotation': 12 queries, 12 items each" in shown
+    output = said("rank", system, "--split", "test")
+    assert "run 'mine-annotation': 12 queries, 12 items each" in output
     said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     for direction in ("annotation", "search"):
         run = run_named(f"mine-{direction}")
         assert (run.direction, run.query_count, run.entry_count) == (direction, 12, 144)
         assert run.system == "mine (own)"
         scored = json.loads(said("score_run", run.name, "--qrels", "pool", "--json"))
-        assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
+        assert {measure["measure"]: measure["value"] for measure in scored["measures"]}["R@5"] > 0.7
         said("export_run", run.name, "--out", tmp_path / f"{direction}.trec")
         assert len((tmp_path / f"{direction}.trec").read_text().splitlines()) == 144
 
@@ -102,12 +102,12 @@ def test_ranking_again_changes_nothing(system):
     assert "already exists, nothing changed" in said("rank", system, "--split", "test")
 
 
-def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path):
+def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own_recipe, tmp_path):
     names = [example.name for example in examples(IMAGES)]
     listed, held = tmp_path / "train.txt", tmp_path / "held.txt"
     listed.write_text("\n".join(names[:20]))
     held.write_text("\n".join(name.removesuffix(".png") for name in names[20:31]))
-    ask = ("--recipe", own, "--features", features, "--json")
+    ask = ("--recipe", own_recipe, "--features", features, "--json")
     by_list = json.loads(train(corpus, *ask, "--train", listed, "--held-out", held))
     assert (by_list["training"], by_list["held_out"]) == (20, 11)
     by_fold = json.loads(said("train_system", "fold", "--corpus", corpus, *ask, "--fold", "5/5"))
@@ -118,9 +118,9 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path
     assert run.query_count == 12
     tested = set(run.rankings.values_list("image__filename", flat=True))
     assert not tested & set(names_of)
-    for other in (("--split", "2/5"), ("--split", "5/5", "--seed", 1)):
+    for another in (("--split", "2/5"), ("--split", "5/5", "--seed", 1)):
         with pytest.raises(CommandError, match=r"'fold' learned from \d+ of the 1\d images of fold ./5, su"):
-            said("rank", "fold", *other, "--name", "seen")
+            said("rank", "fold", *another, "--name", "seen")
 
 
 @pytest.mark.parametrize(
@@ -144,40 +144,40 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path
         (["--recipe", "OWN", "--background", "NOWHERE"], "nowhere: no such file or folder"),
     ],
 )
-def test_what_is_wrong_is_named_and_leaves_nothing(corpus, features, own, tmp_path, options, says):
+def test_what_is_wrong_is_named_and_leaves_nothing(corpus, features, own_recipe, tmp_path, options, says):
     (tmp_path / "list.txt").write_text("image00.png\nnobody.png\n")
     image = '[image]\nkernel = "linear"\n'
     (tmp_path / "lin.toml").write_text(f'extends = "TRI5-Lin"\n{image}')
     (tmp_path / "sem.toml").write_text(f'extends = "TRI5SEM"\n{image}')
     files = {
-        "OWN": own,
+        "OWN": own_recipe,
         "LIST": tmp_path / "list.txt",
         "LIN": tmp_path / "lin.toml",
         "SEM": tmp_path / "sem.toml",
         "NOWHERE": tmp_path / "nowhere",
     }
-    with pytest.raises(CommandError, match=says) as refused:
+    with pytest.raises(CommandError, match=says) as error:
         train(corpus, "--features", features, *(files.get(word, word) for word in options))
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
     assert not system_folder("mine").exists()
 
 
-def test_features_with_ids_of_other_images_are_refused(corpus, own, features, tmp_path):
+def test_features_with_ids_of_other_images_are_refused(corpus, own_recipe, features, tmp_path):
     ids = tmp_path / "others.txt"
     ids.write_text("".join(f"other{n}\n" for n in range(IMAGES)))
     with pytest.raises(CommandError, match=r"caption and features in .* \(it has, for example, 'other0'\)"):
-        train(corpus, "--recipe", own, "--features", features, "--feature-ids", ids)
+        train(corpus, "--recipe", own_recipe, "--features", features, "--feature-ids", ids)
     ids.write_text("other\n")
     with pytest.raises(CommandError, match="others.txt: 1 ids 'ids' for 60 rows"):
-        train(corpus, "--recipe", own, "--features", features, "--feature-ids", ids)
+        train(corpus, "--recipe", own_recipe, "--features", features, "--feature-ids", ids)
 
 
-def test_features_that_are_no_numbers_are_refused_by_name(corpus, own, features):
-    wrong = vectors(IMAGES).astype(np.float32)
-    wrong[7, 2] = np.nan
-    np.save(features, wrong)
+def test_features_that_are_no_numbers_are_refused_by_name(corpus, own_recipe, features):
+    invalid = vectors(IMAGES).astype(np.float32)
+    invalid[7, 2] = np.nan
+    np.save(features, invalid)
     with pytest.raises(CommandError, match="the embedding of 'image07.png' is not finite at dimension 2"):
-        train(corpus, "--recipe", own, "--features", features)
+        train(corpus, "--recipe", own_recipe, "--features", features)
 
 
 def test_a_corpus_without_pictures_needs_features(corpus):
@@ -191,7 +191,7 @@ def test_an_unknown_system_lists_those_there_are(system):
 
 
 def test_pictures_are_described_once_and_histograms_serve_as_features(
-    db, data_dir, tmp_path, own, monkeypatch
+    db, data_dir, tmp_path, own_recipe, monkeypatch
 ):
     # Few words are learned from few points in a tenth of the time, and pictures are described with them.
     quick = partial(vocabulary.CodebookSettings, longer_side=100, points=60, words=(6, 5, 4))
@@ -222,17 +222,17 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(
     )
     assert [entry.stat().st_mtime_ns for entry in entries] == times
     with pytest.raises(CommandError, match="has 2 held-out images; expected 10 or more"):
-        train("drawn", "--recipe", own, "--features", out)
+        train("drawn", "--recipe", own_recipe, "--features", out)
     with pytest.raises(CommandError, match="histograms.safetensors: already exists; expected a new file"):
         said("export_visual_words", "drawn", "--out", out)
     with pytest.raises(CommandError, match=r"expected the name of a new file that ends in .safetensors"):
         said("export_visual_words", "drawn", "--out", out.with_suffix(".npz"))
 
 
-def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_path):
+def test_recipes_are_cross_validated_into_a_table(corpus, features, own_recipe, tmp_path):
     ask = ("cross_validate", corpus, "NN5-F1-idf", "BoW5-histo", "BoW5", "--features", features)
     report = json.loads(said(*ask, "--json", "--resamples", 50))["report"]
-    assert [one["system"] for one in report["systems"]] == ["NN5-F1-idf", "BoW5"]
+    assert [item["system"] for item in report["systems"]] == ["NN5-F1-idf", "BoW5"]
     assert report["same"] == ["BoW5-histo"]
     assert (report["images"], report["folds"], report["pool"]) == (60, 5, "12")
     figure = report["systems"][1]["figures"]["search"]["R@5"]
@@ -259,38 +259,50 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
 
 
 def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
-    corpus, features, own, monkeypatch, capsys
+    corpus, features, own_recipe, monkeypatch, capsys
 ):
     monkeypatch.setattr(base, "EVERY", 0.001)
-    said("cross_validate", corpus, own, "NN5-F1-idf", "--features", features, "--resamples", 20, "--json")
-    told = capsys.readouterr().err.splitlines()
+    said(
+        "cross_validate",
+        corpus,
+        own_recipe,
+        "NN5-F1-idf",
+        "--features",
+        features,
+        "--resamples",
+        20,
+        "--json",
+    )
+    lines = capsys.readouterr().err.splitlines()
     form = r"[^()]+: [\d,]+ of 1,000 \(\d+:\d\d:\d\d\)"
-    assert told and all(re.fullmatch(form, line) for line in told)
+    assert lines and all(re.fullmatch(form, line) for line in lines)
     assert any(
-        re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: [0-9]+ of 1,000 ", line) for line in told
+        re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: [0-9]+ of 1,000 ", line) for line in lines
     )
     assert (
-        said("cross_validate", corpus, own, "--features", features, "--resamples", 20, "--json").count("\n")
+        said("cross_validate", corpus, own_recipe, "--features", features, "--resamples", 20, "--json").count(
+            "\n"
+        )
         == 1
     )
 
 
-def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):
+def test_two_recipes_of_one_name_are_refused(corpus, features, own_recipe, tmp_path):
     (tmp_path / "other").mkdir()
-    other = tmp_path / "other" / "own.toml"
-    other.write_text('extends = "TRI5"\n')
+    another = tmp_path / "other" / "own.toml"
+    another.write_text('extends = "TRI5"\n')
     with pytest.raises(CommandError, match="two recipes have the name 'own'; give them different names"):
-        said("cross_validate", corpus, own, other, "--features", features)
+        said("cross_validate", corpus, own_recipe, another, "--features", features)
 
 
 def test_a_set_that_one_of_the_recipes_looks_at_is_taken():
     phrases, bags = recipe_of("HGLMM-CCA"), recipe_of("NN5-F1-idf")
-    given = Sources(features="some", words="vectors")
-    cross_validation._check_sets([phrases, bags], given)
+    provided = Sources(features="some", words="vectors")
+    cross_validation._check_sets([phrases, bags], provided)
     for recipes, sources, says in (
-        ([bags], given, "words: Recipe NN5-F1-idf does not use this."),
+        ([bags], provided, "words: Recipe NN5-F1-idf does not use this."),
         ([bags, phrases], Sources(features="some"), "words: Recipe HGLMM-CCA needs this."),
-        ([phrases, bags], replace(given, layer="people"), "layer: Recipe HGLMM-CCA does not use this."),
+        ([phrases, bags], replace(provided, layer="people"), "layer: Recipe HGLMM-CCA does not use this."),
     ):
         with pytest.raises(Invalid, match=says):
             cross_validation._check_sets(recipes, sources)
@@ -317,30 +329,32 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
             for _ in range(4)
         )
     )
-    shown = said(
+    output = said(
         *("cross_validate", corpus, "TRI5-BNC", "--features", features, "--background", text),
         *("--folds", 3, "--resamples", 20),
     )
     assert (
         "Background text in place of the BNC: sentences.txt; dropped 0 of 24 lines, captions of the corpus."
-        in shown
+        in output
     )
 
 
 def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, features, tmp_path):
     """Of all its images, whoever trains; as the words are read, not as they are written."""
-    other = "".join(f"The dog and the {b} are near the sea .\n" for b in ("bird", "horse", "girl")) * 4
-    (tmp_path / "without.txt").write_text(other)
-    own = [caption for example in examples(IMAGES) for caption in example.captions]
-    leaked = [own[0], own[7].upper(), own[-1].removesuffix(" .") + " !"]
-    (tmp_path / "with.txt").write_text(other + "".join(f"{line}\n" for line in leaked))
-    made = {}
+    another = "".join(f"The dog and the {b} are near the sea .\n" for b in ("bird", "horse", "girl")) * 4
+    (tmp_path / "without.txt").write_text(another)
+    captions = [caption for example in examples(IMAGES) for caption in example.captions]
+    leaked = [captions[0], captions[7].upper(), captions[-1].removesuffix(" .") + " !"]
+    (tmp_path / "with.txt").write_text(another + "".join(f"{line}\n" for line in leaked))
+    created = {}
     for name in ("with", "without"):
         ask = ("TRI5-BNC", "--features", features, "--background", tmp_path / f"{name}.txt", "--folds", 3)
-        made[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))["report"]
-    assert (made["with"]["background_lines"], made["with"]["background_excluded"]) == (15, 3)
-    assert made["without"]["background_excluded"] == 0
-    assert made["with"]["systems"] == made["without"]["systems"]
+        created[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))[
+            "report"
+        ]
+    assert (created["with"]["background_lines"], created["with"]["background_excluded"]) == (15, 3)
+    assert created["without"]["background_excluded"] == 0
+    assert created["with"]["systems"] == created["without"]["systems"]
 
     recipe = tmp_path / "bnc.toml"
     recipe.write_text('extends = "TRI5-BNC"\n[image]\nkernel = "linear"\n')
@@ -354,10 +368,10 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
         "--fold",
         "1/3",
     )
-    shown = said("train_system", "dropping", "--corpus", corpus, *train_by)
-    assert "background text: dropped 3 of 15 lines, captions of the corpus" in shown
-    facts = storage.read_manifest(system_folder("dropping"))["facts"]
-    assert (facts["background_lines"], facts["background_excluded"]) == (15, 3)
+    output = said("train_system", "dropping", "--corpus", corpus, *train_by)
+    assert "background text: dropped 3 of 15 lines, captions of the corpus" in output
+    metadata = storage.read_manifest(system_folder("dropping"))["facts"]
+    assert (metadata["background_lines"], metadata["background_excluded"]) == (15, 3)
     assert system_row("dropping").settings["background_excluded"] == 3
     assert "nothing changed" in said("train_system", "dropping", "--corpus", corpus, *train_by)
     (tmp_path / "with.txt").write_text("".join(f"{line}\n" for line in leaked))
@@ -375,25 +389,34 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
         )
 
 
-def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, features, own):
+def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, features, own_recipe):
     sources = Sources(features=str(features))
-    crossed = cross_validate_corpus(corpus=corpus, recipes=[str(own)], sources=sources).systems[0]
+    crossed = cross_validate_corpus(corpus=corpus, recipes=[str(own_recipe)], sources=sources).systems[0]
     said(
-        "train_system", "first", "--recipe", own, "--corpus", corpus, "--features", features, "--fold", "1/5"
+        "train_system",
+        "first",
+        "--recipe",
+        own_recipe,
+        "--corpus",
+        corpus,
+        "--features",
+        features,
+        "--fold",
+        "1/5",
     )
     said("rank", "first", "--split", "1/5")
-    place = {example.name: number for number, example in enumerate(examples(IMAGES))}
+    numbers = {example.name: number for number, example in enumerate(examples(IMAGES))}
     names = names_of(corpus)
     tested = 0
     for query, items, scores in rankings_of(run_named("first-search")):
         own_score = scores[items == names.owner[query]]
         rank = 1 + (scores > own_score).sum() + ((scores == own_score).sum() - 1) / 2
-        assert rank == crossed.ranks["search"][place[names.image_name[names.owner[query]]]]
+        assert rank == crossed.ranks["search"][numbers[names.image_name[names.owner[query]]]]
         tested += 1
     assert tested == 12
 
 
-def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, own, tmp_path):
+def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, own_recipe, tmp_path):
     file = tmp_path / "lemmas.txt"
     lines = [
         f"{example.name}#{number}\t{caption.lower().replace('dog', 'hound')}\n"
@@ -401,15 +424,15 @@ def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, o
         for number, caption in enumerate(example.captions)
     ]
     file.write_text("".join(lines))
-    train(corpus, "--recipe", own, "--features", features, "--lemmas", file)
+    train(corpus, "--recipe", own_recipe, "--features", features, "--lemmas", file)
     texts = system_named("mine").texts
     assert isinstance(texts, KernelTexts)
-    words = {word for own in texts.documents for caption in own for word in caption}
+    words = {word for captions in texts.documents for caption in captions for word in caption}
     assert "hound" in words
     assert "dog" not in words
     said("rank", "mine", "--split", "test")
-    shown = said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
-    assert "Lemmas: lemmas.txt." in shown
+    output = said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
+    assert "Lemmas: lemmas.txt." in output
     file.write_text("".join(lines[:-1]))
     with pytest.raises(CommandError, match="lemmas.txt: has 4 captions of 'image59.png'; expected 5"):
         said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)

@@ -36,28 +36,28 @@ def aligned(scenes: str, tmp_path: Path) -> str:
 def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region(aligned):
     gold = Layer.objects.get().name
     ask = ("decode_alignments", "aligned", "--layer", "machine", "--gold", gold, "--split", "test")
-    found = json.loads(said(*ask, "--choose-beta-on", "val", "--json"))
-    assert (found["images"], found["layer"], found["localized"]["mentions"]) == (15, "machine", 60)
-    tried = dict(found["tried"])
-    assert tried.keys() == set(decoding.BETAS) and tried[found["beta"]] == max(tried.values())
-    local = found["localized"]
+    payload = json.loads(said(*ask, "--choose-beta-on", "val", "--json"))
+    assert (payload["images"], payload["layer"], payload["localized"]["mentions"]) == (15, "machine", 60)
+    tried = dict(payload["tried"])
+    assert tried.keys() == set(decoding.BETAS) and tried[payload["beta"]] == max(tried.values())
+    local = payload["localized"]
     assert local["low"] <= local["share"] <= local["high"]
     assert local["share"] > max(local["random"], local["largest"]) + 0.2 and local["possible"] == 1
     assert local["random"] == pytest.approx(1 / len(BOXES))
 
     layer = Layer.objects.get(name="machine")
     assert (layer.source, layer.published) == ("alignment", True)
-    assert layer.settings["regions"] == "parts:1" and layer.settings["beta"] == found["beta"]
-    own = [r for r in stream_records(corpus=layer.corpus, layer=layer) if r.layer is not None]
-    assert {record.split for record in own} == {"test"} and len(own) == 15
-    for record in own:
+    assert layer.settings["regions"] == "parts:1" and layer.settings["beta"] == payload["beta"]
+    values = [r for r in stream_records(corpus=layer.corpus, layer=layer) if r.layer is not None]
+    assert {record.split for record in values} == {"test"} and len(values) == 15
+    for record in values:
         assert record.layer is not None
         assert {o.box for o in record.layer.objects} <= {Box(*box) for box in BOXES}
         taken = [(m.caption, w) for m in record.layer.mentions for w in range(m.start, m.end)]
         assert len(taken) == len(set(taken)), "no word is in two segments"
     assert said(*ask, "--beta", 1, "--replace").startswith("layer 'machine' of corpus 'scenes' written: 15")
     assert said(*ask, "--beta", 1).startswith("layer 'machine' of corpus 'scenes' written: 15"), "made alike"
-    assert found["chosen_on"] == 0
+    assert payload["chosen_on"] == 0
     there = said(*ask, "--choose-beta-on", "test", "--replace")
     assert there.endswith("beta was chosen on 15 of these images, so what is found there is not told\n")
     said(*ask, "--beta", 1, "--replace")
@@ -67,8 +67,8 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     # One region for each caption, where neighbours count for everything.
     decode = ("decode_alignments", "aligned", "--split", "test", "--layer")
     said(*decode, "one", "--beta", 1e5)
-    one = Layer.objects.get(name="one")
-    for record in stream_records(corpus=one.corpus, layer=one):
+    item = Layer.objects.get(name="one")
+    for record in stream_records(corpus=item.corpus, layer=item):
         if record.layer is not None:
             assert len(record.layer.mentions) == 2
 
@@ -97,8 +97,8 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
 
     # Boxes that people drew would tell the answer. Without a layer to compare with they may be decoded.
     def drawn(corpus: str, name: str) -> FeatureSet:
-        found = feature_set(corpus, name)
-        return replace(found, origin={**found.origin, "regions": "gold"})
+        payload = feature_set(corpus, name)
+        return replace(payload, origin={**payload.origin, "regions": "gold"})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decoding, "feature_set", drawn)

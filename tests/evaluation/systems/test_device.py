@@ -13,12 +13,12 @@ from tests.evaluation.database.conftest import said
 pytestmark = pytest.mark.django_db
 
 
-def commands(corpus, features, own):
+def commands(corpus, features, value):
     """Both commands that compute on a device, as their arguments."""
     sources = ("--features", features)
     return (
-        ("train_system", "mine", "--recipe", own, "--corpus", corpus, *sources),
-        ("cross_validate", corpus, own, "--folds", 3, *sources),
+        ("train_system", "mine", "--recipe", value, "--corpus", corpus, *sources),
+        ("cross_validate", corpus, value, "--folds", 3, *sources),
     )
 
 
@@ -30,18 +30,18 @@ def commands(corpus, features, own):
     ],
 )
 def test_a_device_that_is_not_there_is_refused_before_any_work(
-    corpus, features, own, data_dir, monkeypatch, device, says
+    corpus, features, own_recipe, data_dir, monkeypatch, device, says
 ):
     monkeypatch.setitem(sys.modules, "torch", None)  # what Python takes for a module that is not there
-    for command in commands(corpus, features, own):
-        with pytest.raises(CommandError) as refused:
+    for command in commands(corpus, features, own_recipe):
+        with pytest.raises(CommandError) as error:
             said(*command, "--device", device)
-        assert str(refused.value) == says
+        assert str(error.value) == says
     assert not (data_dir / "kept").exists()
     assert not system_folder("mine").exists()
 
 
-def test_the_cpu_may_be_said(corpus, features, own):
-    for command in commands(corpus, features, own):
+def test_the_cpu_may_be_said(corpus, features, own_recipe):
+    for command in commands(corpus, features, own_recipe):
         said(*command, "--device", "cpu")
     assert system_folder("mine").exists()

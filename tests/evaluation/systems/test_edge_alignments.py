@@ -55,8 +55,8 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
     said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     for direction in ("annotation", "search"):
         scored = json.loads(said("score_run", f"edges-{direction}", "--qrels", "pool", "--json"))
-        found = {one["measure"]: one["value"] for one in scored["measures"]}
-        assert found["R@5"] >= 0.7, direction  # by chance 5 of 12
+        values = {measure["measure"]: measure["value"] for measure in scored["measures"]}
+        assert values["R@5"] >= 0.7, direction  # by chance 5 of 12
     # So are other settings.
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
         said(*ask, "--changes", "settings.epochs=2")
@@ -65,8 +65,8 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
     )
     assert changed["recipe"] == "edges (changed)"
     # Other parses are another training.
-    other = write_parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
-    said("import_parses", corpus, other, "--replace")
+    other_parses = write_parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
+    said("import_parses", corpus, other_parses, "--replace")
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
         said(*ask)
 
@@ -74,8 +74,8 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
 def test_an_image_without_a_parse_is_left_out_and_counted(corpus, whole, recipe, tmp_path):
     said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
     train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
-    found = json.loads(said(*train))
-    assert (found["training"], found["excluded"]) == (35, 1)
+    payload = json.loads(said(*train))
+    assert (payload["training"], payload["excluded"]) == (35, 1)
 
 
 def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_path):
@@ -103,7 +103,7 @@ def test_the_page_says_that_it_needs_parses(corpus, whole):
     ada = world.signed_in("ada", "researcher")
     page = reverse("evaluation:train")
     assert "needs parses of captions" in ada.get(page).content.decode()
-    asked = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
-    refused = ada.post(page, {**asked, "train": "train", "held_out": "val"})
-    assert refused.status_code == 400
-    assert "Recipe DepTree learns from parses, and corpus world has none." in refused.content.decode()
+    requested = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
+    response = ada.post(page, {**requested, "train": "train", "held_out": "val"})
+    assert response.status_code == 400
+    assert "Recipe DepTree learns from parses, and corpus world has none." in response.content.decode()

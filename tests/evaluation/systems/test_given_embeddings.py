@@ -71,15 +71,15 @@ def scores_by_hand(similarity: str, places: list[int]) -> np.ndarray:
 def ranked(system: str, folder: Path, *more: object) -> dict[str, dict[str, float]]:
     """Query -> the score of each item, of both directions."""
     said("rank", system, "--depth", "0", "--name", folder.name, *more)
-    found: dict[str, dict[str, float]] = {}
+    result: dict[str, dict[str, float]] = {}
     folder.mkdir()
     for direction in ("annotation", "search"):
         file = folder / direction
         said("export_run", f"{folder.name}-{direction}", "--out", file)
         for line in file.read_text().splitlines():
             query, _, item, _, score, _ = line.split()
-            found.setdefault(query, {})[item] = float(score)
-    return found
+            result.setdefault(query, {})[item] = float(score)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def ranked(system: str, folder: Path, *more: object) -> dict[str, dict[str, floa
 def test_they_rank_by_what_the_recipe_says(
     sets: tuple[str, str], tmp_path: Path, recipe: str, similarity: str
 ) -> None:
-    found = trained("clip", recipe=recipe)
-    assert (found["training"], found["excluded"]) == (36, 0)
+    system = trained("clip", recipe=recipe)
+    assert (system["training"], system["excluded"]) == (36, 0)
     places = list(range(48, 60))
     expected = scores_by_hand(similarity, places)
     scores = ranked("clip", tmp_path / "runs", "--split", "test")
@@ -104,9 +104,9 @@ def test_they_rank_by_what_the_recipe_says(
 
 def test_given_vectors_learn_nothing_from_the_images_that_they_are_checked_on(sets: tuple[str, str]) -> None:
     trained("clip")
-    told = said("rank", "clip", "--split", "train")
-    assert "Learned from none of these 36 images, and chose no settings on them." in told
-    assert "Not known which images the features 'clip-texts:1' learned from." in told
+    output = said("rank", "clip", "--split", "train")
+    assert "Learned from none of these 36 images, and chose no settings on them." in output
+    assert "Not known which images the features 'clip-texts:1' learned from." in output
 
 
 def test_an_upload_of_the_same_vectors_ranks_the_same(sets: tuple[str, str], tmp_path: Path) -> None:
@@ -132,52 +132,53 @@ def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_sam
 ) -> None:
     trained("clip")
     records = [
-        ImageRecord(f"n{place}", f"n{place}.png", captions=tuple(CaptionRecord(f"dog {n}") for n in range(5)))
-        for place in range(12)
+        ImageRecord(f"n{index}", f"n{index}.png", captions=tuple(CaptionRecord(f"dog {n}") for n in range(5)))
+        for index in range(12)
     ]
     import_records(name="elsewhere", records=records, format="jsonl", source="memory")
     with pytest.raises(
         CommandError, match="unknown feature set 'clip-.*' of corpus 'elsewhere'; known: none"
     ):
         said("rank", "clip", "--corpus", "elsewhere")
-    names = [f"n{place}.png" for place in range(12)]
+    names = [f"n{index}.png" for index in range(12)]
     called = [f"{name}#{number}" for name in names for number in range(5)]
     x, y = vectors(IMAGES)[48:], caption_vectors()[240:]
     kept(tmp_path, "elsewhere", "clip-images", "image", names, x)
     kept(tmp_path, "elsewhere", "clip-texts", "caption", called, y)
     new = ranked("clip", tmp_path / "new", "--corpus", "elsewhere")
-    own = ranked("clip", tmp_path / "own", "--split", "test")
+    values = ranked("clip", tmp_path / "own", "--split", "test")
     renamed = dict(zip(NAMES[48:], names, strict=True))
 
-    def other(name: str) -> str:
+    def another(name: str) -> str:
         image, mark, number = name.partition("#")
         return renamed[image] + mark + number
 
     assert new == {
-        other(query): {other(item): score for item, score in items.items()} for query, items in own.items()
+        another(query): {another(item): score for item, score in items.items()}
+        for query, items in values.items()
     }
     kept(tmp_path, "elsewhere", "turned", "caption", called, -y)
-    given = ("--features", "clip-images", "--text", "turned")
-    turned = ranked("clip", tmp_path / "turned", "--corpus", "elsewhere", *given)
+    provided = ("--features", "clip-images", "--text", "turned")
+    turned = ranked("clip", tmp_path / "turned", "--corpus", "elsewhere", *provided)
     assert turned["n0.png"]["n0.png#2"] == pytest.approx(-new["n0.png"]["n0.png#2"])
     with pytest.raises(CommandError, match=r"give a feature set of the captions of corpus 'elsewhere' too"):
         said("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
     # What stands as runs is not told to be of other sets, nor of a newer version of the same.
     stored = ("rank", "clip", "--corpus", "elsewhere", "--name", "kept")
-    said(*stored, *given)
+    said(*stored, *provided)
     assert "with features clip-images, text turned" in Run.objects.get(name="kept-annotation").source
     with pytest.raises(CommandError, match="'kept-annotation' already exists with other rankings"):
         said(*stored)
-    assert "already exists, nothing changed" in said(*stored, *given)
+    assert "already exists, nothing changed" in said(*stored, *provided)
     said(*stored[:-1], "usual")
     kept(tmp_path, "elsewhere", "clip-texts", "caption", called, -y)
     with pytest.raises(CommandError, match="'usual-annotation' already exists with other rankings"):
         said(*stored[:-1], "usual")
 
 
-def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, str], own: Path) -> None:
-    found = trained("clip", "--train", "test", "--held-out", "none")
-    assert (found["training"], found["held_out"]) == (12, 0)
+def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, str], own_recipe: Path) -> None:
+    system = trained("clip", "--train", "test", "--held-out", "none")
+    assert (system["training"], system["held_out"]) == (12, 0)
     with pytest.raises(CommandError, match="--held-out: Recipe nCCA needs this."):
         said(
             *("train_system", "a", "--recipe", "nCCA", "--corpus", "world"),
@@ -185,11 +186,11 @@ def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, st
         )
 
 
-def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own: Path) -> None:
+def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own_recipe: Path) -> None:
     with pytest.raises(CommandError, match="--text: Recipe Embeddings needs this."):
         said("train_system", "a", "--recipe", "Embeddings", "--corpus", "world", "--features", "clip-images")
     with pytest.raises(CommandError, match="--text: Recipe own does not use this."):
-        trained("a", recipe=str(own))
+        trained("a", recipe=str(own_recipe))
     with pytest.raises(CommandError, match="feature set 'clip-images:1' is of images; give one of captions"):
         trained("a", "--text", "clip-images")
     kept(tmp_path, "world", "narrow", "caption", CAPTION_NAMES, caption_vectors()[:, :5])
@@ -210,13 +211,13 @@ def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) 
     ada = world.signed_in("ada", "researcher")
     page = ada.get("/evaluation/train/").content.decode()
     assert '<option value="Embeddings-dot">' in page and "needs vectors of captions" in page
-    given = {"name": "clip", "recipe": "Embeddings", "features": sets[0]}
-    wrong = press(ada, "/evaluation/train/", "Train", **given)
-    assert "Recipe Embeddings needs this." in words(wrong)
-    press(ada, "/evaluation/train/", "Train", **given, text=sets[1])
+    provided = {"name": "clip", "recipe": "Embeddings", "features": sets[0]}
+    response = press(ada, "/evaluation/train/", "Train", **provided)
+    assert "Recipe Embeddings needs this." in words(response)
+    press(ada, "/evaluation/train/", "Train", **provided, text=sets[1])
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
-    shown = words(ada.get("/evaluation/systems/clip/"))
-    assert "clip-texts:1" in shown and "recipe.settings.similarity cosine" in shown
+    page_text = words(ada.get("/evaluation/systems/clip/"))
+    assert "clip-texts:1" in page_text and "recipe.settings.similarity cosine" in page_text
     press(ada, "/evaluation/systems/clip/", "Rank", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     assert Run.objects.filter(name__startswith="clip-").count() == 2

@@ -40,18 +40,18 @@ def test_a_fold_among_other_images_is_not_the_one_left_out_at_the_training(fewer
     train("left", "--fold", "1/6")
     assert localized("left", "--split", "1/6")["images"] == 15
     assert scored("left")["images"] == 15 and scored("left")["whole"]
-    for other in (("1/6", "--regions", fewer), ("1/6", "--seed", 1), ("3/6",)):
+    for another in (("1/6", "--regions", fewer), ("1/6", "--seed", 1), ("3/6",)):
         with pytest.raises(CommandError, match=r"system 'left' learned from \d+ of the 1\d images of fold"):
-            localized("left", "--name", "seen", "--split", *other)
+            localized("left", "--name", "seen", "--split", *another)
     assert LocalizationSet.objects.count() == 1
 
 
 def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
-    other = ("--regions", fewer)
+    another = ("--regions", fewer)
     listed = tmp_path / "some.txt"
     names = [f"{number}.png" for number in range(70, 90)]
     listed.write_text("\n".join(names[:8]))
-    localized(grounded, "--name", "some", "--split", listed, *other)
+    localized(grounded, "--name", "some", "--split", listed, *another)
     first = scored("some")
     assert (first["images"], first["mentions"], first["subset"]) == (
         8,
@@ -61,7 +61,7 @@ def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
     listed.write_text("\n".join(names))
     assert scored("some") == first
     with pytest.raises(CommandError, match=r"'some' already exists, made otherwise \(images or mentions\)"):
-        localized(grounded, "--name", "some", "--split", listed, *other)
+        localized(grounded, "--name", "some", "--split", listed, *another)
     listed.unlink()
     assert scored("some") == first
 
@@ -69,9 +69,9 @@ def test_a_set_is_scored_on_the_images_it_is_of(grounded, fewer, tmp_path):
 def test_a_fold_is_scored_on_the_images_that_it_was_dealt_among(fewer, tmp_path):
     give_words(tmp_path)
     train("left", "--fold", "1/6", "--regions", fewer)
-    made = localized("left", "--split", "1/6")
+    created = localized("left", "--split", "1/6")
     report = scored("left")
-    assert (report["images"], report["predicted"]) == (made["images"], report["mentions"])
+    assert (report["images"], report["predicted"]) == (created["images"], report["mentions"])
 
 
 def test_a_layer_that_has_grown_is_not_localized_already(grounded):
@@ -87,8 +87,8 @@ def test_a_layer_that_has_grown_is_not_localized_already(grounded):
 def test_images_of_a_file_of_names_without_proposals_are_missing(grounded, fewer, tmp_path):
     listed = tmp_path / "some.txt"
     listed.write_text("0.png\n70.png\n71.png")
-    made = localized(grounded, "--name", "some", "--split", listed, "--regions", fewer)
-    assert made["images"] == 2, "nothing is proposed in the first"
+    created = localized(grounded, "--name", "some", "--split", listed, "--regions", fewer)
+    assert created["images"] == 2, "nothing is proposed in the first"
     with pytest.raises(
         CommandError, match=r"1 of 3 images \('0.png'\) have no regions in set 'some': supply"
     ):
@@ -104,9 +104,9 @@ def lacking(scenes: str, tmp_path: Path) -> str:
 
 
 def test_images_of_a_split_without_proposals_count_in_differences_too(grounded: str, lacking: str) -> None:
-    made = localized(grounded, "--name", "some", "--regions", lacking)
+    created = localized(grounded, "--name", "some", "--regions", lacking)
     localized(grounded, "--name", "whole")
-    assert made["images"] == 14
+    assert created["images"] == 14
     report = scored("some", "--against", "whole", "--missing", "worst")
     assert (report["images"], report["predicted"], report["differences_images"]) == (15, 56, 15)
     assert report["everywhere"] and report["differences_everywhere"]
@@ -129,8 +129,8 @@ def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str,
     listed.write_text("76.png\n77.png")
     part = scored(grounded, "--split", listed)
     assert (part["everywhere"], part["part"], part["images"]) == (False, True, 2)
-    told = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--store")
-    assert "only a part of the set's images is scored, and the best detections in all of them were" in told
+    output = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--store")
+    assert "only a part of the set's images is scored, and the best detections in all of them were" in output
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
     assert (
         "Only a part of the set’s images is scored, and the best detections in all of them were kept." in page
@@ -147,15 +147,15 @@ def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
     localized(grounded, "--name", "all", "--limit", 100)
     listed = tmp_path / "some.txt"
     listed.write_text("76.png\n77.png")
-    for name, other, own in (("one", "all", True), ("all", "one", False)):
-        report = scored(name, "--split", listed, "--against", other)
-        for rows, cut in ((report["measures"], own), (report["differences"], True)):
-            remarks = {one["measure"]: one["remark"] for one in rows if "AP" in one["measure"]}
-            assert {key: "of the kept regions" in one for key, one in remarks.items()} == {
+    for name, another, value in (("one", "all", True), ("all", "one", False)):
+        report = scored(name, "--split", listed, "--against", another)
+        for rows, cut in ((report["measures"], value), (report["differences"], True)):
+            remarks = {row["measure"]: row["remark"] for row in rows if "AP" in row["measure"]}
+            assert {key: "of the kept regions" in row for key, row in remarks.items()} == {
                 "AP": cut,
                 "mAP": cut,
             }
-    assert not any(one["remark"] for one in scored("one")["measures"] if "AP" in one["measure"])
+    assert not any(row["remark"] for row in scored("one")["measures"] if "AP" in row["measure"])
     scored("one", "--split", listed, "--store")
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/one/"))
     assert "AP and mAP are of the kept regions: others were dropped, or may have been." in page
@@ -182,14 +182,14 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
     file = tmp_path / "theirs.jsonl"
     file.write_text(of_images(0, 75, 76))
     ask = ("import_localizations", "theirs", file, "--corpus", "scenes")
-    for wrong in ("tests", "9/3"):
+    for invalid in ("tests", "9/3"):
         with pytest.raises(CommandError, match=r"unknown split 'tests'|fold 9/3: unknown fold"):
-            said(*ask, "--split", wrong)
+            said(*ask, "--split", invalid)
     with pytest.raises(CommandError, match="--seed: Expected 0 or more."):
         said(*ask, "--split", "test", "--seed", -1)
     assert not LocalizationSet.objects.exists()
-    told = said(*ask, "--split", "test")
-    assert "1 mentions are of other images than 'test': they are stored, but count only where" in told
+    output = said(*ask, "--split", "test")
+    assert "1 mentions are of other images than 'test': they are stored, but count only where" in output
     worst = ("--layer", layer_name(), "--missing", "worst")
     with pytest.raises(
         CommandError, match=r"13 of 15 images \('77.png', .*\) have no regions in set 'theirs'"
@@ -206,8 +206,8 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
     listed.write_text("75.png\n77.png")
     said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
     listed.write_text("75.png")
-    found = scored("listed", *worst)
-    assert (found["images"], found["subset"]) == (2, "images in some.txt, as localized")
+    result = scored("listed", *worst)
+    assert (result["images"], result["subset"]) == (2, "images in some.txt, as localized")
     against = scored("theirs", *worst, "--against", "listed", "--split", "test")
     assert against["differences_images"] == 15
     against = scored("theirs", *worst[:3], "leave-out", "--against", "listed", "--split", "test")
@@ -223,25 +223,25 @@ def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: P
 
     def send(name: str, split: str) -> Any:
         file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
-        given = {
+        provided = {
             "act": "import_localizations",
             "name": name,
             "corpus": "scenes",
             "split": split,
             "file": file,
         }
-        return ada.post("/evaluation/add-system/", given, follow=True)
+        return ada.post("/evaluation/add-system/", provided, follow=True)
 
-    for wrong in ("tests", str(listed)):
-        refused = send("theirs", wrong)
-        assert refused.status_code == 400 and f"There is no split “{wrong}” here" in words(refused)
-    shown = words(send("theirs", "test"))
-    assert "1 mention is of an image that you did not name; it is kept, but not counted." in shown
+    for invalid in ("tests", str(listed)):
+        error = send("theirs", invalid)
+        assert error.status_code == 400 and f"There is no split “{invalid}” here" in words(error)
+    page_text = words(send("theirs", "test"))
+    assert "1 mention is of an image that you did not name; it is kept, but not counted." in page_text
     worst = ("--layer", layer_name(), "--missing", "worst")
     assert scored("theirs", *worst)["images"] == 15
     file = SimpleUploadedFile("found.jsonl", of_images(0, 75).encode())
-    sent = {"name": "sent", "corpus": "scenes", "split": "1/6", "file": file}
-    made = api_client("ada").post("/api/v1/localization-sets", sent)
-    assert made.status_code == 201, made.content
+    payload = {"name": "sent", "corpus": "scenes", "split": "1/6", "file": file}
+    response = api_client("ada").post("/api/v1/localization-sets", payload)
+    assert response.status_code == 201, response.content
     report = scored("sent", *worst)
     assert (report["images"], report["subset"]) == (15, "fold 1/6, as localized")

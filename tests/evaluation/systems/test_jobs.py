@@ -16,10 +16,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def training(corpus: str, features: Path, own: Path) -> Job:
-    for folder, file in (("recipes", own), ("features", features)):
+def training(corpus: str, features: Path, own_recipe: Path) -> Job:
+    for folder, file in (("recipes", own_recipe), ("features", features)):
         put_on_server(folder, file)
-    arguments = {"name": "mine", "recipe": own.name, "corpus": corpus, "features": features.name}
+    arguments = {"name": "mine", "recipe": own_recipe.name, "corpus": corpus, "features": features.name}
     return jobs.enqueue(kind="train_system", arguments=arguments)
 
 
@@ -40,7 +40,7 @@ def test_a_training_and_a_ranking_are_jobs(training, features):
     )
     ranking = jobs.enqueue(kind="rank", arguments={"system": "mine", "split": "test"})
     assert jobs.run_queued_job(ranking.pk) == Job.DONE
-    assert [one["run"] for one in now(ranking).result["runs"]] == ["mine-annotation", "mine-search"]
+    assert [run["run"] for run in now(ranking).result["runs"]] == ["mine-annotation", "mine-search"]
     assert Run.objects.filter(published=True).count() == 2
 
 

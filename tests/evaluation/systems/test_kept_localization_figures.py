@@ -41,7 +41,7 @@ def imported(name: str, file: Path, box: Iterable[int], *, start: int = 0) -> No
         }
         for n in range(75, 85)
     )
-    file.write_text("".join(json.dumps(each) + "\n" for each in mentions))
+    file.write_text("".join(json.dumps(mention) + "\n" for mention in mentions))
     said("import_localizations", name, file, "--corpus", "scenes")
 
 
@@ -100,14 +100,14 @@ def test_the_same_file_under_another_name_changes_nothing(scenes: str, tmp_path:
 
 
 def test_the_number_of_a_removed_feature_set_is_not_given_again(scenes: str, tmp_path: Path) -> None:
-    found = feature_set("scenes", "parts")
-    remove_set(found)
+    result = feature_set("scenes", "parts")
+    remove_set(result)
     with np.load(tmp_path / "parts.npz") as held:
         arrays = dict(held)
     np.savez(tmp_path / "other.npz", **{**arrays, "boxes": arrays["boxes"][::-1]})
-    wanted = FeatureImport(corpus="scenes", name="parts", path=tmp_path / "other.npz", kind="region")
-    import_features(wanted)
-    assert feature_set("scenes", "parts").version == found.version + 1
+    feature_import = FeatureImport(corpus="scenes", name="parts", path=tmp_path / "other.npz", kind="region")
+    import_features(feature_import)
+    assert feature_set("scenes", "parts").version == result.version + 1
 
 
 def test_a_set_that_was_left_half_written_does_not_keep_its_system(scenes: str, tmp_path: Path) -> None:

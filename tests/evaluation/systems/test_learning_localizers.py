@@ -50,20 +50,20 @@ def test_so_many_pairs_are_learned_from_as_resampling_leaves(grounded):
 def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(scenes, tmp_path):
     give_words(tmp_path, without=("boat", "near"))
     train("few")
-    made = localized("few")
+    created = localized("few")
     rows = list(localized_mentions(LocalizationSet.objects.get()))
-    unknown = [one for one in rows if phrase_text(one.phrase) in ("boat", "near")]
-    assert made["unknown"] == len(unknown) > 0
-    for one in rows:
-        assert len(one.regions) == (0 if any(one is other for other in unknown) else len(BOXES))
-    detected = {one.phrase for one in detections_of(LocalizationSet.objects.get())}
-    assert made["phrases"] == len(detected) > 0 and not detected & {"boat", "near"}
+    unknown = [row for row in rows if phrase_text(row.phrase) in ("boat", "near")]
+    assert created["unknown"] == len(unknown) > 0
+    for row in rows:
+        assert len(row.regions) == (0 if any(row is another for another in unknown) else len(BOXES))
+    detected = {row.phrase for row in detections_of(LocalizationSet.objects.get())}
+    assert created["phrases"] == len(detected) > 0 and not detected & {"boat", "near"}
     report = scored("few")
     assert (report["mentions"], report["predicted"]) == (60, 60 - len(unknown))
-    precisions = {one["phrase"]: (one["R@100"], one["AP"]) for one in report["frequent"]}
+    precisions = {row["phrase"]: (row["R@100"], row["AP"]) for row in report["frequent"]}
     assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
-    told = f"{len(unknown)} mentions have no word that the system knows"
-    assert told in said("localize", "few", "--split", "test")
+    reported = f"{len(unknown)} mentions have no word that the system knows"
+    assert reported in said("localize", "few", "--split", "test")
 
 
 def test_regions_have_length_1_where_images_have(grounded, tmp_path):
@@ -74,16 +74,16 @@ def test_regions_have_length_1_where_images_have(grounded, tmp_path):
     said("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
     wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--layer", layer_name())
     settings = ("--changes", "text.vectors=mean", "image.normalised=true", "settings.features=40")
-    found = {}
+    result = {}
     for regions in ("parts", "even"):
         said("train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions)
         said("rank", regions, "--split", "test", "--protocol", "any of five")
-        found[regions] = list(rankings_of(run_named(f"{regions}-search")))
-    for (query, items, scores), (other, theirs, their_scores) in zip(*found.values(), strict=True):
-        assert query == other
-        place = np.argsort(items)
+        result[regions] = list(rankings_of(run_named(f"{regions}-search")))
+    for (query, items, scores), (another, theirs, their_scores) in zip(*result.values(), strict=True):
+        assert query == another
+        index = np.argsort(items)
         np.testing.assert_allclose(
-            scores[place], their_scores[np.argsort(theirs)], atol=1e-3, err_msg=str(query)
+            scores[index], their_scores[np.argsort(theirs)], atol=1e-3, err_msg=str(query)
         )
 
 
@@ -95,15 +95,15 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
     lacking = 0
     for record in stream_records(corpus=layer.corpus, layer=layer, split="train"):
         assert record.layer is not None
-        for one in record.layer.objects:
-            if one.box is not None and (one.box.xmin, one.box.ymin) == BOXES[-1][:2]:
+        for item in record.layer.objects:
+            if item.box is not None and (item.box.xmin, item.box.ymin) == BOXES[-1][:2]:
                 lacking += 2
     assert lacking > 0
     ask = ("train_system", "some", "--recipe", "Region-phrase-CCA", "--corpus", scenes)
-    given = ("--regions", "fewer", "--words", "words", "--layer", layer.name)
-    told = said(*ask, *given)
-    assert f"{240 - lacking} mentions with boxes are those of a region; {lacking} are of none, and" in told
-    again = json.loads(said(*ask, *given, "--json"))
+    provided = ("--regions", "fewer", "--words", "words", "--layer", layer.name)
+    output = said(*ask, *provided)
+    assert f"{240 - lacking} mentions with boxes are those of a region; {lacking} are of none, and" in output
+    again = json.loads(said(*ask, *provided, "--json"))
     assert (again["unchanged"], again["mentions"], again["mentions_excluded"]) == (
         True,
         240 - lacking,
@@ -113,10 +113,10 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
     some_regions(tmp_path, "half", lambda image, _: image % 2 == 0)
     wholes = ("--features", "whole", "--words", "words", "--changes", "text.vectors=mean")
     halves = ("train_system", "halves", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
-    told = said(*halves, "--regions", "half", "--layer", layer.name)
-    assert "120 mentions with boxes are those of a region; 120 are of none, and left out" in told
-    asked = ("train_system", "weighted", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
-    assert f"; {lacking} are of none, and left out" in said(*asked, *given[:2], *given[4:])
+    output = said(*halves, "--regions", "half", "--layer", layer.name)
+    assert "120 mentions with boxes are those of a region; 120 are of none, and left out" in output
+    requested = ("train_system", "weighted", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
+    assert f"; {lacking} are of none, and left out" in said(*requested, *provided[:2], *provided[4:])
 
 
 def described(corpus: str, name: str, **origin: Any) -> None:
@@ -147,9 +147,9 @@ def test_regions_that_are_described_otherwise_than_those_learned_from_are_refuse
     )
     for origin, differs in others:
         described(scenes, "other", **origin)
-        with pytest.raises(CommandError) as refused:
+        with pytest.raises(CommandError) as error:
             localized("learned", "--regions", "other", "--name", "refused")
-        assert str(refused.value) == (
+        assert str(error.value) == (
             "the regions of feature set 'other:1' are described otherwise than those that system 'learned' "
             f"learned from, 'own:1' ({differs}); describe them alike"
         )

@@ -57,7 +57,7 @@ def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_
     imported("mentions", mentions, tmp_path)
     ours, theirs = scored(grounded, "--against", "mentions"), scored("mentions")
     assert values(ours)["AP"] != values(theirs)["AP"]  # Of all images, and of the phrases' own.
-    assert {one["difference"] for one in ours["differences"]} == {0}
+    assert {difference["difference"] for difference in ours["differences"]} == {0}
     assert ours["everywhere"] and not ours["differences_everywhere"]
     assert ours["differences"][3]["second"] == values(theirs)["AP"]
     text = said("score_localization", grounded, "--against", "mentions", "--store")
@@ -75,13 +75,15 @@ def test_sets_are_compared_in_the_images_that_both_looked_at(grounded: str, tmp_
         scored(grounded, "--against", "val")
     with pytest.raises(CommandError, match="looked at no image with one of the 60 boxed mentions in common"):
         scored(grounded, "--against", "val", *alone)
-    found = scored("all", "--against", grounded, *alone)
-    assert found["mentions"] > found["differences_mentions"] == 60 and found["differences_images"] == 15
-    assert {one["difference"] for one in found["differences"]} == {0} and not found["differences_everywhere"]
+    result = scored("all", "--against", grounded, *alone)
+    assert result["mentions"] > result["differences_mentions"] == 60 and result["differences_images"] == 15
+    assert {difference["difference"] for difference in result["differences"]} == {0} and not result[
+        "differences_everywhere"
+    ]
     # Whichever is the first, and also where images are named that one of them never looked at.
-    other = scored(grounded, "--split", "", "--against", "all", *alone)
-    assert other["mentions"] == other["differences_mentions"] == 60
-    assert {one["difference"] for one in other["differences"]} == {0}
+    another = scored(grounded, "--split", "", "--against", "all", *alone)
+    assert another["mentions"] == another["differences_mentions"] == 60
+    assert {difference["difference"] for difference in another["differences"]} == {0}
     text = said("score_localization", "all", "--against", grounded, "--store", *alone)
     assert "Differences are of 60 boxed mentions of 15 images: the two sets did not both look at the" in text
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/all/"))
@@ -93,14 +95,14 @@ def test_of_all_images_those_without_regions_are_missing(grounded: str, tmp_path
     of_test = np.array([int(name[:-4]) >= 75 for name in parts.ids()])
     file = tmp_path / "some.npz"
     of_regions = {"vectors": parts.vectors(), "ids": parts.ids(), "boxes": parts.boxes()}
-    np.savez(file, **{key: np.array(own)[of_test] for key, own in of_regions.items()})
+    np.savez(file, **{key: np.array(of_region)[of_test] for key, of_region in of_regions.items()})
     import_features(FeatureImport(corpus="scenes", name="some", path=file, kind="region"))
     localized(grounded, "--regions", "some", "--split", "")
     with pytest.raises(CommandError, match="75 of 90 images .* have no regions in set 'grounded'"):
         scored(grounded)
-    found = scored(grounded, "--missing", "leave-out")
-    assert (found["mentions"], found["predicted"], found["without_output"]) == (60, 60, 75)
-    assert values(found)["proposals"] == 1
+    result = scored(grounded, "--missing", "leave-out")
+    assert (result["mentions"], result["predicted"], result["without_output"]) == (60, 60, 75)
+    assert values(result)["proposals"] == 1
 
 
 def test_a_file_with_some_detections_has_precision_among_the_phrases_own_images(
@@ -116,11 +118,11 @@ def test_a_file_with_some_detections_has_precision_among_the_phrases_own_images(
     }
     for name, lines in files.items():
         imported(name, [*mentions, *lines], tmp_path)
-    none, every, one, others = (scored(name) for name in files)
+    none, every, item, others = (scored(name) for name in files)
     assert every["everywhere"] and every["undetected"] == 0
-    for found, undetected in ((none, 0), (one, 12), (others, 13)):
-        assert (found["everywhere"], found["undetected"]) == (False, undetected)
-        assert values(found)["AP"] == values(none)["AP"] > values(every)["AP"]
+    for result, undetected in ((none, 0), (item, 12), (others, 13)):
+        assert (result["everywhere"], result["undetected"]) == (False, undetected)
+        assert values(result)["AP"] == values(none)["AP"] > values(every)["AP"]
     assert "13 phrases with regions have no line of detections" in said("score_localization", "others")
 
 
@@ -145,10 +147,10 @@ def test_a_phrase_that_an_image_has_twice_is_found_by_the_regions_of_both(
                     "start": 0,
                     "end": 2,
                     "phrase": captions[n].text,
-                    "regions": own,
+                    "regions": region,
                 }
             )
-            for n, own in enumerate(regions)
+            for n, region in enumerate(regions)
         ]
         imported(name, lines, tmp_path, "two")
         return values(scored(name))["AP"]
@@ -197,8 +199,8 @@ def test_a_page_opens_on_the_layer_that_has_figures(grounded: str) -> None:
     assert f"Against people’s boxes, layer {layer.name}" in words(
         ada.get(f"/evaluation/localizations/{grounded}/")
     )
-    asked = words(ada.get(f"/evaluation/localizations/{grounded}/?layer=chunks"))
-    assert "There are no figures against this layer yet." in asked
+    page_text = words(ada.get(f"/evaluation/localizations/{grounded}/?layer=chunks"))
+    assert "There are no figures against this layer yet." in page_text
 
 
 def test_two_layers_need_a_name_in_one_line(grounded: str, tmp_path: Path) -> None:

@@ -59,13 +59,19 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     localized(grounded)
     said("download_localization_set", grounded, "--out", out)
     ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--split", "test", "--json")
-    made = json.loads(said(*ask))
-    assert (made["images"], made["mentions"], made["phrases"], made["clipped"]) == (15, 60, 13, 0)
+    payload = json.loads(said(*ask))
+    assert (payload["images"], payload["mentions"], payload["phrases"], payload["clipped"]) == (15, 60, 13, 0)
     assert json.loads(said(*ask))["unchanged"]
     ours, theirs = scored(grounded), scored("theirs", "--layer", layer_name(), "--against", grounded)
     assert values(ours) == values(theirs) and ours["everywhere"] and theirs["everywhere"]
-    assert {one["difference"] for one in theirs["differences"]} == {0}
-    assert [one["measure"] for one in theirs["differences"]] == ["R@1", "R@10", "R@100", "AP", "mAP"]
+    assert {difference["difference"] for difference in theirs["differences"]} == {0}
+    assert [difference["measure"] for difference in theirs["differences"]] == [
+        "R@1",
+        "R@10",
+        "R@100",
+        "AP",
+        "mAP",
+    ]
     lines = [line for line in out.read_text().splitlines() if "detections" not in line]
     (tmp_path / "mentions.jsonl").write_text("\n".join(lines[:40]))
     said("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
@@ -110,10 +116,10 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
     )
     for line, says in (*lines, *others):
         file.write_text(json.dumps(GOOD) + "\n\n" + line + "\n")
-        with pytest.raises(CommandError) as refused:
+        with pytest.raises(CommandError) as error:
             said("import_localizations", "bad", file, "--corpus", "scenes")
-        told = str(refused.value)
-        assert "bad.jsonl" in told and "line 3" in told and says in told and "\n" not in told
+        reported = str(error.value)
+        assert "bad.jsonl" in reported and "line 3" in reported and says in reported and "\n" not in reported
     assert not LocalizationSet.objects.exists()
     seen = [json.dumps({"phrase": phrase, "detections": []}) for phrase in ("A man", "a dog", "the Man")]
     file.write_text("\n".join([json.dumps(GOOD), *seen]))
@@ -131,10 +137,10 @@ def test_case_spaces_and_punctuation_of_a_phrase_do_not_count(scenes, tmp_path):
     spelled = {**GOOD, "end": 2, "phrase": "“a  HORSE”,"}
     file.write_text("\n".join([json.dumps(seen), json.dumps(spelled)]))
     said("import_localizations", "spelled", file, "--corpus", "scenes")
-    made = LocalizationSet.objects.get()
-    (one,) = localized_mentions(made)
-    assert one.phrase == "A horse"
-    assert list(made.detections.values_list("phrase", flat=True)) == ["horse"]
+    localization_set = LocalizationSet.objects.get()
+    (localized_mention,) = localized_mentions(localization_set)
+    assert localized_mention.phrase == "A horse"
+    assert list(localization_set.detections.values_list("phrase", flat=True)) == ["horse"]
 
 
 def test_two_spellings_that_the_corpus_has_are_two_phrases(scenes, tmp_path):
@@ -153,13 +159,19 @@ def test_two_spellings_that_the_corpus_has_are_two_phrases(scenes, tmp_path):
     file = tmp_path / "both.jsonl"
     file.write_text("\n".join(map(json.dumps, mentions + seen[:2])))
     said("import_localizations", "both", file, "--corpus", "scenes")
-    found = {one.phrase: one.regions[0, 4] for one in detections_of(LocalizationSet.objects.get())}
-    assert found == {"hor-se": 0.5, "horse": 0.25}
+    regions = {
+        detection.phrase: detection.regions[0, 4]
+        for detection in detections_of(LocalizationSet.objects.get())
+    }
+    assert regions == {"hor-se": 0.5, "horse": 0.25}
     # Another spelling is that of the first mention.
     file.write_text("\n".join(map(json.dumps, [*mentions, seen[0], seen[2]])))
     said("import_localizations", "third", file, "--corpus", "scenes")
     third = LocalizationSet.objects.get(name="third")
-    assert {one.phrase: one.regions[0, 4] for one in detections_of(third)} == {"hor-se": 0.5, "horse": 0.75}
+    assert {detection.phrase: detection.regions[0, 4] for detection in detections_of(third)} == {
+        "hor-se": 0.5,
+        "horse": 0.75,
+    }
 
 
 def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tmp_path):
@@ -170,7 +182,7 @@ def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tm
     twice = []
     for line in map(json.loads, out.read_text().splitlines()):
         if "detections" in line:
-            again = [[*own[:5], own[5] - 1e-4] for own in line["detections"]]
+            again = [[*detection[:5], detection[5] - 1e-4] for detection in line["detections"]]
             line["detections"] += again
         twice.append(json.dumps(line))
     (tmp_path / "twice.jsonl").write_text("\n".join(twice))
@@ -204,8 +216,8 @@ def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
     assert (
         "1 regions reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
     )
-    (one,) = localized_mentions(LocalizationSet.objects.get())
-    np.testing.assert_allclose(one.regions, [[1, 1, 50, 60, 0.9], [1, 1, 20, 20, 0.7]])
+    (localized_mention,) = localized_mentions(LocalizationSet.objects.get())
+    np.testing.assert_allclose(localized_mention.regions, [[1, 1, 50, 60, 0.9], [1, 1, 20, 20, 0.7]])
 
 
 def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tmp_path):
@@ -214,15 +226,15 @@ def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tm
     tied = {**GOOD, "image": "1.png", "regions": [regions[1], regions[3], regions[0]]}
     file = tmp_path / "unordered.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in ({**GOOD, "regions": regions}, tied, detected)))
-    told = said("import_localizations", "unordered", file, "--corpus", "scenes")
-    assert "2 lines were not in the order of their scores, and were put in it" in told
-    kept = LocalizationSet.objects.get()
-    one, other = localized_mentions(kept)
-    (phrase,) = detections_of(kept)
+    output = said("import_localizations", "unordered", file, "--corpus", "scenes")
+    assert "2 lines were not in the order of their scores, and were put in it" in output
+    localization_set = LocalizationSet.objects.get()
+    first, second = localized_mentions(localization_set)
+    (phrase,) = detections_of(localization_set)
     in_order = np.asarray(regions)[[1, 3, 0, 2]]
-    np.testing.assert_allclose(one.regions, in_order)
+    np.testing.assert_allclose(first.regions, in_order)
     np.testing.assert_allclose(phrase.regions, in_order)
-    np.testing.assert_allclose(other.regions, in_order[:3])
+    np.testing.assert_allclose(second.regions, in_order[:3])
     again = json.loads(said("import_localizations", "unordered", file, "--corpus", "scenes", "--json"))
     assert (again["reordered"], again["unchanged"]) == (0, True)
 
@@ -230,8 +242,8 @@ def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tm
 def test_predictions_from_a_file_are_imported_by_page_and_api(scenes, tmp_path, data_dir):
     """All of a file, or nothing with the line that is wrong; a system of another corpus is not there."""
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/add-system/"
-    other = Corpus.objects.create(name="other", format="f", source="s", published=True)
-    System.objects.create(name="elsewhere", origin="recipe", corpus=other)
+    other_corpus = Corpus.objects.create(name="other", format="f", source="s", published=True)
+    System.objects.create(name="elsewhere", origin="recipe", corpus=other_corpus)
     System.objects.create(name="here", origin="recipe", corpus=Corpus.objects.get(name="scenes"))
 
     def send(*lines: Any, **fields: str) -> Any:
@@ -246,8 +258,8 @@ def test_predictions_from_a_file_are_imported_by_page_and_api(scenes, tmp_path, 
         ((GOOD,), {"corpus": "nowhere"}, "There is no corpus “nowhere” here"),
         ((GOOD,), {"name": "a b"}, "This is no valid name"),
     ):
-        refused = send(*lines, **fields)
-        assert refused.status_code in (400, 409) and says in words(refused), words(refused)
+        error = send(*lines, **fields)
+        assert error.status_code in (400, 409) and says in words(error), words(error)
     assert not LocalizationSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
     with pytest.raises(CommandError, match="system 'elsewhere' is of corpus 'other'; name one of corpus"):
         (tmp_path / "good.jsonl").write_text(json.dumps(GOOD))
@@ -260,34 +272,34 @@ def test_predictions_from_a_file_are_imported_by_page_and_api(scenes, tmp_path, 
             "--system",
             "elsewhere",
         )
-    shown = words(send(unordered, system="here"))
-    for told in (
+    page_text = words(send(unordered, system="here"))
+    for reported in (
         "Localization set “theirs” was added.",
         "1 region reached out of its picture and was cut.",
         "1 region lay wholly outside its picture and was left out.",
         "1 line was not in the order of its scores, and was put in it.",
         "Split not stated",
     ):
-        assert told in shown, told
-    kept = LocalizationSet.objects.get()
-    assert kept.made_by is not None and kept.made_by.name == "here"
-    assert (kept.source, kept.clipped) == ("found.jsonl", 1)
+        assert reported in page_text, reported
+    localization_set = LocalizationSet.objects.get()
+    assert localization_set.made_by is not None and localization_set.made_by.name == "here"
+    assert (localization_set.source, localization_set.clipped) == ("found.jsonl", 1)
     assert "of this file already exists: nothing has changed" in words(send(unordered, system="here"))
-    sent = {
+    payload = {
         "name": "sent",
         "corpus": "scenes",
         "file": SimpleUploadedFile("x.jsonl", json.dumps(GOOD).encode()),
     }
-    made = api_client("ada").post("/api/v1/localization-sets", sent)
-    assert made.status_code == 201 and made["Location"].endswith("/localization-sets/sent")
-    assert {key: made.json()[key] for key in ("mentions", "images", "reordered")} == {
+    response = api_client("ada").post("/api/v1/localization-sets", payload)
+    assert response.status_code == 201 and response["Location"].endswith("/localization-sets/sent")
+    assert {key: response.json()[key] for key in ("mentions", "images", "reordered")} == {
         "mentions": 1,
         "images": 1,
         "reordered": 0,
     }
-    sent["file"] = SimpleUploadedFile("x.jsonl", b"[]")
-    wrong = api_client("ada").post("/api/v1/localization-sets", {**sent, "name": "wrong"})
-    assert wrong.status_code == 409 and "x.jsonl, line 1: is no object" in wrong.json()["detail"]
+    payload["file"] = SimpleUploadedFile("x.jsonl", b"[]")
+    invalid = api_client("ada").post("/api/v1/localization-sets", {**payload, "name": "wrong"})
+    assert invalid.status_code == 409 and "x.jsonl, line 1: is no object" in invalid.json()["detail"]
     bob = world.signed_in("bob", "annotator")
     assert bob.post(page, {"act": "import_localizations"}).status_code == 403
     assert LocalizationSet.objects.count() == 2

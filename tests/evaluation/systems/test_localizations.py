@@ -49,29 +49,29 @@ pytestmark = pytest.mark.django_db
 
 
 def test_phrases_are_localized_kept_and_better_than_by_chance(grounded):
-    made = localized(grounded)
-    assert (made["images"], made["mentions"], made["unchanged"]) == (15, 60, False)
-    assert made["phrases"] == 13, "six things, each also small, and what is near"
-    assert made["unknown"] == 0
+    created = localized(grounded)
+    assert (created["images"], created["mentions"], created["unchanged"]) == (15, 60, False)
+    assert created["phrases"] == 13, "six things, each also small, and what is near"
+    assert created["unknown"] == 0
     assert localized(grounded)["unchanged"]
-    kept = LocalizationSet.objects.get()
+    localization_set = LocalizationSet.objects.get()
     assert PhraseLocalization.objects.count() == 60
-    rows = list(localized_mentions(kept))
-    assert all(len(one.regions) == len(BOXES) for one in rows)
-    assert all((np.diff(one.regions[:, 4]) <= 0).all() for one in rows)
+    rows = list(localized_mentions(localization_set))
+    assert all(len(row.regions) == len(BOXES) for row in rows)
+    assert all((np.diff(row.regions[:, 4]) <= 0).all() for row in rows)
     # A thing lies in one of four parts or is not told apart: five regions, of which one is right.
     report = scored(grounded)
     assert (report["mentions"], report["predicted"], report["images"]) == (60, 60, 15)
-    found = values(report)
-    assert found["R@1"] > 0.6 > 0.3 > found["R@1, random"] == pytest.approx(0.2)
-    assert found["R@10"] == found["R@100"] == found["proposals"] == 1
-    assert found["R@1, largest"] == 0, "the whole picture is no thing"
-    assert 0 < found["mAP"] == pytest.approx(found["AP"]), "there is one category"
+    result = values(report)
+    assert result["R@1"] > 0.6 > 0.3 > result["R@1, random"] == pytest.approx(0.2)
+    assert result["R@10"] == result["R@100"] == result["proposals"] == 1
+    assert result["R@1, largest"] == 0, "the whole picture is no thing"
+    assert 0 < result["mAP"] == pytest.approx(result["AP"]), "there is one category"
     first = report["measures"][0]
     assert first["low"] < first["value"] < first["high"]
-    assert [one["category"] for one in report["categories"]] == ["other"]
+    assert [row["category"] for row in report["categories"]] == ["other"]
     assert report["frequent"][0]["phrase"] == "near"
-    assert sum(one["mentions"] for one in report["frequent"]) == 60
+    assert sum(row["mentions"] for row in report["frequent"]) == 60
 
 
 def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path):
@@ -127,20 +127,20 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     system = "/evaluation/systems/grounded/"
     detail = words(ada.get(system))
     assert "has not localized any phrases yet" in detail and "This system has no runs" not in detail
-    asked = {"system": "grounded", "regions": "nowhere", "split": "test"}
-    assert "There is no feature set “nowhere” here" in words(ada.post("/operations/localize/", asked))
+    requested = {"system": "grounded", "regions": "nowhere", "split": "test"}
+    assert "There is no feature set “nowhere” here" in words(ada.post("/operations/localize/", requested))
     press(ada, system, "Localize phrases", name="found", regions="parts:1", split="test", layer=layer_name())
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
-    kept = LocalizationSet.objects.get()
+    localization_set = LocalizationSet.objects.get()
     assert "found test" in words(ada.get(system))
     page = "/evaluation/localizations/found/"
-    shown = ada.get(page).content.decode()
-    assert shown.count("<mark>") == 12 * 4 and "There are no figures against this layer yet" in shown
-    assert f"/evaluation/localizations/found/?show=all&amp;layer={kept.layer}&amp;from=12" in (
-        f"/evaluation/localizations/found/{next_page(shown)}"
+    displayed = ada.get(page).content.decode()
+    assert displayed.count("<mark>") == 12 * 4 and "There are no figures against this layer yet" in displayed
+    assert f"/evaluation/localizations/found/?show=all&amp;layer={localization_set.layer}&amp;from=12" in (
+        f"/evaluation/localizations/found/{next_page(displayed)}"
     )
-    assert ada.get(page + next_page(shown).replace("&amp;", "&")).content.decode().count("<mark>") == 12
+    assert ada.get(page + next_page(displayed).replace("&amp;", "&")).content.decode().count("<mark>") == 12
     localized(grounded, "--name", "second", "--limit", 1)
     press(ada, page, "Score", layer=layer_name(), against="second")
     job = Job.objects.latest("pk")
@@ -149,15 +149,17 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     value = values(scored("found"))
     assert f"R@1 {100 * value['R@1']:.1f}" in text and "R@10 100.0" in text
     assert "Difference from second" in text and "By category" in text
-    wrong = ada.get(page, {"show": "wrong"}).content.decode()
-    assert 0 < wrong.count("<mark>") == round(60 * (1 - value["R@1"]))
+    invalid = ada.get(page, {"show": "wrong"}).content.decode()
+    assert 0 < invalid.count("<mark>") == round(60 * (1 - value["R@1"]))
     far = ada.get(page, {"show": "far"}).content.decode()
-    assert 0 < far.count("<mark>") <= wrong.count("<mark>"), (
+    assert 0 < far.count("<mark>") <= invalid.count("<mark>"), (
         "the parts hardly overlap; the whole picture does"
     )
     # An image in which the set has nothing is missed altogether, and looked at too.
-    of_one = list(kept.mentions.filter(image=kept.mentions.latest("position").image_id))
-    kept.mentions.filter(pk__in=[one.pk for one in of_one]).delete()
+    of_one = list(
+        localization_set.mentions.filter(image=localization_set.mentions.latest("position").image_id)
+    )
+    localization_set.mentions.filter(pk__in=[row.pk for row in of_one]).delete()
     lacking = ada.get(page, {"show": "far"}).content.decode()
     assert lacking.count("<mark>") >= 4 and of_one[0].image.key in lacking
     type(of_one[0]).objects.bulk_create(of_one)
@@ -185,10 +187,10 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "some.txt").write_text(image)
         scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--store")
-    told = said("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
-    assert "Intervals of 99.9 %" in told
+    output = said("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
+    assert "Intervals of 99.9 %" in output
     reports = stored_reports(LocalizationSet.objects.get())
-    assert [(one["subset"], one["mentions"], one["whole"]) for one in reports] == [
+    assert [(report["subset"], report["mentions"], report["whole"]) for report in reports] == [
         ("split test", 60, True),
         ("images in some.txt", 4, False),
         ("images in some.txt", 4, False),
@@ -201,11 +203,13 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     assert "Images: images in some.txt" in words(part) and "4 boxed mentions in 1 images" in words(part)
     assert f"from=12&amp;of={keys[1]}" in part.content.decode()
     scored(grounded, "--split", "test", "--store", "--resamples", 0)
-    assert [one["resamples"] for one in stored_reports(LocalizationSet.objects.get())] == [0, 50, 50]
+    assert [report["resamples"] for report in stored_reports(LocalizationSet.objects.get())] == [0, 50, 50]
     bare = words(ada.get(page))
     assert "Interval of" not in bare and "Images: split test" in bare
     told_by_api = by_api("ada", f"localization-sets/{grounded}")["scores"]
-    assert [(one["layer"], one["subset"], one["whole"], one["level"]) for one in told_by_api] == [
+    assert [
+        (report["layer"], report["subset"], report["whole"], report["level"]) for report in told_by_api
+    ] == [
         (layer, "split test", True, 0.95),
         (layer, "images in some.txt", False, 0.999),
         (layer, "images in some.txt", False, 0.999),
@@ -215,25 +219,25 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
 def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, tmp_path):
     localized(grounded)
     localized(grounded, "--name", "one", "--limit", 1)
-    every, one = scored(grounded), scored("one")
-    found = values(one)
-    assert found["R@1"] < 1 == found["proposals"] and not {"R@10", "R@100"} & set(found)
-    assert found["R@1, random"] == pytest.approx(0.2) and found["R@1, largest"] == 0
+    every, item = scored(grounded), scored("one")
+    result = values(item)
+    assert result["R@1"] < 1 == result["proposals"] and not {"R@10", "R@100"} & set(result)
+    assert result["R@1, random"] == pytest.approx(0.2) and result["R@1, largest"] == 0
     of_regions = ("proposals", "R@1, random", "R@1, largest")
-    assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
-    assert [row["proposals"] for row in one["categories"] + one["frequent"]] == [1] * 14
+    assert {name: result[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
+    assert [row["proposals"] for row in item["categories"] + item["frequent"]] == [1] * 14
     said("download_localization_set", "one", "--out", tmp_path / "one.jsonl")
     said(
         *("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes"),
         *("--split", "test"),
     )
     theirs = scored("theirs", "--layer", layer_name())
-    kept = values(theirs)
-    assert kept["proposals"] == kept["R@1, random"] == kept["R@1"] == kept["R@100"] == found["R@1"]
-    assert (one["proposed"], theirs["proposed"]) == (True, False)
-    for report, remark in ((one, False), (theirs, True)):
-        told = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
-        assert told == ({*of_regions, "R@10", "R@100"} if remark else set())
+    stored = values(theirs)
+    assert stored["proposals"] == stored["R@1, random"] == stored["R@1"] == stored["R@100"] == result["R@1"]
+    assert (item["proposed"], theirs["proposed"]) == (True, False)
+    for report, remark in ((item, False), (theirs, True)):
+        measures = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
+        assert measures == ({*of_regions, "R@10", "R@100"} if remark else set())
     assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
 
 
@@ -252,7 +256,7 @@ def late(scenes: str, tmp_path: Path) -> str:
     return "many:1"
 
 
-def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int], **facts: Any) -> None:
+def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int], **metadata: Any) -> None:
     """A set of the boxed mentions of the test images. The first right region stands at the rank that
     `first_right` has for the mention's number modulo 3, nowhere where it has none; `limit` are kept."""
     corpus = Layer.objects.get().corpus
@@ -260,17 +264,17 @@ def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int]
 
     def fill(row: LocalizationSet) -> None:
         localized = []
-        for number, one in enumerate(mentions):
+        for number, mention in enumerate(mentions):
             boxes = np.tile(np.array([1, 1, 2, 2, 0.0], np.float32), (105, 1))
             boxes[:, 4] = -np.arange(105)
             if number % 3 in first_right:
-                boxes[first_right[number % 3] - 1, :4] = one.box
-            place = (one.image, one.caption, one.start, one.end, one.text)
-            localized.append(LocalizedMention(*place, boxes[:limit]))
+                boxes[first_right[number % 3] - 1, :4] = mention.box
+            index = (mention.image, mention.caption, mention.start, mention.end, mention.text)
+            localized.append(LocalizedMention(*index, boxes[:limit]))
         write_rows(row, localized, ())
 
-    made = {"corpus": corpus, "split": "test", "layer": layer_name(), "regions": regions, "limit": limit}
-    get_or_publish(LocalizationSet, name, {**made, **facts}, fill)
+    created = {"corpus": corpus, "split": "test", "layer": layer_name(), "regions": regions, "limit": limit}
+    get_or_publish(LocalizationSet, name, {**created, **metadata}, fill)
 
 
 def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) -> None:
@@ -278,7 +282,7 @@ def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) ->
     no more were there, every figure stands."""
     ranks = {0: 1, 1: 50}
     expected = {"R@1": 1 / 3, "R@10": 1 / 3, "R@100": 2 / 3}
-    for name, regions, limit, told in (
+    for name, regions, limit, reported in (
         ("all", late, 105, 3),
         ("hundred", late, 100, 3),
         ("fifty", late, 60, 2),
@@ -289,20 +293,22 @@ def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) ->
     ):
         keep_set(name, regions, limit, ranks)
         report = scored(name)
-        found = {key: value for key, value in values(report).items() if re.fullmatch(r"R@\d+", key)}
-        assert found == pytest.approx(dict(list(expected.items())[:told])), name
+        result = {key: value for key, value in values(report).items() if re.fullmatch(r"R@\d+", key)}
+        assert result == pytest.approx(dict(list(expected.items())[:reported])), name
         for row in report["categories"] + report["frequent"]:
-            assert {key for key in row if key.startswith("R@")} == set(found)
+            assert {key for key in row if key.startswith("R@")} == set(result)
         text = said("score_localization", name, "--resamples", 50)
-        assert (f"R@k beyond {limit} is left out: the set kept {limit} regions at most" in text) == (told < 3)
-        assert ("R@100" in text) == (told == 3)
+        assert (f"R@k beyond {limit} is left out: the set kept {limit} regions at most" in text) == (
+            reported < 3
+        )
+        assert ("R@100" in text) == (reported == 3)
     assert scored("all")["cut_at"] is None and scored("hundred")["cut_at"] == 100
     compared = ("all", "ten", 2), ("ten", "all", 2), ("all", "hundred", 3), ("nine", "ten", 1)
-    for ours, theirs, told in compared:
+    for ours, theirs, reported in compared:
         report = scored(ours, "--against", theirs)
-        differences = {one["measure"]: one for one in report["differences"]}
-        assert set(differences) == {*list(expected)[:told], "AP", "mAP"}
-        assert all(differences[name]["difference"] == 0 for name in list(expected)[:told])
+        differences = {difference["measure"]: difference for difference in report["differences"]}
+        assert set(differences) == {*list(expected)[:reported], "AP", "mAP"}
+        assert all(differences[name]["difference"] == 0 for name in list(expected)[:reported])
     text = said("score_localization", "all", "--resamples", 0, "--against", "ten")
     assert "Differences in R@k beyond 10 are left out: ten kept 10 regions at most of each mention." in text
 
@@ -317,7 +323,7 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
         ask = (f"their-{name}", "--layer", layer_name())
         report = scored(*ask)
         assert (report["cut_at"], report["fewest_stored"]) == (None, least)
-        remarks = {one["measure"]: one["remark"] for one in report["measures"]}
+        remarks = {measure["measure"]: measure["remark"] for measure in report["measures"]}
         of_kept = [f"R@{k}" for k in (1, 10, 100) if "of the kept regions" in remarks[f"R@{k}"]]
         assert of_kept == (["R@100"] if name == "ten" else [])
         assert ("R@k beyond 10 is of the kept regions" in said("score_localization", *ask)) == (name == "ten")
@@ -325,7 +331,11 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
         report = scored(
             *("their-hundred", "--layer", layer_name(), "--against", "their-ten", "--resamples", resamples)
         )
-        remarks = {one["measure"]: one["remark"] for one in report["differences"] if "R@" in one["measure"]}
+        remarks = {
+            measure["measure"]: measure["remark"]
+            for measure in report["differences"]
+            if "R@" in measure["measure"]
+        }
         assert "of the kept regions" in remarks["R@100"] and "kept" not in remarks["R@10"]
 
 
@@ -336,29 +346,29 @@ def test_pages_and_api_say_what_is_left_out(late: str) -> None:
     scored("all", "--store", "--against", "ten")
     ada = world.signed_in("ada", "researcher")
     left = "R@k beyond 10 is left out, since {} kept 10 regions of each mention at most."
-    for name, other in (("ten", "the set"), ("all", "ten")):
-        shown = ada.get(f"/evaluation/localizations/{name}/").content.decode()
-        assert left.format(other) in words_of(shown)
+    for name, another in (("ten", "the set"), ("all", "ten")):
+        text = ada.get(f"/evaluation/localizations/{name}/").content.decode()
+        assert left.format(another) in words_of(text)
         # The table of all, of categories, and of phrases.
-        assert shown.count(">R@100<") == (0 if name == "ten" else 3), name
-    (told,) = by_api("ada", "localization-sets/ten")["scores"]
-    assert told["cut_at"] == told["differences_cut_at"] == 10
-    assert "R@100" not in json.dumps(told) and "R@10" in json.dumps(told)
+        assert text.count(">R@100<") == (0 if name == "ten" else 3), name
+    (reported,) = by_api("ada", "localization-sets/ten")["scores"]
+    assert reported["cut_at"] == reported["differences_cut_at"] == 10
+    assert "R@100" not in json.dumps(reported) and "R@10" in json.dumps(reported)
     said("remove_localization_set", "all")
-    (told,) = by_api("ada", "localization-sets/ten")["scores"]
-    assert "differences" not in told and told["against_gone"] == "all"
+    (reported,) = by_api("ada", "localization-sets/ten")["scores"]
+    assert "differences" not in reported and reported["against_gone"] == "all"
 
 
 def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_anew(late: str) -> None:
     keep_set("all", late, 105, {0: 1, 1: 50})
     scored("all", "--store")
     ada = world.signed_in("ada", "researcher")
-    told = "The boxes of this layer have changed since these figures were computed"
+    reported = "The boxes of this layer have changed since these figures were computed"
 
     def outdated() -> bool:
         (report,) = by_api("ada", "localization-sets/all")["scores"]
         page = words_of(ada.get("/evaluation/localizations/all/").content.decode())
-        assert (told in page) == report["outdated"]
+        assert (reported in page) == report["outdated"]
         return bool(report["outdated"])
 
     assert not outdated()
@@ -374,9 +384,9 @@ def words_of(page: str) -> str:
 
 
 def next_page(page: str) -> str:
-    found = re.search(r'rel="next" href="([^"]+)"', page)
-    assert found is not None
-    return found[1]
+    match = re.search(r'rel="next" href="([^"]+)"', page)
+    assert match is not None
+    return match[1]
 
 
 def test_regions_and_phrases_help_to_rank(grounded):
@@ -396,22 +406,22 @@ def test_regions_and_phrases_help_to_rank(grounded):
     said("train_system", "wholes", "--recipe", "HGLMM-CCA", *wholes)
     said("train_system", "stacked", "--recipe", "SAE-phrases", *wholes, "settings.features=40", *parts)
     said("train_system", "weighted", "--recipe", "Weighted-distance", *wholes, *parts)
-    facts = System.objects.get(name="weighted").settings
-    assert (facts["features"], facts["regions"], facts["layer"]) == ("whole:1", "parts:1", layer)
+    settings = System.objects.get(name="weighted").settings
+    assert (settings["features"], settings["regions"], settings["layer"]) == ("whole:1", "parts:1", layer)
     said("freeze_qrels", "own", "--corpus", "scenes", "--protocol", "any of five")
-    found = {}
+    result = {}
     for name in ("wholes", "stacked", "weighted"):
         said("rank", name, "--split", "test", "--protocol", "any of five")
         for direction in ("annotation", "search"):
             ask = ("--qrels", "own", "--measures", "S@5", "--split", "test", "--json")
             report = json.loads(said("score_run", f"{name}-{direction}", *ask))
-            found[name, direction] = report["measures"][0]["value"]
-    assert all(value > 0.6 for value in found.values()), found  # a third by chance
+            result[name, direction] = report["measures"][0]["value"]
+    assert all(value > 0.6 for value in result.values()), result  # a third by chance
     sources = Sources(regions="parts", layer=layer)
-    one, *_ = examples_from("scenes", sources).examples
+    item, *_ = examples_from("scenes", sources).examples
     for images, captions, says in (
-        ([replace(one, name="another")], [], "none of the 1 images to rank has a region in 'parts:1'"),
-        ([one], ["another"], "none of the 1 captions to rank has a phrase in the layer"),
+        ([replace(item, name="another")], [], "none of the 1 images to rank has a region in 'parts:1'"),
+        ([item], ["another"], "none of the 1 captions to rank has a phrase in the layer"),
     ):
         with pytest.raises(InputError, match=says):
             parts_of("scenes", sources, images, captions)
@@ -455,12 +465,14 @@ def test_systems_of_images_and_regions_are_trained_by_page_and_api(grounded, dat
             "held_out": "val",
         }
         for lacking in ("features", "regions", "layer"):
-            given = {**every, "name": "none", lacking: ""}
-            refused = words(ada.post("/evaluation/train/", given))
-            assert "needs this." in refused
+            provided = {**every, "name": "none", lacking: ""}
+            page_text = words(ada.post("/evaluation/train/", provided))
+            assert "needs this." in page_text
         press(ada, "/evaluation/train/", "Train", name=f"{name}-page", **every)
-        asked = ada.post("/api/v1/systems", {**every, "name": f"{name}-api"}, content_type="application/json")
-        assert asked.status_code == 202, asked.content
+        response = ada.post(
+            "/api/v1/systems", {**every, "name": f"{name}-api"}, content_type="application/json"
+        )
+        assert response.status_code == 202, response.content
         for job in Job.objects.order_by("-pk")[:2]:
             assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
         digests = System.objects.filter(name__startswith=name).values_list("digest", flat=True)
@@ -471,15 +483,15 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
     """Somebody without a role in that corpus may resume the job."""
     said("localize", "grounded")
     import_records(name="other", records=[ImageRecord("1", "1.png", ())], format="jsonl", source="x")
-    other = Corpus.objects.get(name="other")
-    for kind, given in (
+    other_corpus = Corpus.objects.get(name="other")
+    for kind, provided in (
         ("localize", {"system": "grounded"}),
         ("score_localization", {"localization_set": "grounded"}),
         ("rank", {"system": "grounded", "split": "test"}),
         ("tag", {"system": "grounded"}),
         ("generate_captions", {"system": "grounded"}),
     ):
-        job = jobs.enqueue(kind=kind, arguments=given, corpus=other)
+        job = jobs.enqueue(kind=kind, arguments=provided, corpus=other_corpus)
         assert jobs.run_queued_job(job.pk) == Job.FAILED
         job.refresh_from_db()
         assert "is not of corpus 'other' any more; ask for a new job" in job.error, kind
@@ -489,10 +501,10 @@ def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(ground
 def test_pages_take_as_many_regions_as_the_api_does(scenes):
     ada = world.signed_in("ada", "researcher")
     for limit, expected in ((0, "1 or more"), (10_001, "10000 or less"), (999_999_999, "10000 or less")):
-        sent = {"corpus": "scenes", "name": "r", "extractor": "layout", "method": "grid", "limit": limit}
-        page = ada.post("/operations/extract_regions/", sent)
+        payload = {"corpus": "scenes", "name": "r", "extractor": "layout", "method": "grid", "limit": limit}
+        page = ada.post("/operations/extract_regions/", payload)
         assert page.status_code == 400 and f"Expected {expected}." in words(page)
-        answer = ada.post("/api/v1/regions", sent, content_type="application/json")
+        answer = ada.post("/api/v1/regions", payload, content_type="application/json")
         assert answer.status_code == 400 and answer.json()["errors"][0]["field"] == "limit"
     assert not Job.objects.exists()
 

@@ -92,7 +92,7 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
 
 
 def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
@@ -102,8 +102,10 @@ def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world:
     assert machines_to_teach() == []
     with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
         call("teach_machine", world.campaign.name, "drawer")
-    machine.refresh_from_db()
-    assert (machine.version, machine.learnt) == (1, 1) and version_folder(machine, 1).is_dir()
+    model_annotator.refresh_from_db()
+    assert (model_annotator.version, model_annotator.learnt) == (1, 1) and version_folder(
+        model_annotator, 1
+    ).is_dir()
     again = call("teach_machine", world.campaign.name, "drawer", "--restart")
     assert again["source"] == "proposer scenes"
     # It has learnt nothing here since: the stored one is taken as it is now.
@@ -116,8 +118,8 @@ def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPa
     before = stored_proposer("scenes").chance_
     save = BoxProposer.save
 
-    def failing(proposer: BoxProposer, folder: Path, facts: dict[str, Any] | None = None) -> None:
-        save(proposer, folder, facts)
+    def failing(proposer: BoxProposer, folder: Path, metadata: dict[str, Any] | None = None) -> None:
+        save(proposer, folder, metadata)
         raise OSError("the disk is full")
 
     monkeypatch.setattr(BoxProposer, "save", failing)
@@ -127,13 +129,13 @@ def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 1)
     assert call("teach_machine", world.campaign.name, "drawer")["learnt"] == 0
-    machine.refresh_from_db()
-    assert machine.learnt == 0 and machines_to_teach() == []
+    model_annotator.refresh_from_db()
+    assert model_annotator.learnt == 0 and machines_to_teach() == []
     # So it learns at once where fewer images are enough.
     settings_now(world, from_images=2)
     assert machines_to_teach() == [(world.campaign, "drawer")]
@@ -147,7 +149,7 @@ def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) ->
 def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import", "--replace")
     call(*again)
     settings_now(world, system="scenes", from_images=1)
@@ -170,40 +172,40 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
     # One that is gone changes nothing for a machine that has learnt from it.
     shutil.rmtree(proposer_folder("scenes"))
     assert machines_to_teach() == []
-    machine.refresh_from_db()
-    last = BoxProposer.load(version_folder(machine, machine.version))
+    model_annotator.refresh_from_db()
+    last = BoxProposer.load(version_folder(model_annotator, model_annotator.version))
     call("teach_machine", world.campaign.name, "drawer")
     assert begun[1].chance_ == last.chance_
     # Another one under that name is another one, then too.
     call(*again[:-1], "--seed", "4")
     assert machines_to_teach() == [(world.campaign, "drawer")]
     # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
-    assert sorted(int(each.name) for each in version_folder(machine, 1).parent.iterdir()) == [3, 4]
+    assert sorted(int(entry.name) for entry in version_folder(model_annotator, 1).parent.iterdir()) == [3, 4]
 
 
 def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     call("teach_machine", world.campaign.name, "drawer")
     MachineProposals.objects.all().delete()
     assert machines_to_propose() == [(world.campaign, "drawer")]
-    (version_folder(machine, 1) / "arrays.safetensors").write_bytes(b"")
+    (version_folder(model_annotator, 1) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(
         CampaignError, match=r"^what machine 'drawer' learnt last cannot be used: .* teach it$"
     ):
         propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
-    (version_folder(machine, 1) / "manifest.json").unlink()
+    (version_folder(model_annotator, 1) / "manifest.json").unlink()
     assert machines_to_propose() == [] and teach_machines() == 0
     call("teach_machine", world.campaign.name, "drawer")
     assert MachineProposals.objects.count() == 3
 
 
 def test_no_job_is_asked_for_while_a_machine_is_taught_by_command(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    with machines.training_run(machine):
+    with machines.training_run(model_annotator):
         assert machines_to_teach() == [(world.campaign, "drawer")] and teach_machines() == 0
         with pytest.raises(CommandError, match="is being taught, or is given boxes"):
             call("teach_machine", world.campaign.name, "drawer")
@@ -213,13 +215,13 @@ def test_no_job_is_asked_for_while_a_machine_is_taught_by_command(world: World) 
 def test_boxes_of_a_file_wait_for_a_lesson_and_an_empty_file_changes_nothing(
     world: World, tmp_path: Path
 ) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     file = tmp_path / "boxes.jsonl"
     file.write_text("")
     with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the machine is what it was"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
-    machine.refresh_from_db()
-    assert (machine.version, machine.from_file) == (0, False)
+    model_annotator.refresh_from_db()
+    assert (model_annotator.version, model_annotator.from_file) == (0, False)
     file.write_text(json.dumps({"image": world.images()[0].image.key, "boxes": {}}) + "\n")
     jobs.enqueue(kind="teach_machine", arguments=LESSON, campaign=world.campaign)
     with pytest.raises(CommandError, match="wait for the end of that job, or cancel it"):

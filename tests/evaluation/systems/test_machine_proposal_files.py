@@ -32,24 +32,28 @@ pytestmark = pytest.mark.django_db
 
 
 def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    found = []
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    result = []
     for truth in world.truths.values():
         boxes = {
             name: [ProposedBox(box, 0.9) for box in truth.boxes[chain]]
             for name, chain in truth.chain_of.items()
         }
-        found.append((truth.image, boxes))
+        result.append((truth.image, boxes))
     file = tmp_path / "boxes.jsonl"
-    assert write_proposals(file, found) == 3
-    assert [(image, dict(boxes)) for image, boxes in read_proposals(file)] == found
+    assert write_proposals(file, result) == 3
+    assert [(image, dict(boxes)) for image, boxes in read_proposals(file)] == result
     report = call("import_proposals", world.campaign.name, "drawer", str(file))
     assert report["images"] == 3 and report["version"] == 1
-    assert report["answers"] == Judgment.objects.filter(worker=machine.worker).count()
+    assert report["answers"] == Judgment.objects.filter(worker=model_annotator.worker).count()
     listed = call("list_machines", world.campaign.name)["results"]
-    assert [(one["name"], one["version"], one["judged"]) for one in listed] == [("drawer", 1, 0)]
-    machine.refresh_from_db()
-    assert (machine.source, machine.from_file, machine.learnt) == ("file boxes.jsonl", True, None)
+    assert [(row["name"], row["version"], row["judged"]) for row in listed] == [("drawer", 1, 0)]
+    model_annotator.refresh_from_db()
+    assert (model_annotator.source, model_annotator.from_file, model_annotator.learnt) == (
+        "file boxes.jsonl",
+        True,
+        None,
+    )
     # However many images are finished, it is not taught by the clock: that would replace these boxes.
     assert len(machines_to_teach()) == 0
     OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
@@ -63,20 +67,20 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
 
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_trained(machine, images=None, source="file boxes.jsonl", from_file=True)
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_trained(model_annotator, images=None, source="file boxes.jsonl", from_file=True)
     client.force_login(people.account("ada", "researcher"))
     page = client.get(reverse("machines", args=[world.campaign.name])).content.decode()
     assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page
-    (shown,) = client.get(reverse("v1_machines", args=[world.campaign.name])).json()["results"]
-    assert shown["from_file"] and shown["learnt"] is None
+    (result,) = client.get(reverse("v1_machines", args=[world.campaign.name])).json()["results"]
+    assert result["from_file"] and result["learnt"] is None
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     out = StringIO()
     call_command("teach_machine", world.campaign.name, "drawer", stdout=out)
     assert "they replace those of file boxes.jsonl" in out.getvalue()
-    machine.refresh_from_db()
-    assert not machine.from_file and machine.learnt == 0
+    model_annotator.refresh_from_db()
+    assert not model_annotator.from_file and model_annotator.learnt == 0
 
 
 def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:
@@ -91,8 +95,8 @@ def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_pa
     file.write_text(json.dumps({"image": truth.image, "boxes": {name: boxes}}) + "\n")
     report = call("import_proposals", world.campaign.name, "drawer", str(file))
     assert (report["images"], report["clipped"], report["outside"]) == (1, 2, 2)
-    kept = [[1, 1, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide, high, 0.7]]
-    assert MachineProposals.objects.get().boxes == {name: kept}
+    stored = [[1, 1, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide, high, 0.7]]
+    assert MachineProposals.objects.get().boxes == {name: stored}
     out = StringIO()
     call_command("import_proposals", world.campaign.name, "drawer", str(file), stdout=out)
     assert "2 boxes reached out of their picture and were cut, 2 lay wholly outside" in out.getvalue()
@@ -115,6 +119,6 @@ def test_a_file_of_proposals_that_is_none_is_refused_in_one_line(
 ) -> None:
     file = tmp_path / "boxes.jsonl"
     file.write_text(line + "\n")
-    with pytest.raises(FormatError, match=expected) as refused:
+    with pytest.raises(FormatError, match=expected) as error:
         list(read_proposals(file))
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)

@@ -58,20 +58,21 @@ def hand_in(name: str, corpus: Corpus, seed: int, *, detects: bool, of: Collecti
         values = np.sort(rng.random(len(chosen)).astype(np.float32))[::-1]
         return np.column_stack([chosen, values]).astype(np.float32)
 
-    asked: list[BoxedMention] = boxed_mentions_of("four", "", None)
+    boxed_mentions: list[BoxedMention] = boxed_mentions_of("four", "", None)
     mentions = [
-        LocalizedMention(one.image, one.caption, one.start, one.end, one.text, regions()) for one in asked
+        LocalizedMention(mention.image, mention.caption, mention.start, mention.end, mention.text, regions())
+        for mention in boxed_mentions
     ]
     phrases: list[DetectedPhrase] = []
-    for phrase in dict.fromkeys(one.phrase for one in asked) if detects else ():
+    for phrase in dict.fromkeys(mention.phrase for mention in boxed_mentions) if detects else ():
         seen = {image: regions() for image in images}
-        rows = [(image, row) for image, own in seen.items() if image in there for row in own]
+        rows = [(image, row) for image, own_rows in seen.items() if image in there for row in own_rows]
         rows.sort(key=lambda row: -row[1][4])
         where = np.array([image for image, _ in rows], np.int64)
         phrases.append(DetectedPhrase(phrase, where, np.array([row for _, row in rows]).reshape(-1, 5)))
 
     def fill(row: LocalizationSet) -> None:
-        write_rows(row, [one for one in mentions if one.image in there], phrases)
+        write_rows(row, [mention for mention in mentions if mention.image in there], phrases)
 
     get_or_publish(LocalizationSet, name, {"corpus": corpus, "source": f"{name}.jsonl"}, fill)
 
@@ -86,12 +87,12 @@ def scored(
 
 def figures(report: dict[str, Any]) -> dict[tuple[str, str], float]:
     """Every figure of the report: of all, of each category and of each frequent phrase."""
-    found = {("all", one["measure"]): one["value"] for one in report["measures"]}
+    values = {("all", measure["measure"]): measure["value"] for measure in report["measures"]}
     for part, name in (("categories", "category"), ("frequent", "phrase")):
-        found |= {
+        values |= {
             (row[name], key): row[key] for row in report[part] for key in row if "@" in key or key == "AP"
         }
-    return found
+    return values
 
 
 EXAMPLES = settings().max_examples // 2
@@ -99,14 +100,14 @@ SUBSETS = st.sets(st.sampled_from(IMAGES), min_size=1)
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 2**32 - 1), detects=st.booleans(), kept=SUBSETS, removed=SUBSETS)
+@given(seed=st.integers(0, 2**32 - 1), detects=st.booleans(), stored=SUBSETS, removed=SUBSETS)
 def test_a_system_gains_nothing_by_handing_in_less(
-    corpus: Corpus, seed: int, detects: bool, kept: set[int], removed: set[int]
+    corpus: Corpus, seed: int, detects: bool, stored: set[int], removed: set[int]
 ) -> None:
-    more = figures(scored(corpus, seed, detects=detects, of=kept | removed, missing=WORST))
-    report = scored(corpus, seed, detects=detects, of=kept, missing=WORST)
+    more = figures(scored(corpus, seed, detects=detects, of=stored | removed, missing=WORST))
+    report = scored(corpus, seed, detects=detects, of=stored, missing=WORST)
     assert all(more[name] >= value - 1e-12 for name, value in figures(report).items())
-    lacking = len(THINGS) - len(kept)
+    lacking = len(THINGS) - len(stored)
     assert (report["images"], report["without_output"]) == (4, lacking)
     if lacking:
         with pytest.raises(
@@ -142,27 +143,29 @@ def test_two_files_are_compared_under_the_same_choice(corpus: Corpus) -> None:
         )
         basis = report["differences_basis"]
         assert (report["differences_mentions"], basis["counted"], basis["out_of"]) == (mentions, mentions, 16)
-        differences = [one["difference"] for one in report["differences"]]
-        assert all(one >= 0 for one in differences) and (sum(differences) == 0) == (missing == LEAVE_OUT)
+        differences = [difference["difference"] for difference in report["differences"]]
+        assert all(difference >= 0 for difference in differences) and (sum(differences) == 0) == (
+            missing == LEAVE_OUT
+        )
 
 
 def test_page_and_api_take_the_choice_and_figures_say_it(corpus: Corpus) -> None:
     hand_in("theirs", corpus, 0, detects=False, of=(0, 1, 3))
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/localizations/theirs/"
     layer = Layer.objects.get().name
-    asked = {"localization_set": "theirs", "layer": layer, "missing": "drop"}
-    refused: Any = ada.post("/operations/score_localization/", asked)
-    assert "Expected one of:" in refused.content.decode()
+    requested = {"localization_set": "theirs", "layer": layer, "missing": "drop"}
+    response: Any = ada.post("/operations/score_localization/", requested)
+    assert "Expected one of:" in response.content.decode()
     press(ada, page, "Score", layer=layer)
     job = Job.objects.latest("pk")
     assert "missing" not in job.arguments and jobs.run_queued_job(job.pk) == Job.FAILED
     assert "1 of 4 images ('2.png') have no regions in set 'theirs'" in Job.objects.latest("pk").error
-    asked = {"layer": layer, "missing": "leave-out"}
-    sent = api_client("ada").post(
-        "/api/v1/localization-sets/theirs/score", asked, content_type="application/json"
+    requested = {"layer": layer, "missing": "leave-out"}
+    payload = api_client("ada").post(
+        "/api/v1/localization-sets/theirs/score", requested, content_type="application/json"
     )
-    assert sent.status_code == 202, sent.content
+    assert payload.status_code == 202, payload.content
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    shown = words(ada.get(page))
-    assert "Mentions: 12 of 16. 4 without output are left out." in shown
+    page_text = words(ada.get(page))
+    assert "Mentions: 12 of 16. 4 without output are left out." in page_text
     assert by_api("ada", "localization-sets/theirs")["scores"][0]["basis"]["without_output"] == 4

@@ -48,8 +48,8 @@ def test_one_file_is_a_method_with_job_runs_and_pages(
     for file in (features, features.with_name("features.ids.txt")):
         shutil.copy(file, data_dir / "sources" / "features")
     ada = world.signed_in("ada", "researcher")
-    offered = ada.get("/evaluation/train/").content.decode()
-    assert '<optgroup label="made up">' in offered and '<option value="Random">' in offered
+    text = ada.get("/evaluation/train/").content.decode()
+    assert '<optgroup label="made up">' in text and '<option value="Random">' in text
     press(ada, "/evaluation/train/", "Train", name="toy", recipe="Random", features="features.npy")
     shares: dict[str, list[float]] = {}
 
@@ -66,7 +66,7 @@ def test_one_file_is_a_method_with_job_runs_and_pages(
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     scored = json.loads(said("score_run", "toy-search", "--qrels", "pool", "--json"))
-    assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
+    assert {measure["measure"]: measure["value"] for measure in scored["measures"]}["R@5"] > 0.7
     assert "random projections" in said("list_recipes")
     assert System.objects.get().recipe == "Random" and "toy" in said("list_systems")
     assert type(system_named("toy").model).__module__ == f"{HERE}.random_projections.method"

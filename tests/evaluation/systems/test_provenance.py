@@ -48,18 +48,23 @@ PICTURES = st.sampled_from(["", *(f"{digit * 64}.png" for digit in "123456")])
 IMAGES_OF = st.lists(st.tuples(NAMES, PICTURES), max_size=8)
 
 
-def same(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return one[0] == other[0] or bool(one[1]) and one[1] == other[1]
+def same(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    return first[0] == second[0] or bool(first[1]) and first[1] == second[1]
 
 
-@given(asked=IMAGES_OF, learned=IMAGES_OF, validated=IMAGES_OF)
-def test_the_counts_are_those_of_comparing_every_image_with_every_other(asked, learned, validated):
-    found = images_seen(identities(asked), identities(learned).packed(), identities(validated).packed())
-    by_hand = [[any(same(one, other) for other in side) for one in asked] for side in (learned, validated)]
-    assert (found.learned, found.validated) == (sum(by_hand[0]), sum(by_hand[1]))
+@given(ranked_images=IMAGES_OF, learned=IMAGES_OF, validated=IMAGES_OF)
+def test_the_counts_are_those_of_comparing_every_image_with_every_other(ranked_images, learned, validated):
+    result = images_seen(
+        identities(ranked_images), identities(learned).packed(), identities(validated).packed()
+    )
+    by_hand = [
+        [any(same(row, another) for another in side) for row in ranked_images]
+        for side in (learned, validated)
+    ]
+    assert (result.learned, result.validated) == (sum(by_hand[0]), sum(by_hand[1]))
     seen = sum(any(both) for both in zip(*by_hand, strict=True))
-    assert found.answer == (f"{seen} of {len(asked)}" if seen else NONE_SEEN)
-    assert found.by_name <= seen
+    assert result.answer == (f"{seen} of {len(ranked_images)}" if seen else NONE_SEEN)
+    assert result.by_name <= seen
 
 
 @given(
@@ -68,11 +73,11 @@ def test_the_counts_are_those_of_comparing_every_image_with_every_other(asked, l
     declared=st.text(),
 )
 def test_what_is_not_known_is_never_none(learned, unknown, declared):
-    found = Provenance(3, learned, learned, learned or 0, 0, tuple(unknown), (declared,))
+    provenance = Provenance(3, learned, learned, learned or 0, 0, tuple(unknown), (declared,))
     if learned is None or unknown:
-        assert found.answer != NONE_SEEN
-        assert "Not known" in found.sentence
-    assert (found.answer == NONE_SEEN) == (learned == 0 and not unknown)
+        assert provenance.answer != NONE_SEEN
+        assert "Not known" in provenance.sentence
+    assert (provenance.answer == NONE_SEEN) == (learned == 0 and not unknown)
 
 
 def test_pages_say_all_of_it_in_the_language_of_their_reader():
@@ -81,8 +86,8 @@ def test_pages_say_all_of_it_in_the_language_of_their_reader():
     for part in parts:
         for learned, seen in ((None, 0), (0, 0), (1200, 1300)):
             declared = declaration_text("ABC"), declaration_text("ABC", part)
-            found = Provenance(4000, learned, seen, seen, seen, (part,), declared, NOTES)
-            text = found.sentence
+            provenance = Provenance(4000, learned, seen, seen, seen, (part,), declared, NOTES)
+            text = provenance.sentence
             assert seen_in_words(text) == text.replace("the images of 'x'", "'x'").replace(
                 "are described as those of 'y'", "describes as 'y' does"
             )
@@ -100,9 +105,9 @@ def test_an_image_of_coco_is_the_same_in_both_of_its_names():
 
 
 @pytest.fixture
-def system(corpus: str, features: Path, own: Path) -> str:
+def system(corpus: str, features: Path, own_recipe: Path) -> str:
     imported(corpus, features, "--trained-on", "nothing")
-    said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "vectors")
+    said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "vectors")
     return "mine"
 
 
@@ -133,67 +138,70 @@ def seen(run: str, qrels: str) -> dict:
 
 def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
     """One system, and all that shows a figure of it: it costs one training."""
-    told = "Learned from 36 of these 36 images, and chose settings on 0 of them."
-    assert told in ranked("train")
-    assert told in ranked("train")  # the runs exist
+    reported = "Learned from 36 of these 36 images, and chose settings on 0 of them."
+    assert reported in ranked("train")
+    assert reported in ranked("train")  # the runs exist
     freeze("train")
-    found = json.loads(said("score_run", "train-annotation", "--qrels", "train", "--json"))
-    assert {one["measure"]: one["value"] for one in found["measures"]}["R@10"] == 1
-    assert found["provenance"]["train-annotation"]["answer"] == "36 of 36"
-    assert told in found["basis"]["provenance"]["train-annotation"]
-    assert f"train-annotation: {told}" in said("score_run", "train-annotation", "--qrels", "train")
+    payload = json.loads(said("score_run", "train-annotation", "--qrels", "train", "--json"))
+    assert {measure["measure"]: measure["value"] for measure in payload["measures"]}["R@10"] == 1
+    assert payload["provenance"]["train-annotation"]["answer"] == "36 of 36"
+    assert reported in payload["basis"]["provenance"]["train-annotation"]
+    assert f"train-annotation: {reported}" in said("score_run", "train-annotation", "--qrels", "train")
     said("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
     compared = said("compare_runs", "train-annotation", "again-annotation", "--qrels", "train")
-    assert f"train-annotation: {told}" in compared and f"again-annotation: {told}" in compared
+    assert f"train-annotation: {reported}" in compared and f"again-annotation: {reported}" in compared
 
     runs = ("train-annotation", "train-search")
     said("build_report", "seen", "--qrels", "train", "--runs", *runs, "--resamples", 10, "--rounds", 10)
     folder = report_folder("seen")
     report = json.loads((folder / "report.json").read_text())
     for direction in report["findings"]["directions"]:
-        (one,) = direction["provenance"].values()
-        assert one["answer"] == "36 of 36"
-    assert told in (folder / "report.html").read_text()
-    assert told in (folder / "tables" / "figures-annotation.tex").read_text()
-    assert told in (folder / "tables" / "figures-annotation.csv").read_text()
+        (measure,) = direction["provenance"].values()
+        assert measure["answer"] == "36 of 36"
+    assert reported in (folder / "report.html").read_text()
+    assert reported in (folder / "tables" / "figures-annotation.tex").read_text()
+    assert reported in (folder / "tables" / "figures-annotation.csv").read_text()
 
     ada = world.signed_in("ada", "researcher")
     for page in ("runs/train-annotation/", "compare/?run=train-annotation&run=again-annotation"):
-        assert told in words(ada.get(f"/evaluation/{page}"))
+        assert reported in words(ada.get(f"/evaluation/{page}"))
     scores = ada.get("/api/v1/runs/train-annotation/scores").json()
     assert scores["provenance"]["train-annotation"]["answer"] == "36 of 36"
 
 
 def test_images_for_the_choice_of_settings_count_and_others_do_not(system):
     ranked("val")
-    found = seen("val-annotation", freeze("val"))
-    assert (found["answer"], found["learned"], found["validated"]) == ("12 of 12", 0, 12)
+    result = seen("val-annotation", freeze("val"))
+    assert (result["answer"], result["learned"], result["validated"]) == ("12 of 12", 0, 12)
     row = System.objects.get()
     row.settings["selection"] = ["Ridge 10 is the end of its grid."]
     row.save()
     assert seen("val-annotation", "val")["notes"] == ["Ridge 10 is the end of its grid."]
     ranked("test")
-    found = seen("test-annotation", freeze("test"))
-    assert (found["answer"], found["learned"], found["validated"]) == (NONE_SEEN, 0, 0)
-    assert found["declared"] == ["Declared, not checked: the features 'vectors:1' were trained on nothing."]
+    result = seen("test-annotation", freeze("test"))
+    assert (result["answer"], result["learned"], result["validated"]) == (NONE_SEEN, 0, 0)
+    assert result["declared"] == ["Declared, not checked: the features 'vectors:1' were trained on nothing."]
 
 
 def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, features):
     """By name; two of them have another picture now, which is said."""
     part = [
         ImageRecord(
-            id=f"n{number}", filename=one.name, captions=tuple(map(CaptionRecord, one.captions)), split="test"
+            id=f"n{number}",
+            filename=example.name,
+            captions=tuple(map(CaptionRecord, example.captions)),
+            split="test",
         )
-        for number, one in enumerate(examples(IMAGES)[30:42])
+        for number, example in enumerate(examples(IMAGES)[30:42])
     ]
     import_records(name="copy", records=part, format="jsonl", source="memory")
     imported("copy", features)
     Image.objects.filter(corpus__name="copy", key__in=("n0", "n1")).update(picture=f"{'a' * 64}.png")
-    told = said("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
-    assert "Learned from 6 of these 12 images, and chose settings on 6 of them (2 by name alone" in told
-    assert "Not known whether the images of 'vectors:1' are described as those of 'vectors:1'" not in told
-    found = seen("copied-search", freeze("test", "copy"))
-    assert (found["answer"], found["by_name"]) == ("12 of 12", 2)
+    output = said("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
+    assert "Learned from 6 of these 12 images, and chose settings on 6 of them (2 by name alone" in output
+    assert "Not known whether the images of 'vectors:1' are described as those of 'vectors:1'" not in output
+    result = seen("copied-search", freeze("test", "copy"))
+    assert (result["answer"], result["by_name"]) == ("12 of 12", 2)
     # The row is made of what its folder has.
     SeenImages.objects.all().delete()
     assert seen("copied-search", "test")["answer"] == NOT_KNOWN
@@ -217,25 +225,25 @@ def test_features_of_another_network_are_refused_and_unknown_ones_are_remarked(s
     assert "Not known whether" not in ranked("test", "--features", "copies")
     ids = features.with_name("features.ids.txt")
     file = ("--features", other_vectors(features), "--feature-ids", ids)
-    told = said("rank", "mine", "--split", "test", "--name", "unknown", *file)
+    output = said("rank", "mine", "--split", "test", "--name", "unknown", *file)
     remark = "Not known whether the images of 'other.npy' are described as those of 'vectors:1', which it"
-    assert remark in told
+    assert remark in output
     assert remark in seen("unknown-annotation", freeze("test"))["sentence"]
 
 
-def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, features, own):
+def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, features, own_recipe):
     imported(corpus, features)
     imported(corpus, features, "--trained-on", "ImageNet", name="net")
     imported(corpus, features, "--trained-on", "world:test", name="leak")
-    for name, answer, told in (
+    for name, answer, reported in (
         ("vectors", NOT_KNOWN, "Not known which images the features 'vectors:1' learned from."),
         ("net", NOT_KNOWN, "Declared, not checked: the features 'net:1' were trained on ImageNet."),
         ("leak", "12 of 12", "Declared, not checked: the features 'leak:1' were trained on world:test."),
     ):
-        said("train_system", name, "--recipe", own, "--corpus", corpus, "--features", name)
+        said("train_system", name, "--recipe", own_recipe, "--corpus", corpus, "--features", name)
         said("rank", name, "--split", "test")
-        found = seen(f"{name}-annotation", "test" if name != "vectors" else freeze("test"))
-        assert (found["answer"], told in found["sentence"]) == (answer, True)
+        result = seen(f"{name}-annotation", "test" if name != "vectors" else freeze("test"))
+        assert (result["answer"], reported in result["sentence"]) == (answer, True)
 
 
 def test_what_learns_nothing_from_outside_takes_no_declaration(corpus):
@@ -259,11 +267,11 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
         ("whole", ("--trained-on", "world"), "12 of 12"),
     ):
         said("add_system", name, file, "--corpus", corpus, *declared)
-        told = said("rank", name, "--split", "test")
-        found = seen(f"{name}-annotation", "test")
-        assert found["answer"] == answer
-        assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
-        assert ("Not known" in told) == (answer == NOT_KNOWN)
+        output = said("rank", name, "--split", "test")
+        result = seen(f"{name}-annotation", "test")
+        assert result["answer"] == answer
+        assert bool(declared) == ("Declared, not checked: it was trained on" in result["sentence"])
+        assert ("Not known" in output) == (answer == NOT_KNOWN)
     with pytest.raises(CommandError, match="unknown split 'tarin'"):
         said("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
     trec = tmp_path / "silent.trec"
@@ -303,18 +311,18 @@ def test_localizations_from_outside_may_declare_what_their_system_was_trained_on
     by_command("nothing", "--trained-on", "nothing")
     by_command("leak", "--trained-on", f"{scenes}:{split}")
     fields = {"corpus": scenes, "trained_on": scenes}
-    sent = {**fields, "name": "called", "file": SimpleUploadedFile("called.jsonl", file.read_bytes())}
-    assert ada.post("/api/v1/localization-sets", sent).status_code == 201
-    sent = {**fields, "name": "pressed", "act": "import_localizations"}
-    sent["file"] = SimpleUploadedFile("pressed.jsonl", file.read_bytes())
-    assert ada.post("/evaluation/add-system/", sent).status_code == 302
+    payload = {**fields, "name": "called", "file": SimpleUploadedFile("called.jsonl", file.read_bytes())}
+    assert ada.post("/api/v1/localization-sets", payload).status_code == 201
+    payload = {**fields, "name": "pressed", "act": "import_localizations"}
+    payload["file"] = SimpleUploadedFile("pressed.jsonl", file.read_bytes())
+    assert ada.post("/evaluation/add-system/", payload).status_code == 302
     for name, answer in (
         *(("silent", NOT_KNOWN), ("text", NOT_KNOWN), ("nothing", NONE_SEEN), ("leak", "1 of 1")),
         *(("called", "1 of 1"), ("pressed", "1 of 1")),
     ):
-        found = seen_of(name)
-        assert found["answer"] == answer, name
-        assert bool(found["declared"]) == (name != "silent")
+        result = seen_of(name)
+        assert result["answer"] == answer, name
+        assert bool(result["declared"]) == (name != "silent")
     assert System.objects.get(name="called").created_by is not None
     # The same file again says more, and no less.
     by_command("silent", "--trained-on", "nothing")
@@ -351,10 +359,10 @@ def test_captions_of_a_file_may_declare_what_their_writer_was_trained_on(scenes,
         report = json.loads(
             said("score_captions", scenes, files[0], *some, "--trained-on", declared, "--json")
         )["report"]
-        found = report["provenance"]["first.jsonl"]
-        assert found["answer"] == answer
-        assert found["sentence"] == report["basis"]["provenance"]["first.jsonl"]
-        assert bool(declared) == ("Declared, not checked: it was trained on" in found["sentence"])
+        result = report["provenance"]["first.jsonl"]
+        assert result["answer"] == answer
+        assert result["sentence"] == report["basis"]["provenance"]["first.jsonl"]
+        assert bool(declared) == ("Declared, not checked: it was trained on" in result["sentence"])
     with pytest.raises(CommandError, match="2 files: what the writer was trained on is declared of one file"):
         said("score_captions", scenes, *files, *some, "--trained-on", "COCO")
 
@@ -368,29 +376,29 @@ def test_word_vectors_count_as_what_they_were_learned_from(corpus):
 
 
 def test_phrases_that_were_learned_from_are_localized_and_scored_with_a_remark(grounded):
-    told = "Learned from 60 of these 60 images, and chose settings on 0 of them."
-    assert told in said("localize", grounded, "--split", "train")
-    found = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))["report"]
-    assert found["provenance"][grounded]["answer"] == "60 of 60"
-    assert told in said("score_localization", grounded, "--resamples", 10)
+    reported = "Learned from 60 of these 60 images, and chose settings on 0 of them."
+    assert reported in said("localize", grounded, "--split", "train")
+    report = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))["report"]
+    assert report["provenance"][grounded]["answer"] == "60 of 60"
+    assert reported in said("score_localization", grounded, "--resamples", 10)
 
 
 def test_tags_of_training_images_are_found_and_scored_with_a_remark(scenes, tmp_path):
     recipe = ("--recipe", "Tag-neighbours", "--corpus", scenes, "--features", "whole")
     said("train_system", "tagger", *recipe)
     assert "Learned from 60 of these 60 images" in said("tag", "tagger", "--split", "train")
-    found = json.loads(said("score_tags", "tagger", "--resamples", 10, "--json"))["report"]
-    assert found["provenance"]["tagger"]["answer"] == "60 of 60"
+    report = json.loads(said("score_tags", "tagger", "--resamples", 10, "--json"))["report"]
+    assert report["provenance"]["tagger"]["answer"] == "60 of 60"
 
 
 def test_captions_of_training_images_are_written_and_scored_with_a_remark(scenes, tmp_path):
     said("train_system", "near", "--recipe", "NN-caption", "--corpus", scenes, "--features", "whole")
     assert "Learned from 60 of these 60 images" in said("generate_captions", "near", "--split", "train")
     some = ("--measures", "BLEU-1", "--resamples", 10, "--json")
-    found = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))["report"]
-    assert found["provenance"]["near"]["answer"] == "60 of 60"
+    report = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))["report"]
+    assert report["provenance"]["near"]["answer"] == "60 of 60"
     file = tmp_path / "outside.jsonl"
     names = Image.objects.filter(corpus__name=scenes, split="test").values_list("filename", flat=True)
     file.write_text("".join(json.dumps({"image": name, "caption": "A dog."}) + "\n" for name in names))
-    found = json.loads(said("score_captions", scenes, file, "--split", "test", *some))["report"]
-    assert found["provenance"]["outside.jsonl"]["answer"] == NOT_KNOWN
+    report = json.loads(said("score_captions", scenes, file, "--split", "test", *some))["report"]
+    assert report["provenance"]["outside.jsonl"]["answer"] == NOT_KNOWN

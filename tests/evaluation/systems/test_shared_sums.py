@@ -43,12 +43,12 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pairs(width: int = 12) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
-    dice = np.random.default_rng(3)
-    return dice.normal(size=(PAIRS // 5, width)), dice.normal(size=(PAIRS, width)), np.arange(PAIRS) // 5
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(PAIRS // 5, width)), rng.normal(size=(PAIRS, width)), np.arange(PAIRS) // 5
 
 
-def bits(found: PairedSums) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in found.state()[0].items()}
+def bits(paired_sums: PairedSums) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in paired_sums.state()[0].items()}
 
 
 def alone(folder: Path, described: RowMap | None = None) -> dict[str, bytes]:
@@ -93,10 +93,10 @@ def held(shared: SharedPairs, *numbers: int) -> Iterator[None]:
 def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
     data_dir: Path, tmp_path: Path, redis_url: str
 ):
-    made = stacked_rows(12, 12)  # as the second sums of SAE
+    created = stacked_rows(12, 12)  # as the second sums of SAE
     both = [
         write_pairs(data_dir / "pairs", *pairs(), rows=ROWS, described=described)
-        for described in (None, made)
+        for described in (None, created)
     ]
     with sending_to(redis_url), helper(tmp_path, redis_url), ExitStack() as stack:
         for shared in both:
@@ -107,16 +107,16 @@ def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
             wait_until(partial(_all_but_held, shared), "the worker to do what nobody holds")
     totals = [shared.total() for shared in both]
     assert bits(totals[0]) == alone(tmp_path / "alone")
-    assert bits(totals[1]) == alone(tmp_path / "alone", made)
-    assert [found.count for found in totals] == [PAIRS, PAIRS]
+    assert bits(totals[1]) == alone(tmp_path / "alone", created)
+    assert [total.count for total in totals] == [PAIRS, PAIRS]
 
 
 @pytest.mark.slow  # by default workers share spans, and killed jobs go on in `jobs/test_deliveries`
 @pytest.mark.django_db(transaction=True)
 def test_a_span_of_a_killed_worker_is_taken_over_although_redis_forgot_all(data_dir: Path, tmp_path: Path):
-    dice = np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     # Large enough to be killed in the midst of.
-    rows = dice.normal(size=(2, 2_500, 1_500)).astype(np.float32)
+    rows = rng.normal(size=(2, 2_500, 1_500)).astype(np.float32)
     data = rows[0], np.concatenate(rows), np.arange(5_000) % 2_500
     shared = write_pairs(data_dir / "pairs", *data, rows=4_000)
     port = services.free_port()
@@ -128,24 +128,24 @@ def test_a_span_of_a_killed_worker_is_taken_over_although_redis_forgot_all(data_
             worker.kill()
         assert shared.missing, "the worker was killed before its end"
         with services.redis_server(need("redis"), port=port):
-            found = shared.total()
-    assert bits(found) == bits(write_pairs(tmp_path / "alone", *data, rows=4_000).total())
-    assert found.count == 5_000
+            total = shared.total()
+    assert bits(total) == bits(write_pairs(tmp_path / "alone", *data, rows=4_000).total())
+    assert total.count == 5_000
 
 
 def test_without_a_broker_that_answers_the_training_does_it_alone(
     data_dir: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        shared_sums, "write_pairs", lambda *given, **named: write_pairs(*given, rows=ROWS, **named)
+        shared_sums, "write_pairs", lambda *provided, **named: write_pairs(*provided, rows=ROWS, **named)
     )
-    told: list[tuple[str, int, int]] = []
+    messages: list[tuple[str, int, int]] = []
     with sending_to(f"redis://127.0.0.1:{services.free_port()}/0"):
-        sums = SharedSums(data_dir / "pairs", lambda *one: told.append(one), worth=0)
-        found = sums(*pairs())
-    assert bits(found) == alone(tmp_path / "alone")
+        sums = SharedSums(data_dir / "pairs", lambda *item: messages.append(item), worth=0)
+        result = sums(*pairs())
+    assert bits(result) == alone(tmp_path / "alone")
     assert "no help with covariances: the broker cannot be reached" in caplog.text
-    assert told[-1] == ("adding up covariances", 16, 16)
+    assert messages[-1] == ("adding up covariances", 16, 16)
     assert list((data_dir / "pairs").iterdir()) == []
 
 
@@ -156,12 +156,12 @@ def test_a_full_disk_is_told_and_leaves_nothing(data_dir: Path, monkeypatch: pyt
     for writes in ("save", "savez"):
         with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
             patch.setattr(np, writes, full)
-            SharedSums(data_dir / "pairs", lambda *one: None, worth=0)(*pairs())
+            SharedSums(data_dir / "pairs", lambda *item: None, worth=0)(*pairs())
         assert list((data_dir / "pairs").iterdir()) == []
 
 
 def test_few_pairs_are_not_divided(data_dir: Path):
-    SharedSums(data_dir / "pairs", lambda *one: None)(*pairs())
+    SharedSums(data_dir / "pairs", lambda *item: None)(*pairs())
     assert not (data_dir / "pairs").exists()
 
 

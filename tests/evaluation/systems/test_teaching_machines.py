@@ -25,7 +25,7 @@ from annotation.protocol.machines import Proposals
 from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.web.staff.crowd.machines import source_in_words
-from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
+from evaluation.jobs.kinds.propose_boxes import propose_boxes_job
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, training_pictures
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.stored_proposers import proposer_folder
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     with pytest.raises(CampaignError, match="has 0 finished images, and a machine learns from 1 on; wait"):
         teach_machine(campaign=world.campaign.name, model_annotator="drawer")
     assert teach_machines() == 0
@@ -64,9 +64,13 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
     assert job.arguments == LESSON and job.campaign == world.campaign
     report = call("teach_machine", world.campaign.name, "drawer")
     assert report["version"] == 1 and report["learnt"] == learnt and report["images"] == 3 - done
-    machine.refresh_from_db()
-    assert (machine.version, machine.learnt, machine.source) == (1, learnt, f"{learnt} finished images")
-    stored = MachineProposals.objects.filter(machine=machine)
+    model_annotator.refresh_from_db()
+    assert (model_annotator.version, model_annotator.learnt, model_annotator.source) == (
+        1,
+        learnt,
+        f"{learnt} finished images",
+    )
+    stored = MachineProposals.objects.filter(machine=model_annotator)
     assert stored.count() == 3 - done
     for row in stored:
         names = {f"{c}:{a}-{b}" for c, a, b, *_ in row.image.mentions}
@@ -77,29 +81,31 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
 
 
 def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[bool, list[str]]] = []
+    provided: list[tuple[bool, list[str]]] = []
     fit = BoxProposer.fit
 
     def noted(self: BoxProposer, pictures: Any, **options: Any) -> BoxProposer:
         begin = options["begin"]
-        given.append((begin is not None, [picture.image for picture in pictures]))
+        provided.append((begin is not None, [picture.image for picture in pictures]))
         if begin is not None:
-            last = kept(machine)
+            last = kept(model_annotator)
             assert begin.words_ == last.words_ and begin.chance_ == last.chance_
         return fit(self, pictures, **options)
 
     monkeypatch.setattr(BoxProposer, "fit", noted)
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     *_, last = OpenImage.objects.filter(campaign=world.campaign).order_by("pk")
     image_rows.prioritise(campaign=world.campaign, images=[last.image_id], priority=1)
     world.work()
     call("teach_machine", world.campaign.name, "drawer")
     call("teach_machine", world.campaign.name, "drawer")
     call("teach_machine", world.campaign.name, "drawer", "--restart")
-    assert [on for on, _ in given] == [False, True, False]
+    assert [on for on, _ in provided] == [False, True, False]
     # Those whose boxes were judged last come last: of them the part is that is held out.
-    assert given[1][1] == list(training_records.first_verdicts(world.campaign)) and len(given[1][1]) == 3
-    assert given[1][1][0] == last.image.key
+    assert (
+        provided[1][1] == list(training_records.first_verdicts(world.campaign)) and len(provided[1][1]) == 3
+    )
+    assert provided[1][1][0] == last.image.key
     # Where the campaign names a stored proposer now, it learns from that on, once.
     monkeypatch.setattr(BoxProposer, "fit", fit)
     call("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import")
@@ -109,7 +115,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     shutil.rmtree(proposer_folder("scenes"))
     assert call("teach_machine", world.campaign.name, "drawer")["version"] == 5
     # What it learnt last cannot be read: it begins again.
-    (version_folder(machine, 5) / "arrays.safetensors").write_bytes(b"")
+    (version_folder(model_annotator, 5) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
         call("teach_machine", world.campaign.name, "drawer")
 
@@ -117,22 +123,24 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
 def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(world: World) -> None:
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, retrain_each=0, share=0.0)
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     late = world.images()[2]
-    image, mentions = late.image, tuple(mention_from(plain) for plain in late.mentions)
+    image, mentions = late.image, tuple(mention_from(mention) for mention in late.mentions)
     late.delete()
     # At share 0 a lesson stores no boxes. Raising the share has it propose, by what it learnt then.
     assert call("teach_machine", world.campaign.name, "drawer")["images"] == 0
     assert teach_machines() == 0
     shutil.rmtree(proposer_folder("scenes"))
     settings_now(world, share=1.0)
-    expected = dict(proposals_of(kept(machine), to_propose(world.campaign)))
+    expected = dict(proposals_of(kept(model_annotator), to_propose(world.campaign)))
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="propose_boxes")
     assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
     done = propose_boxes_job(JobProgress(job), machine="drawer")
     assert done == {"machine": "drawer", "version": 1, "images": 2, "unreadable": 0, "answers": 0}
-    assert len(expected) == 2 and stored(machine) == {key: rounded(own) for key, own in expected.items()}
+    assert len(expected) == 2 and stored(model_annotator) == {
+        key: rounded(value) for key, value in expected.items()
+    }
     Job.objects.update(state=Job.DONE)
     with CaptureQueriesContext(connection) as seen:
         assert teach_machines() == 0
@@ -144,13 +152,13 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     bad = next(record for record, _ in to_propose(world.campaign) if record.id == image.key)
     assert bad.picture is not None
     bad.picture.write_bytes(b"no picture")
-    found = propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
-    assert (found.images, found.unreadable) == (0, 1) and machines_to_propose() == []
+    result = propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
+    assert (result.images, result.unreadable) == (0, 1) and machines_to_propose() == []
 
 
-def kept(machine: Machine) -> BoxProposer:
-    machine.refresh_from_db()
-    return BoxProposer.load(version_folder(machine, machine.version))
+def kept(model_annotator: Machine) -> BoxProposer:
+    model_annotator.refresh_from_db()
+    return BoxProposer.load(version_folder(model_annotator, model_annotator.version))
 
 
 def rounded(proposals: Proposals) -> dict[str, list[list[float]]]:
@@ -160,17 +168,19 @@ def rounded(proposals: Proposals) -> dict[str, list[list[float]]]:
     }
 
 
-def stored(machine: Machine) -> dict[str, Any]:
-    rows = MachineProposals.objects.filter(machine=machine, version=machine.version)
+def stored(model_annotator: Machine) -> dict[str, Any]:
+    rows = MachineProposals.objects.filter(machine=model_annotator, version=model_annotator.version)
     return dict(rows.values_list("image__image__key", "boxes"))
 
 
 def test_what_a_deleted_machine_learnt_is_removed(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    for number in (machine.pk, machine.pk + 1):
-        (version_folder(machine, 1).parent.parent / str(number) / "1").mkdir(parents=True)
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    for number in (model_annotator.pk, model_annotator.pk + 1):
+        (version_folder(model_annotator, 1).parent.parent / str(number) / "1").mkdir(parents=True)
     teach_machines()
-    assert [folder.name for folder in version_folder(machine, 1).parent.parent.iterdir()] == [str(machine.pk)]
+    assert [folder.name for folder in version_folder(model_annotator, 1).parent.parent.iterdir()] == [
+        str(model_annotator.pk)
+    ]
 
 
 def test_what_is_taught_is_what_was_accepted(world: World) -> None:
@@ -193,49 +203,52 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
         assert _pixels(_shares(pure, record), record) == pure
 
 
+@pytest.mark.slow  # by default what is learned from them is looked at
 def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
     pictures = list(training_pictures(machines.finished_records(world.campaign), 64))
-    with pictures_on_disk(iter(pictures), tmp_path) as kept:
-        assert len(kept) == len(pictures) == 3
-        for one, other in zip(kept, pictures, strict=True):
-            assert one.phrases == other.phrases and one.colours.dtype == np.uint8
-            assert (one.colours == other.colours).all()
-    with pictures_on_disk([], tmp_path) as kept:
-        assert kept == []
+    with pictures_on_disk(iter(pictures), tmp_path) as stored_pictures:
+        assert len(stored_pictures) == len(pictures) == 3
+        for row, picture in zip(stored_pictures, pictures, strict=True):
+            assert row.phrases == picture.phrases and row.colours.dtype == np.uint8
+            assert (row.colours == picture.colours).all()
+    with pictures_on_disk([], tmp_path) as stored_pictures:
+        assert stored_pictures == []
 
 
 def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, least_chance=0.0)
     noted, proposed = [], []
 
-    def failing(*given: Any, **more: Any) -> Any:
-        for found in proposals_of(*given, **more):
-            yield found
-            proposed.append(found)
-            assert MachineProposals.objects.filter(machine=machine, version=1).count() == 1
-            machine.refresh_from_db()
-            noted.append((machine.version, machine_turns.take_turns(world.campaign, submission.submit)))
+    def failing(*arguments: Any, **more: Any) -> Any:
+        for proposal in proposals_of(*arguments, **more):
+            yield proposal
+            proposed.append(proposal)
+            assert MachineProposals.objects.filter(machine=model_annotator, version=1).count() == 1
+            model_annotator.refresh_from_db()
+            noted.append(
+                (model_annotator.version, machine_turns.take_turns(world.campaign, submission.submit))
+            )
             raise ValueError("the disk is full")
 
     monkeypatch.setattr("evaluation.services.machines.teaching.proposals_of", failing)
     with pytest.raises(ValueError, match="the disk is full"):
         teach_machine(campaign=world.campaign.name, model_annotator="drawer")
     # What it has proposed so far is not used, and goes; and it learns again.
-    assert noted == [(0, 0)] and not MachineProposals.objects.filter(machine=machine).exists()
-    machine.refresh_from_db()
-    assert (machine.version, machine.learnt) == (0, None)
+    assert noted == [(0, 0)] and not MachineProposals.objects.filter(machine=model_annotator).exists()
+    model_annotator.refresh_from_db()
+    assert (model_annotator.version, model_annotator.learnt) == (0, None)
     assert machines_to_teach() == [(world.campaign, "drawer")]
     assert world.work(["coref_link", "box_requirement", "chain_verification"]) > 0
-    assert not Judgment.objects.filter(worker=machine.worker).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
     monkeypatch.undo()
-    machines.store_proposals(machine, proposed, version=1)  # As where it was killed.
+    machines.store_proposals(model_annotator, proposed, version=1)  # As where it was killed.
     assert machine_turns.take_turns(world.campaign, submission.submit) == 0
-    machines.machine_trained(machine, images=0, source="now")
+    machines.machine_trained(model_annotator, images=0, source="now")
     assert machine_turns.take_turns(world.campaign, submission.submit) > 0
 
 
@@ -244,19 +257,19 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
 ) -> None:
     """Nothing is told once the lesson counts: who is told may stop it."""
     monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_TRAINING", 2)
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     OpenImage.objects.update(complete=False)
     seen: list[tuple[str, int, int]] = []
 
-    def told(phase: str, done: int, of: int) -> None:
-        machine.refresh_from_db()
-        assert machine.version == 0
+    def reported(phase: str, done: int, of: int) -> None:
+        model_annotator.refresh_from_db()
+        assert model_annotator.version == 0
         seen.append((phase, done, of))
 
-    taught = teach_machine(campaign=world.campaign.name, model_annotator="drawer", report_progress=told)
+    taught = teach_machine(campaign=world.campaign.name, model_annotator="drawer", report_progress=reported)
     assert taught.images == 2 and seen[0] == ("reading pictures", 0, 1)
     assert any(phase == "learning from finished images" for phase, _, _ in seen)
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
@@ -270,12 +283,12 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         jobs.enqueue(kind="teach_machine", arguments=LESSON, campaign=world.campaign)
         Job.objects.filter(state=Job.QUEUED).update(state=Job.DONE)
     seen.clear()
-    found = propose_boxes(
+    result = propose_boxes(
         campaign=world.campaign.name,
         model_annotator="drawer",
-        report_progress=lambda *given: seen.append(given),
+        report_progress=lambda *provided: seen.append(provided),
     )
-    assert found.images == 1 and seen == [("proposing for further images", 0, 1)]
+    assert result.images == 1 and seen == [("proposing for further images", 0, 1)]
     assert machines_to_propose() == []
 
 
@@ -296,8 +309,8 @@ def test_a_machine_that_a_job_is_about_is_not_taught_beside_it(world: World) -> 
     act = {**LESSON, "next": reverse("machines", args=[world.campaign.name])}
     address = reverse("operation", args=["teach_machine"])
     assert "wait for the end of that job, or cancel it" in words(ada.post(address, act, follow=True))
-    teach = reverse("v1_teach_machine", args=[world.campaign.name, "drawer"])
-    assert ada.post(teach, content_type="application/json").status_code == 409
+    train = reverse("v1_teach_machine", args=[world.campaign.name, "drawer"])
+    assert ada.post(train, content_type="application/json").status_code == 409
     assert list(Job.objects.values_list("pk", flat=True)) == [job.pk]
     Job.objects.update(state=Job.DONE)
     assert "The machine is being taught" in words(ada.post(address, act, follow=True))
@@ -310,14 +323,14 @@ def test_a_cancelled_lesson_is_not_asked_for_again_however_many_jobs_came_since(
     assert teach_machines() == 1
     Job.objects.update(state=Job.CANCELLED)
     (cancelled,) = Job.objects.all()
-    for each in range(201):
-        cancelled.pk, cancelled.arguments = cancelled.pk + 1, {"machine": f"other-{each}"}
+    for index in range(201):
+        cancelled.pk, cancelled.arguments = cancelled.pk + 1, {"machine": f"other-{index}"}
         cancelled.save(force_insert=True)
     assert teach_machines() == 0
 
 
 def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     campaigns.close_campaign(campaign=world.campaign)
@@ -327,8 +340,8 @@ def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
     act = ada.post(reverse("operation", args=["teach_machine"]), LESSON)
     assert "is closed: its machines learn no more" in words(act)
     assert not Job.objects.exists()
-    machine.refresh_from_db()
-    assert machine.version == 0
+    model_annotator.refresh_from_db()
+    assert model_annotator.version == 0
 
 
 @pytest.mark.parametrize(

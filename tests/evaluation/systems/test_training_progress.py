@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.jobs.progress import Phases
+from evaluation.jobs.kinds.propose_boxes import Phases
 from models_core.estimators.base import METHODS
 from models_core.estimators.discovery import load_methods
 

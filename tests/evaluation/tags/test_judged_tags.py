@@ -38,8 +38,8 @@ def pictures(db: None) -> str:
     """Pictures of three things each; every caption names two of them."""
     records = []
     for number in range(JUDGED + OTHERS):
-        one, two, three = shown(number)
-        texts = (f"A {one} beside a {two}.", f"A {two} and a {three}.", f"A {one} near a {three}.")
+        item, two, three = shown(number)
+        texts = (f"A {item} beside a {two}.", f"A {two} and a {three}.", f"A {item} near a {three}.")
         records.append(
             ImageRecord(f"p{number}", f"p{number}.jpg", tuple(map(CaptionRecord, texts)), width=64, height=48)
         )
@@ -49,8 +49,8 @@ def pictures(db: None) -> str:
 
 def write(path: Path, tags: dict[int, list[str]]) -> Path:
     lines = [
-        {"image": f"p{n}.jpg", "tags": [[tag, round(1 - place / 20, 3)] for place, tag in enumerate(own)]}
-        for n, own in tags.items()
+        {"image": f"p{n}.jpg", "tags": [[tag, round(1 - index / 20, 3)] for index, tag in enumerate(own_tag)]}
+        for n, own_tag in tags.items()
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -66,34 +66,34 @@ def lists(tmp_path: Path) -> dict[str, Path]:
 
 def mixed(lists: dict[str, Path], *options: Any) -> dict[str, Any]:
     files = [f"{system}={path}" for system, path in lists.items()]
-    told = said("judge_tags", "tagged", "--corpus", "things", *files, *options, "--json")
-    found: dict[str, Any] = json.loads(told)
-    return found
+    output = said("judge_tags", "tagged", "--corpus", "things", *files, *options, "--json")
+    payload: dict[str, Any] = json.loads(output)
+    return payload
 
 
 def test_tags_of_systems_become_candidates_and_a_run_of_each(
     pictures: str, lists: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging, "UNFITTING", 3)
-    made = mixed(lists, "--controls", 6)
-    assert made == {
+    created = mixed(lists, "--controls", 6)
+    assert created == {
         "corpus": "tagged",
         "images": JUDGED,
         "tags": JUDGED * 8,
         "controls": 6,
         "runs": ["tagged-good", "tagged-poor"],
     }
-    assert mixed(lists, "--controls", 6) == made, "the same again changes nothing"
+    assert mixed(lists, "--controls", 6) == created, "the same again changes nothing"
     for number in range(JUDGED):
-        own = Caption.objects.filter(image__corpus__name="tagged", image__key=f"p{number}")
-        texts = [one.text for one in own.order_by("number")]
+        captions = Caption.objects.filter(image__corpus__name="tagged", image__key=f"p{number}")
+        texts = [image.text for image in captions.order_by("number")]
         assert sorted(texts) == sorted({*shown(number), *(THINGS[(number + k) % 10] for k in range(3, 8))})
-    for one in Image.objects.filter(corpus__name="tagged", split="controls"):
-        right = {c.text for c in one.captions.all() if not c.unrelated}
-        wrong = {c.text for c in one.captions.all() if c.unrelated}
-        assert right == set(shown(int(one.key[1:]))) and NAMED_BY <= len(right) <= MOST_TRUE
+    for image in Image.objects.filter(corpus__name="tagged", split="controls"):
+        right = {c.text for c in image.captions.all() if not c.unrelated}
+        invalid = {c.text for c in image.captions.all() if c.unrelated}
+        assert right == set(shown(int(image.key[1:]))) and NAMED_BY <= len(right) <= MOST_TRUE
         meets = {thing for n in range(JUDGED + OTHERS) if set(shown(n)) & right for thing in shown(n)}
-        assert wrong == set(THINGS) - meets, "those that are never said together with its own"
+        assert invalid == set(THINGS) - meets, "those that are never said together with its own"
     run = Run.objects.get(name="tagged-good")
     assert (run.depth, run.direction, run.query_count, run.entry_count) == (
         10,
@@ -106,16 +106,16 @@ def test_tags_of_systems_become_candidates_and_a_run_of_each(
 def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     pictures: str, lists: dict[str, Path], tmp_path: Path
 ) -> None:
-    made = mixed(lists, "--controls", 16)
+    created = mixed(lists, "--controls", 16)
     said(
         *("open_batch", "first", "--corpus", "tagged", "--tasks", "tags", "--judges", 2),
-        *("--known-from", "controls", "--runs", *made["runs"]),
+        *("--known-from", "controls", "--runs", *created["runs"]),
     )
     batch = Batch.objects.get(name="first")
     page = settings_of(batch.campaign.settings).page
     assert (page.images, page.captions, page.controls) == (1, 10, 0)
     assert batch.threshold is None and batch.numbers["originals"] == 0
-    assert batch.numbers["asked"] == made["tags"] == batch.numbers["pooled"]
+    assert batch.numbers["asked"] == created["tags"] == batch.numbers["pooled"]
     assert Task.objects.filter(campaign=batch.campaign).count() == JUDGED, "one page for each picture"
     assert Control.objects.filter(campaign=batch.campaign, kind=TAG_RELEVANCE).exists()
     images_of: dict[str, set[str]] = {}
@@ -129,28 +129,30 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     )
     assert not done.open_tasks
     trust_states = TrustState.objects.filter(campaign=batch.campaign)
-    assert all(one.known and one.right == one.known for one in trust_states), "control pages were among them"
+    assert all(
+        trust_state.known and trust_state.right == trust_state.known for trust_state in trust_states
+    ), "control pages were among them"
     said("collect_judgments", "first")
     said("freeze_qrels", "scale", "--corpus", "tagged", "--judgments", "first")
     corpus = Corpus.objects.get(name="tagged")
     rows = QrelsRow.objects.filter(snapshot__corpus=corpus).select_related("image", "caption")
-    found = {(row.image.key, row.caption.text): bool(row.relevance) for row in rows if row.image}
-    assert len(found) == made["tags"]
-    assert all(fits == (tag in shown(int(key[1:]))) for (key, tag), fits in found.items())
+    bools = {(row.image.key, row.caption.text): bool(row.relevance) for row in rows if row.image}
+    assert len(bools) == created["tags"]
+    assert all(fits == (tag in shown(int(key[1:]))) for (key, tag), fits in bools.items())
     figures = {}
-    for run in made["runs"]:
+    for run in created["runs"]:
         report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,P@5", "--json"))
-        figures[run] = {one["measure"]: one["value"] for one in report["measures"]}
+        figures[run] = {trust_state["measure"]: trust_state["value"] for trust_state in report["measures"]}
     # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
     assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
     assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}
     said(
-        *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *made["runs"]),
+        *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *created["runs"]),
         *("--measures", "S@1", "P@5", "--rounds", 20, "--resamples", 20),
     )
     out = report_folder("spring")
-    told = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    assert "tagged-good" in json.dumps(told) and (out / "report.html").is_file()
+    payload = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert "tagged-good" in json.dumps(payload) and (out / "report.html").is_file()
 
 
 def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, Path], tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
     empty = tmp_path / "empty.jsonl"
     empty.write_text('{"image": "p0.jpg", "tags": []}\n', encoding="utf-8")
     good = f"good={lists['good']}"
-    for options, told in (
+    for options, reported in (
         ((f"x={stranger}",), "image 'nobody.jpg' is not in corpus 'things'"),
         ((f"x={empty}",), "the files have tags of 0 images in common; expected 1"),
         ((good, "--images", 99), "of 6 images in common; expected 99"),
@@ -168,6 +170,6 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
         ((good, good), "system 'good' is named twice"),
         (("good",), "expected SYSTEM=FILE"),
     ):
-        with pytest.raises(CommandError, match=told):
+        with pytest.raises(CommandError, match=reported):
             said("judge_tags", "x", "--corpus", "things", *options)
     assert not Corpus.objects.filter(name="x").exists()

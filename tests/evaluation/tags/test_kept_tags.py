@@ -29,8 +29,8 @@ def test_the_command_keeps_what_it_would_write(pets: str) -> None:
     assert kept("3") == [] and kept("5") == [("tree", 0.5)]
     assert "stored 5 tags of 5 images" in said("rank_tags", pets, "--unit", "compounds")
     assert ("soccer field", 0.0) in kept("2") or "soccer field" in dict(kept("2"))
-    own = TagList.objects.get()
-    assert (own.unit, own.alpha, own.published) == ("compounds", 0.0, True)
+    tag_list = TagList.objects.get()
+    assert (tag_list.unit, tag_list.alpha, tag_list.published) == ("compounds", 0.0, True)
 
 
 def test_a_page_asks_for_them(pets: str) -> None:
@@ -39,9 +39,9 @@ def test_a_page_asks_for_them(pets: str) -> None:
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
     assert TagList.objects.get(corpus=Corpus.objects.get(name="pets")).unit == "compounds"
-    for sent, told in (
+    for payload, reported in (
         ({"unit": "verbs"}, "Expected one of:"),
         ({"unit": "nouns", "place": "tree"}, "corpus 'pets' has no parses"),
     ):
-        refused = ada.post("/operations/rank_tags/", {"corpus": "pets", **sent})
-        assert told in html.unescape(refused.content.decode())
+        response = ada.post("/operations/rank_tags/", {"corpus": "pets", **payload})
+        assert reported in html.unescape(response.content.decode())

@@ -63,23 +63,23 @@ def scored(
     for pk in corpus.images.order_by("position").values_list("pk", flat=True):
         values = rng.integers(0, 5, len(NOUNS)).astype(np.float32)
         words = [str(word) for word in rng.permutation(WORDS)[: rng.integers(0, 7)]]
-        tags: list[list[Any]] = [[word, 1 - place / 9] for place, word in enumerate(words)]
+        tags: list[list[Any]] = [[word, 1 - index / 9] for index, word in enumerate(words)]
         rows.append((pk, tags if listed else [], b"" if listed else values.tobytes()))
-    facts: dict[str, Any] = {"corpus": corpus, "source": "file"}
+    metadata: dict[str, Any] = {"corpus": corpus, "source": "file"}
     if not listed:
-        facts |= {"vocabulary": list(NOUNS), "settings": {"unit": "nouns", "alpha": 0.75}}
+        metadata |= {"vocabulary": list(NOUNS), "settings": {"unit": "nouns", "alpha": 0.75}}
     TagSet.objects.all().delete()
 
     def handed_in() -> Iterator[tuple[int, list[list[Any]], bytes]]:
         yield from (rows[n] for n in sorted(of))
 
-    get_or_publish(TagSet, "theirs", facts, lambda new: fill_tag_set(new, handed_in()))
+    get_or_publish(TagSet, "theirs", metadata, lambda new: fill_tag_set(new, handed_in()))
     how = TagScoring(distractors=(0, 2), missing=missing, resampling=Resampling(0))
     return score_tag_set(corpus="six", name="theirs", how=how)
 
 
 def figures(report: dict[str, Any]) -> dict[tuple[str, int | None], float]:
-    return {(one["measure"], one["distractors"]): one["value"] for one in report["measures"]}
+    return {(measure["measure"], measure["distractors"]): measure["value"] for measure in report["measures"]}
 
 
 EXAMPLES = settings().max_examples // 2
@@ -87,14 +87,14 @@ SUBSETS = st.sets(st.sampled_from(IMAGES), min_size=1)
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 2**32 - 1), listed=st.booleans(), kept=SUBSETS, removed=SUBSETS)
+@given(seed=st.integers(0, 2**32 - 1), listed=st.booleans(), stored=SUBSETS, removed=SUBSETS)
 def test_a_system_gains_nothing_by_handing_in_less(
-    corpus: Corpus, seed: int, listed: bool, kept: set[int], removed: set[int]
+    corpus: Corpus, seed: int, listed: bool, stored: set[int], removed: set[int]
 ) -> None:
-    more = figures(scored(corpus, seed, listed=listed, of=kept | removed, missing=WORST))
-    report = scored(corpus, seed, listed=listed, of=kept, missing=WORST)
+    more = figures(scored(corpus, seed, listed=listed, of=stored | removed, missing=WORST))
+    report = scored(corpus, seed, listed=listed, of=stored, missing=WORST)
     assert all(more[name] >= value - 1e-12 for name, value in figures(report).items())
-    lacking = len(CAPTIONS) - len(kept)
+    lacking = len(CAPTIONS) - len(stored)
     assert (report["images"], report["without_output"]) == (6, lacking)
     if lacking:
         with pytest.raises(MissingOutput, match=f"^{lacking} of 6 images .* have no tags in set 'theirs':"):

@@ -107,11 +107,11 @@ def test_a_file_that_is_there_is_kept(pets: str, tmp_path: Path) -> None:
 
 
 def test_progress_is_told_and_images_come_one_at_a_time(pets: str) -> None:
-    told: list[tuple[str, int, int]] = []
-    found = tags_of_images(TagsRequest(corpus=pets), progress=lambda *one: told.append(one))
-    assert (next(found).image, told) == ("1.jpg", [("ranking tags", 0, 5)])
-    assert len(list(found)) == 4
-    assert told[-1] == ("ranking tags", 5, 5)
+    messages: list[tuple[str, int, int]] = []
+    tags = tags_of_images(TagsRequest(corpus=pets), progress=lambda *item: messages.append(item))
+    assert (next(tags).image, messages) == ("1.jpg", [("ranking tags", 0, 5)])
+    assert len(list(tags)) == 4
+    assert messages[-1] == ("ranking tags", 5, 5)
 
 
 def test_real_captions_rank_as_in_a_slow_reading(real_data: Path) -> None:
@@ -124,21 +124,21 @@ def test_real_captions_rank_as_in_a_slow_reading(real_data: Path) -> None:
     lemmatiser, chunker = Lemmatiser(), NounPhraseChunker()
     alpha = Fraction(1, 4)
     for name in random.Random(0).sample(sorted(images), sized(100, 1_000)):
-        own, plain = [], []
+        values, plain_value = [], []
         for tokens in map(tokenise, images[name]):
             words, phrases = lemmatiser.every_token(tokens), chunker.chunk(tokens)
-            own.append(tags_in_caption(words, phrases))
+            values.append(tags_in_caption(words, phrases))
             inside = {at for phrase in phrases for at in range(*phrase)}
-            plain.append(
+            plain_value.append(
                 tuple(
                     word if at in inside and carries_content(word.lemma) else Word(word.lemma, OTHER_PART)
                     for at, word in enumerate(words)
                 )
             )
-        expected = read_slowly(plain, alpha)
-        found = ranked_tags(own, float(alpha))
-        assert [tag for tag, _ in found] == sorted(expected, key=lambda tag: (-expected[tag], tag))
-        assert dict(found) == pytest.approx({tag: float(score) for tag, score in expected.items()})
+        expected = read_slowly(plain_value, alpha)
+        result = ranked_tags(values, float(alpha))
+        assert [tag for tag, _ in result] == sorted(expected, key=lambda tag: (-expected[tag], tag))
+        assert dict(result) == pytest.approx({tag: float(score) for tag, score in expected.items()})
 
 
 def test_mentions_of_a_layer_are_the_noun_phrases(db: None, tmp_path: Path) -> None:
@@ -151,10 +151,10 @@ def test_mentions_of_a_layer_are_the_noun_phrases(db: None, tmp_path: Path) -> N
     ]
     import_records(name="marked", records=records, format="jsonl", source="memory")
     layer = Corpus.objects.get(name="marked").layers.get().name
-    found = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0, layer=layer)))
-    assert [one.tags for one in found] == [[("soccer", pytest.approx(1 / 6)), ("field", 0)], []]
-    found = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0)))
-    assert [[tag for tag, _ in one.tags] for one in found] == [["dog", "soccer", "field"]] * 2
+    tags = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0, layer=layer)))
+    assert [row.tags for row in tags] == [[("soccer", pytest.approx(1 / 6)), ("field", 0)], []]
+    tags = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0)))
+    assert [[tag for tag, _ in row.tags] for row in tags] == [["dog", "soccer", "field"]] * 2
     with pytest.raises(CommandError, match="There is no layer “mine” here"):
         said("rank_tags", "marked", "--layer", "mine")
     with pytest.raises(CommandError, match="--processes: Expected 1 or more."):
@@ -177,14 +177,14 @@ def test_several_readers_give_the_same_in_the_same_order_and_read_little_ahead(
     taken: list[int] = []
 
     def images() -> Iterator[list[CaptionToRead]]:
-        for number, own in enumerate(many_images()):
+        for number, many_image in enumerate(many_images()):
             taken.append(number)
-            yield own
+            yield many_image
 
-    found = read_ranked_tags(images(), "nouns", 0.5, processes=2)
-    first = [next(found)]
+    result = read_ranked_tags(images(), "nouns", 0.5, processes=2)
+    first = [next(result)]
     assert len(taken) < 800, "memory does not grow with the corpus"
-    assert first + list(found) == list(read_ranked_tags(many_images(), "nouns", 0.5))
+    assert first + list(result) == list(read_ranked_tags(many_images(), "nouns", 0.5))
 
 
 @pytest.mark.slow

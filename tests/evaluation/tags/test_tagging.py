@@ -50,9 +50,9 @@ def scenes(db: None, tmp_path: Path, settings: Any) -> str:
     settings.DATA_DIR = tmp_path / "data"
     corpus = make_scenes(tmp_path)
     Image.objects.get(position=80).captions.create(number=2, text="A cat.")
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     words = [*THINGS[1:], "cat"]
-    np.savez(tmp_path / "words.npz", vectors=dice.standard_normal((len(words), 8)), ids=np.array(words))
+    np.savez(tmp_path / "words.npz", vectors=rng.standard_normal((len(words), 8)), ids=np.array(words))
     import_features(FeatureImport(corpus=corpus, name="w", path=tmp_path / "words.npz", kind="word"))
     return corpus
 
@@ -74,14 +74,14 @@ def train(name: str = "map", recipe: str = "ListSJE", *options: str) -> None:
 
 
 def tagged(*options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("tag", "--split", "test", *options, "--json"))
-    return found
+    payload: dict[str, Any] = json.loads(said("tag", "--split", "test", *options, "--json"))
+    return payload
 
 
 def scored(*options: Any) -> dict[str, Any]:
-    made = json.loads(said("score_tags", "--no-store", "--resamples", 50, *options, "--json"))
-    found: dict[str, Any] = made["report"]
-    return found
+    payload = json.loads(said("score_tags", "--no-store", "--resamples", 50, *options, "--json"))
+    report: dict[str, Any] = payload["report"]
+    return report
 
 
 def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
@@ -99,30 +99,30 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
         assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     scored("map")
     assert not TagSet.objects.get().figures, "nothing is kept that nobody asked to keep"
-    found = scored("map", "--store")
-    assert TagSet.objects.get().figures == found
-    of = {(one["measure"], one["distractors"]): one for one in found["measures"]}
+    result = scored("map", "--store")
+    assert TagSet.objects.get().figures == result
+    of = {(measure["measure"], measure["distractors"]): measure for measure in result["measures"]}
     assert set(of) == {
         *((f"p@{k}", number) for k in (1, 5) for number in (0, 5, 10, 20)),
         *((name, None) for name in ("P@1", "P@5", "MAP", "MiAP")),
     }
-    assert found["unknown"] == sum("dog" in text for text in texts(75)) // 2 + 1, "and the cat"
-    for one in of.values():
-        assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
+    assert result["unknown"] == sum("dog" in text for text in texts(75)) // 2 + 1, "and the cat"
+    for measure in of.values():
+        assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
     assert of["p@1", 5]["gain"] == pytest.approx(of["p@1", 5]["value"] / of["p@1", 5]["chance"] - 1)
 
 
 def test_intervals_of_hits_are_wilsons_and_those_of_few_images_say_so() -> None:
     """Eight images whose one true tag comes first: no bootstrap could tell how sure that is."""
     right = TrueTags(np.tile([3.0, 2.0, 1.0], (8, 1)), [[0]] * 8, 0, 0)
-    found = tag_figures(right, TagScoring(distractors=(0,), resampling=Resampling(200, 0.95, 0)))
-    of = {one["measure"]: one for one in found}
+    result = tag_figures(right, TagScoring(distractors=(0,), resampling=Resampling(200, 0.95, 0)))
+    of = {row["measure"]: row for row in result}
     low, high = share_interval(np.ones(8), np.ones(8), 0.95)
     for name in ("p@1", "P@1"):
         assert (of[name]["value"], of[name]["low"], of[name]["high"]) == (1, low, high) and low < 0.7
         assert (of[name]["interval"], of[name]["remark"]) == ("Wilson", "")
     assert of["MiAP"]["interval"] == "bootstrap" and "8 images, fewer than 10" in of["MiAP"]["remark"]
-    remarks = interval_remarks({"measures": found})
+    remarks = interval_remarks({"measures": result})
     few, alike = "fewer than 10: may be too narrow", "every resample gives the same"
     assert remarks == [
         f"P@5: a bootstrap of 8 images, {few}",
@@ -140,23 +140,23 @@ def texts(start: int) -> list[str]:
 def test_scores_are_those_computed_by_hand(scenes: str) -> None:
     """A set of two images whose scores are known, of "A dog beside a man" and the like."""
     first, second = Image.objects.order_by("position")[:2]
-    for image, (one, other) in ((first, ("dog", "man")), (second, ("boat", "dog"))):
+    for image, (measure, another) in ((first, ("dog", "man")), (second, ("boat", "dog"))):
         image.captions.all().delete()
-        image.captions.create(number=0, text=f"The {one} sees a {other}.")
+        image.captions.create(number=0, text=f"The {measure} sees a {another}.")
     rows = iter(
         [
             (first.pk, [["man", 0.9]], np.array([0.5, 0.9, 0.7], np.float32).tobytes()),
             (second.pk, [["dog", 0.9]], np.array([0.9, 0.1, 0.2], np.float32).tobytes()),
         ]
     )
-    facts = {
+    metadata = {
         "corpus": first.corpus,
         "vocabulary": ["dog", "man", "boat"],
         "settings": {"unit": "nouns", "alpha": 0.0},
     }
-    get_or_publish(TagSet, "known", facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
-    found = scored("known", "--distractors", 0, 5, *ALONE)
-    of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
+    get_or_publish(TagSet, "known", metadata, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
+    result = scored("known", "--distractors", 0, 5, *ALONE)
+    of = {(measure["measure"], measure["distractors"]): measure["value"] for measure in result["measures"]}
     # The first image's tags are dog, man: man is before dog. The second's are boat, dog: dog is before boat.
     assert of["p@1", 0] == 0 and of["p@5", 0] == 1
     # One distractor each: boat comes between man and dog; man comes last.
@@ -166,9 +166,13 @@ def test_scores_are_those_computed_by_hand(scenes: str) -> None:
     # By tag: dog is of both images; man of the first, which is first; boat of the second, which is second.
     assert of["MAP", None] == pytest.approx((1 + 1 + 1 / 2) / 3)
     assert of["P@1", None] == 1 and of["P@5", None] == pytest.approx(2 / 5)
-    chance = next(one for one in found["measures"] if one["measure"] == "p@1" and one["distractors"] == 5)
+    chance = next(
+        measure
+        for measure in result["measures"]
+        if measure["measure"] == "p@1" and measure["distractors"] == 5
+    )
     assert chance["chance"] == pytest.approx(1 / 3) and chance["gain"] == -1
-    assert [found[key] for key in ("images", "tags", "unknown", "without")] == [2, 4, 0, 0]
+    assert [result[key] for key in ("images", "tags", "unknown", "without")] == [2, 4, 0, 0]
 
 
 def test_tags_that_were_never_learned_from_are_found_by_their_word_vectors(
@@ -193,8 +197,11 @@ def test_every_recipe_tags_and_is_scored(scenes: str, recipe: str) -> None:
     train("own", recipe, *(FEW if recipe == "SJE-I" else ()))
     report = tagged("own")
     assert report["vocabulary"] == len(THINGS) - (recipe == "SJE-I")
-    found = {(one["measure"], one["distractors"]): one["value"] for one in scored("own")["measures"]}
-    assert found["MiAP", None] > LEAST.get(recipe, 0)
+    values = {
+        (measure["measure"], measure["distractors"]): measure["value"]
+        for measure in scored("own")["measures"]
+    }
+    assert values["MiAP", None] > LEAST.get(recipe, 0)
 
 
 def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
@@ -303,9 +310,9 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     file.write_text(f"id,tags\n{rows}")
     said("import_weak_collection", "flickr", file)
     said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
-    found = scored("users", "--split", "test")
-    of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
-    assert found["source"].startswith("collection flickr, ") and found["images"] == 15
+    result = scored("users", "--split", "test")
+    of = {(measure["measure"], measure["distractors"]): measure["value"] for measure in result["measures"]}
+    assert result["source"].startswith("collection flickr, ") and result["images"] == 15
     # Each list begins with the maker of the camera, which is true of no image; no user speaks of the cat.
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
     said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # which changes nothing
@@ -319,22 +326,24 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
     """By hand: "zebra" stands before the dog of the first image. Then by brute force, on all tags as columns.
     What does not rank all tags stays."""
     first, second = Image.objects.order_by("position")[:2]
-    for image, own in ((first, "dog"), (second, "boat")):
+    for image, values in ((first, "dog"), (second, "boat")):
         image.captions.all().delete()
-        image.captions.create(number=0, text=f"A {own}.")
-    facts = {"corpus": first.corpus, "source": "by hand"}
+        image.captions.create(number=0, text=f"A {values}.")
+    metadata = {"corpus": first.corpus, "source": "by hand"}
     lists: dict[str, list[list[list[Any]]]] = {
         "wrong": [[["zebra", 1.0], ["dog", 0.5]], [["boat", 1.0]]],
         "right": [[["dog", 0.5]], [["boat", 1.0]]],
     }
-    for name, given in lists.items():
-        rows = [(image.pk, tags, b"") for image, tags in zip((first, second), given, strict=True)]
-        get_or_publish(TagSet, name, facts, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
+    for name, provided in lists.items():
+        rows = [(image.pk, tags, b"") for image, tags in zip((first, second), provided, strict=True)]
+        get_or_publish(TagSet, name, metadata, partial(writing.fill_tag_set, tags_of_images=iter(rows)))
     of: dict[str, dict[tuple[str, int | None], float]] = {}
     for name, vocabulary in (("wrong", 3), ("right", 2)):
-        found = scored(name, "--distractors", 0, 5, "--store", *ALONE)
-        assert (found["vocabulary"], found["listed"], found["tags"]) == (vocabulary, True, 2)
-        of[name] = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
+        result = scored(name, "--distractors", 0, 5, "--store", *ALONE)
+        assert (result["vocabulary"], result["listed"], result["tags"]) == (vocabulary, True, 2)
+        of[name] = {
+            (measure["measure"], measure["distractors"]): measure["value"] for measure in result["measures"]
+        }
     assert of["right"]["P@1", None] == of["right"]["MiAP", None] == 1
     assert (of["wrong"]["P@1", None], of["wrong"]["MiAP", None]) == (0.5, 0.75)
     changed = {key for key, value in of["right"].items() if of["wrong"][key] != value}
@@ -343,20 +352,20 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
         *("score_tags", "wrong", "--resamples", 50, *ALONE)
     )
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/tags/wrong/"
-    shown = ada.get(page).content.decode()
-    assert "P@k and MiAP rank 3 tags" in shown and ">P@1<" in shown
-    names = [one["measure"] for one in by_api("ada", "tag-sets/wrong")["figures"]["measures"]]
+    text = ada.get(page).content.decode()
+    assert "P@k and MiAP rank 3 tags" in text and ">P@1<" in text
+    names = [measure["measure"] for measure in by_api("ada", "tag-sets/wrong")["figures"]["measures"]]
     assert {"p@1", "MAP", "P@1", "P@5", "MiAP"} <= set(names)
 
 
 def test_figures_of_lists_are_those_of_a_table_of_all_tags(scenes: str) -> None:
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     images = list(Image.objects.order_by("position")[:40])
     words = [*THINGS, *(f"wrong{n}" for n in range(9))]
-    listed = [[str(word) for word in dice.permutation(words)[: dice.integers(0, 7)]] for _ in images]
+    listed = [[str(word) for word in rng.permutation(words)[: rng.integers(0, 7)]] for _ in images]
     rows = [
-        (image.pk, [[tag, 1 - place / 9] for place, tag in enumerate(own)], b"")
-        for image, own in zip(images, listed, strict=True)
+        (image.pk, [[tag, 1 - index / 9] for index, tag in enumerate(own_tags)], b"")
+        for image, own_tags in zip(images, listed, strict=True)
     ]
     get_or_publish(
         TagSet,
@@ -364,19 +373,23 @@ def test_figures_of_lists_are_those_of_a_table_of_all_tags(scenes: str) -> None:
         {"corpus": images[0].corpus, "source": "made"},
         partial(writing.fill_tag_set, tags_of_images=iter(rows)),
     )
-    found = scored("lists", *ALONE)
+    result = scored("lists", *ALONE)
     true = [{word for word in THINGS if any(word in text for text in of_image(image))} for image in images]
     tags = sorted(set().union(*true, *listed))
-    assert found["vocabulary"] == len(tags) > len(THINGS)
+    assert result["vocabulary"] == len(tags) > len(THINGS)
     table = np.full((len(images), len(tags)), -np.inf)
-    for row, own in zip(table, listed, strict=True):
-        row[[tags.index(tag) for tag in own]] = 1 - np.arange(len(own)) / 9
-    relevant = np.array([[tag in own for tag in tags] for own in true])
+    for row, own_tags in zip(table, listed, strict=True):
+        row[[tags.index(tag) for tag in own_tags]] = 1 - np.arange(len(own_tags)) / 9
+    relevant = np.array([[tag in own_tags for tag in tags] for own_tags in true])
     by_tag, by_image = by_tag_and_image(table, relevant)
-    expected = {name: one.value for name, one in evaluate(by_image, ["P@1", "P@5", "MiAP"]).items()} | {
-        "MAP": evaluate(by_tag, ["MAP"])["MAP"].per_query[relevant.any(axis=0)].mean()
+    expected = {
+        name: measure.value for name, measure in evaluate(by_image, ["P@1", "P@5", "MiAP"]).items()
+    } | {"MAP": evaluate(by_tag, ["MAP"])["MAP"].per_query[relevant.any(axis=0)].mean()}
+    values = {
+        measure["measure"]: measure["value"]
+        for measure in result["measures"]
+        if measure["distractors"] is None
     }
-    values = {one["measure"]: one["value"] for one in found["measures"] if one["distractors"] is None}
     assert values == pytest.approx(expected)
 
 
@@ -401,7 +414,7 @@ def test_jobs_tag_and_score(scenes: str) -> None:
         job = jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=None)
         assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
     row = TagSet.objects.get()
-    assert {one["measure"] for one in row.figures["measures"]} >= {"p@1", "p@5", "MAP", "MiAP"}
+    assert {measure["measure"] for measure in row.figures["measures"]} >= {"p@1", "p@5", "MAP", "MiAP"}
 
 
 def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
@@ -412,22 +425,24 @@ def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
     assert "Held-out precision" in detail and 'action="/evaluation/systems/map/rank/"' not in detail
     press(ada, "/evaluation/systems/map/", "Tag images", name="told", split="test", score="mean", top="4")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    kept = TagSet.objects.get()
-    assert (kept.name, kept.settings["score"], kept.image_count) == ("told", "mean", 15)
+    tag_set = TagSet.objects.get()
+    assert (tag_set.name, tag_set.settings["score"], tag_set.image_count) == ("told", "mean", 15)
     page = ada.get("/evaluation/tags/told/").content.decode()
     assert "These tags have not been scored yet." in page and page.count('class="tags"') == 15
     press(ada, "/evaluation/tags/told/", "Score", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     page = ada.get("/evaluation/tags/told/").content.decode()
-    value = next(one for one in TagSet.objects.get().figures["measures"] if one["measure"] == "MiAP")["value"]
+    value = next(
+        measure for measure in TagSet.objects.get().figures["measures"] if measure["measure"] == "MiAP"
+    )["value"]
     assert f"{value:.3f}" in page and "Score again" in page and "Intervals of 95 %." in page
-    kept = TagSet.objects.get()
-    store_figures("told", {**kept.figures, "level": 0.8})
+    tag_set = TagSet.objects.get()
+    store_figures("told", {**tag_set.figures, "level": 0.8})
     assert "Intervals of 80 %." in ada.get("/evaluation/tags/told/").content.decode()
-    store_figures("told", {**kept.figures, "resamples": 0})
+    store_figures("told", {**tag_set.figures, "resamples": 0})
     assert "Intervals of" not in ada.get("/evaluation/tags/told/").content.decode()
     with pytest.raises(InputError, match="'told' was removed or replaced while it was scored; score it"):
-        store_figures("told", {**kept.figures, "digest": "of another set"})
+        store_figures("told", {**tag_set.figures, "digest": "of another set"})
     assert TagSet.objects.get().figures["resamples"] == 0
     assert "/evaluation/tags/told/" in ada.get("/evaluation/systems/map/").content.decode()
     file: Any = ada.get("/operations/download_tag_set/file?tag_set=told")
@@ -444,20 +459,20 @@ def test_a_long_set_is_shown_a_page_at_a_time(scenes: str, monkeypatch: pytest.M
     train("often", "Tag-frequency")
     tagged("often")
     ada = world.signed_in("ada", "researcher")
-    shown, address = 0, "/evaluation/tags/often/"
+    displayed, address = 0, "/evaluation/tags/often/"
     while address:
         page = ada.get(address).content.decode()
-        shown += page.count('class="tags"')
-        found = re.search(r'rel="next" href="(\?from=\d+)"', page)
-        address = f"/evaluation/tags/often/{found[1]}" if found else ""
-    assert shown == 15
+        displayed += page.count('class="tags"')
+        match = re.search(r'rel="next" href="(\?from=\d+)"', page)
+        address = f"/evaluation/tags/often/{match[1]}" if match else ""
+    assert displayed == 15
 
 
 def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str) -> None:
     train("often", "Tag-frequency")
     ada = world.signed_in("ada", "researcher")
-    refused: Any = ada.post("/operations/tag/", {"system": "often", "score": "s1"}, follow=True)
-    assert "Expected one of: own." in refused.content.decode()
+    response: Any = ada.post("/operations/tag/", {"system": "often", "score": "s1"}, follow=True)
+    assert "Expected one of: own." in response.content.decode()
     assert not Job.objects.exists()
 
 
@@ -466,7 +481,7 @@ def test_a_tagger_is_trained_by_page_and_what_it_lacks_is_said(scenes: str) -> N
     page = ada.get("/evaluation/train/").content.decode()
     assert "needs vectors of images; needs word vectors; Bilinear map of images and tags" in page
     ask = {"name": "map", "recipe": "SJE-I", "corpus": scenes, "features": "whole:1"}
-    refused: Any = press(ada, "/evaluation/train/", "Train", **ask)
-    assert "Recipe SJE-I needs this." in refused.content.decode()
+    response: Any = press(ada, "/evaluation/train/", "Train", **ask)
+    assert "Recipe SJE-I needs this." in response.content.decode()
     press(ada, "/evaluation/train/", "Train", **ask, words="w:1")
     assert Job.objects.latest("pk").arguments["words"] == "w:1"

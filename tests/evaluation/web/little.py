@@ -43,7 +43,7 @@ def qrels(folder: Path) -> str:
     rows = [("a", "a", 3, 0), ("a", "b", 1, 2), ("a", "c", 2, 1), ("b", "b", 0, 3), ("b", "c", 0, 3)]
     file = folder / "crowd.txt"
     file.write_text(
-        "".join(f"{i}.jpg\t{own}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for i, own, yes, no in rows)
+        "".join(f"{i}.jpg\t{value}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for i, value, yes, no in rows)
     )
     import_judgments(JudgmentsImport(corpus="small", file=file, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd")
@@ -52,7 +52,7 @@ def qrels(folder: Path) -> str:
 
 def runs(folder: Path, *systems: str) -> list[str]:
     """Runs of systems in both directions: `good` ranks originals first, any other last."""
-    made = []
+    created = []
     for system in systems:
         scores = np.eye(3) if system == "good" else -np.eye(3) + np.arange(3) / 10
         file = matrix_file(folder, system, scores, PICTURES, JUDGED)
@@ -64,8 +64,8 @@ def runs(folder: Path, *systems: str) -> list[str]:
                 ),
                 OperationContext(),
             )
-            made.append(name)
-    return made
+            created.append(name)
+    return created
 
 
 def embeddings(name: str = "clip.npz", **spoilt: Any) -> SimpleUploadedFile:
@@ -85,7 +85,7 @@ def embeddings(name: str = "clip.npz", **spoilt: Any) -> SimpleUploadedFile:
 def trec(*rows: str) -> SimpleUploadedFile:
     """A run in a file: "QUERY ITEM SCORE" lines."""
     lines = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         query, item, score = row.split()
-        lines.append(f"{query} Q0 {item} {place} {score} tag\n")
+        lines.append(f"{query} Q0 {item} {index} {score} tag\n")
     return SimpleUploadedFile("run.trec", "".join(lines).encode())

@@ -48,8 +48,8 @@ BOTH = (
 @pytest.mark.parametrize("kind", VISITORS)
 def test_pages_and_acts_are_for_researchers(kind):
     client = visitor(kind)
-    asked = [(route, "get") for route in PAGES] + [(route, "post") for route in BOTH]
-    for route, way in asked:
+    requested = [(route, "get") for route in PAGES] + [(route, "post") for route in BOTH]
+    for route, way in requested:
         address = reverse(f"evaluation:{route}", args=PAGES[route])
         answer = getattr(client, way)(address)
         if kind in RUNNERS:

@@ -38,9 +38,9 @@ batch = 20
 def halves(tmp_path: Path, settings) -> str:
     """Pictures with two halves of different colours, and captions that say which."""
     settings.DATA_DIR = tmp_path / "data"
-    dice, records = np.random.default_rng(0), []
+    rng, records = np.random.default_rng(0), []
     for number in range(40):
-        left, right = dice.choice(sorted(SHADES), 2, replace=False)
+        left, right = rng.choice(sorted(SHADES), 2, replace=False)
         picture = Image.new("RGB", (64, 32), SHADES[left])
         picture.paste(SHADES[right], (32, 0, 64, 32))
         picture.save(tmp_path / f"{number}.png")
@@ -62,19 +62,19 @@ def test_alignments_are_made_by_page_alone(halves):
     cache.clear()
     ada = world.signed_in("ada", "researcher")
     form = {"corpus": halves, "weights": "colours.onnx", "method": "grid", "limit": "9"}
-    given = {"name": "parts", "extractor_settings": 'shorter = 8\noutput = "means"'}
-    press(ada, "/evaluation/features/", "Find regions", **given, **form)
+    provided = {"name": "parts", "extractor_settings": 'shorter = 8\noutput = "means"'}
+    press(ada, "/evaluation/features/", "Find regions", **provided, **form)
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert feature_set(halves, "parts").rows == 400
-    shown = words(ada.get("/evaluation/features/"))
-    assert "parts:1 halves regions 400 3" in shown
-    asked = {"name": "aligned", "recipe": "small.toml", "corpus": halves, "regions": "parts:1"}
-    press(ada, "/evaluation/train/", "Train", **asked)
+    page_text = words(ada.get("/evaluation/features/"))
+    assert "parts:1 halves regions 400 3" in page_text
+    requested = {"name": "aligned", "recipe": "small.toml", "corpus": halves, "regions": "parts:1"}
+    press(ada, "/evaluation/train/", "Train", **requested)
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
     page = "/evaluation/systems/aligned/"
-    refused = press(ada, page, "Write the layer", layer="machine", split="test", beta="-2")
-    assert "Expected 0.0 or more." in words(refused)
+    response = press(ada, page, "Write the layer", layer="machine", split="test", beta="-2")
+    assert "Expected 0.0 or more." in words(response)
     press(ada, page, "Write the layer", layer="machine", split="test", beta="0.5")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     layer = Layer.objects.get(name="machine")

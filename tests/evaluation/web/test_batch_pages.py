@@ -60,25 +60,25 @@ def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Clien
     page = look(ada, f"{BUILD}?corpus=quay")
     assert all(name in page for name in pooled_runs) and "Size and cost" not in page
     # What is ticked stays, whatever is looked for.
-    found = look(ada, f"{BUILD}?{urlencode([*chosen(['blunt-search']), ('find', 'sharp'), ('look', '1')])}")
-    assert "sharp-search" in found and "blunt-search" in found and "blunt-annotation" not in found
-    assert "Size and cost" not in found
+    result = look(ada, f"{BUILD}?{urlencode([*chosen(['blunt-search']), ('find', 'sharp'), ('look', '1')])}")
+    assert "sharp-search" in result and "blunt-search" in result and "blunt-annotation" not in result
+    assert "Size and cost" not in result
 
 
 def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client, pooled_runs) -> None:
-    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
+    planned_batch = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs))}")
-    assert f"of the {made.pooled_pairs} pooled pairs" in page
-    assert f"{made.price.answers} answers, 3 judges each" in page
-    assert f"{made.price.answers * 0.2:.2f} USD" in page
-    assert f"{made.originals} originals, {made.filtered} filtered pairs" in page
-    assert f"Pages lack {made.filling.missing} captions: there are too few filtered pairs" in page
+    assert f"of the {planned_batch.pooled_pairs} pooled pairs" in page
+    assert f"{planned_batch.price.answers} answers, 3 judges each" in page
+    assert f"{planned_batch.price.answers * 0.2:.2f} USD" in page
+    assert f"{planned_batch.originals} originals, {planned_batch.filtered} filtered pairs" in page
+    assert f"Pages lack {planned_batch.filling.missing} captions: there are too few filtered pairs" in page
     assert "or use smaller pages" in page
     assert "Only one direction" not in page and not Batch.objects.exists()
-    shown = ada.get(f"{BUILD}?{urlencode(chosen(pooled_runs))}").content.decode()
+    text = ada.get(f"{BUILD}?{urlencode(chosen(pooled_runs))}").content.decode()
     # What the TOML says, and what nobody said.
-    assert 'name="campaign_settings.pay.per_item.relevance" value="0.2"' in shown
-    assert 'name="campaign_settings.trust.window" value="20"' in shown
+    assert 'name="campaign_settings.pay.per_item.relevance" value="0.2"' in text
+    assert 'name="campaign_settings.trust.window" value="20"' in text
     whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='0', known_from=''))}")
     assert "Only one direction of sharp is pooled" in whole and "0 filtered pairs" in whole
     assert "every judge counts" in whole and "With a filter, filtered pairs fill them" in whole
@@ -120,10 +120,10 @@ def test_what_no_job_can_hold_is_refused_and_not_asked_for(ada: Client, pooled_r
 
 
 def test_a_trial_with_simulated_workers_is_asked_for_as_one(ada: Client, pooled_runs) -> None:
-    wanted = chosen(pooled_runs, simulated="1")
-    page = ada.get(f"{BUILD}?{urlencode(wanted)}").content.decode()
+    expected = chosen(pooled_runs, simulated="1")
+    page = ada.get(f"{BUILD}?{urlencode(expected)}").content.decode()
     assert re.search(r'<input type="checkbox" name="simulated"[^>]* checked>', page)
-    ada.post(BUILD, urlencode([*wanted, ("name", "trial")]), FORM)
+    ada.post(BUILD, urlencode([*expected, ("name", "trial")]), FORM)
     assert Job.objects.get().arguments["simulated"] is True
 
 
@@ -151,13 +151,13 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert f"{batch.numbers['task_count']} pages with {batch.numbers['fillers']} filtered pairs" in early
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
     bad = look(ada, f"{BATCHES}first/?fresh=1")
-    wrong = Judgment.objects.filter(worker__pseudonym__contains="always", image__isnull=False)
-    assert f"{wrong.count()} of their answers are left out" in bad and "no: answers left out" in bad
-    assert f"This costs about {wrong.count() * 0.2:.2f} USD" in bad
+    judgments = Judgment.objects.filter(worker__pseudonym__contains="always", image__isnull=False)
+    assert f"{judgments.count()} of their answers are left out" in bad and "no: answers left out" in bad
+    assert f"This costs about {judgments.count() * 0.2:.2f} USD" in bad
     assert "2 judges do not count" in look(ada, BATCHES)
     press(ada, f"{BATCHES}first/", "Reassign")
     done(Job.objects.get(kind="reassign_pages"))
-    assert not wrong.filter(void=False).exists()
+    assert not judgments.filter(void=False).exists()
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     late = look(ada, f"{BATCHES}first/?fresh=1")
     assert "All pairs are judged and can be frozen" in late and "no: answers withdrawn" in late
@@ -168,8 +168,8 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     discard_worker(campaign=batch.campaign, worker=sharp.pk)
     assert look(ada, f"{BATCHES}first/?fresh=1").count("no: answers withdrawn") == 3
     people = ada.get("/api/v1/batches/first").json()["status"]["people"]
-    left_out = {judge: one["withdrawn"] or bool(one["unused"]) for judge, one in people.items()}
-    assert left_out[sharp.pseudonym] and False in left_out.values()
+    excluded = {judge: person["withdrawn"] or bool(person["unused"]) for judge, person in people.items()}
+    assert excluded[sharp.pseudonym] and False in excluded.values()
     restore_worker(campaign=batch.campaign, worker=sharp.pk)
 
     press(ada, f"{BATCHES}first/", "Collect and freeze", qrels="pooled", rule="majority")
@@ -313,10 +313,10 @@ def test_list_page_api_and_command_say_one_number_of_answers_and_of_pairs(ada: C
         api = ada.get("/api/v1/batches/first").json()["status"]
         names = ("state", "answers_to_come", "judged", "short")
         assert [api[name] for name in names] == [command[name] for name in names]
-        asked, coming, judged = command["numbers"]["asked"], command["answers_to_come"], command["judged"]
-        assert command["state"] == state and judged + command["short"] == asked
-        assert f"{state} {asked} {coming} " in look(ada, BATCHES)
-        assert f"{judged} of {asked} have {batch.judges} answers" in page
+        requested, coming, judged = command["numbers"]["asked"], command["answers_to_come"], command["judged"]
+        assert command["state"] == state and judged + command["short"] == requested
+        assert f"{state} {requested} {coming} " in look(ada, BATCHES)
+        assert f"{judged} of {requested} have {batch.judges} answers" in page
         assert (f"{coming} answers are still to come" in page) == bool(coming)
         assert ("none still to come" in page) == (not coming)
         assert (f"{command['short']} pairs of this batch lack answers" in page) == (

@@ -33,8 +33,8 @@ def parsed(data_dir: Path, file: str, *captions: str) -> None:
     for name in captions:
         picture, number = name.split(".jpg#")
         lines.append(f"# sent_id = {name}")
-        for place, word in enumerate(("caption", number, "of", picture)):
-            lines.append(f"{place + 1}\t{word}\t_\t_\t_\t_\t{place}\tdep\t_\t_")
+        for index, word in enumerate(("caption", number, "of", picture)):
+            lines.append(f"{index + 1}\t{word}\t_\t_\t_\t_\t{index}\tdep\t_\t_")
         lines.append("")
     folder = data_dir / "sources" / "parses"
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,15 +51,15 @@ def test_parses_are_imported_by_a_job_and_shown(ada: Client, small: str, data_di
     page = words(ada.get(FEATURES))
     assert "into the folder sources/parses of the data folder" in page and "Digest" not in page
     parsed(data_dir, "p.conllu", "a.jpg#0", "a.jpg#1", "gone.jpg#0")
-    told = press(ada, FEATURES, "Import parses", corpus=small, file="p.conllu")
-    assert messages_on(told) == ["Importing the parses."]
-    assert "Import parses small" in words(told)
+    response = press(ada, FEATURES, "Import parses", corpus=small, file="p.conllu")
+    assert messages_on(response) == ["Importing the parses."]
+    assert "Import parses small" in words(response)
     assert done().state == Job.DONE
     stored = parses_of(small)
     assert stored.captions == 2 and stored.created.tzinfo is not None
-    shown = words(ada.get(FEATURES))
+    page_text = words(ada.get(FEATURES))
     row = f"small 2 8 p.conllu; 7 captions without a parse; 1 parse left out {stored.digest[:12]}"
-    assert row in shown
+    assert row in page_text
 
 
 def test_other_parses_take_a_tick(ada: Client, small: str, data_dir: Path):
@@ -67,12 +67,12 @@ def test_other_parses_take_a_tick(ada: Client, small: str, data_dir: Path):
     parsed(data_dir, "q.conllu", "b.jpg#0")
     press(ada, FEATURES, "Import parses", file="p.conllu")
     done()
-    refused = press(ada, FEATURES, "Import parses", file="q.conllu")
-    assert wrong(refused).startswith("Corpus small has parses already")
+    response = press(ada, FEATURES, "Import parses", file="q.conllu")
+    assert wrong(response).startswith("Corpus small has parses already")
     assert Job.objects.count() == 1
     press(ada, FEATURES, "Import parses", file="q.conllu", replace="on")
     assert done().state == Job.DONE
-    assert [one.id for one in parses_of(small).sentences()] == ["b.jpg#0"]
+    assert [sentence.id for sentence in parses_of(small).sentences()] == ["b.jpg#0"]
 
 
 def test_what_is_no_parse_of_the_corpus_ends_the_job_in_one_line(ada: Client, small: str, data_dir: Path):
@@ -107,8 +107,8 @@ def test_only_files_of_parses_are_offered(data_dir: Path):
 
 def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
     numbers = {"dimensions": "4", "epochs": "2", "least": "3"}
-    told = press(ada, FEATURES, "Train", corpus=small, name="own", split="all", **numbers)
-    assert messages_on(told) == ["Training the word vectors."]
+    response = press(ada, FEATURES, "Train", corpus=small, name="own", split="all", **numbers)
+    assert messages_on(response) == ["Training the word vectors."]
     job = Job.objects.get()
     assert job.arguments == {
         "corpus": small,
@@ -119,8 +119,8 @@ def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
         "least": 3,
     }
     assert done().state == Job.DONE
-    found = feature_set(small, "own")
-    assert (found.kind, found.dimensions) == ("word", 4) and "caption" in found.ids()
+    result = feature_set(small, "own")
+    assert (result.kind, result.dimensions) == ("word", 4) and "caption" in result.ids()
     assert "own:1 small words" in words(ada.get(FEATURES))
 
 
@@ -157,9 +157,9 @@ def test_a_role_for_a_corpus_covers_its_parses_and_words_alone(
     parsed(data_dir, "p.conllu", "a.jpg#0")
     press(ada, FEATURES, "Import parses", corpus=small)
     done()
-    shown = words(eve.get(FEATURES))
-    assert "Parses of captions" not in shown and "small" not in shown.split()
+    page_text = words(eve.get(FEATURES))
+    assert "Parses of captions" not in page_text and "small" not in page_text.split()
     for address, form in ((PARSES, {"file": "p.conllu", "replace": "1"}), (TRAINING, {"name": "x"})):
-        refused = eve.post(address, {"corpus": small, **form})
-        assert "There is no corpus “small” here" in words(refused)
+        response = eve.post(address, {"corpus": small, **form})
+        assert "There is no corpus “small” here" in words(response)
     assert Job.objects.count() == 1

@@ -75,20 +75,20 @@ def test_without_qrels_the_list_says_what_they_are_and_how_to_get_some(ada):
 
 def test_originals_are_frozen_on_a_fold_by_a_job(ada):
     page = press(ada, FREEZE, "Freeze", name="own", protocol="any of five", split="1/3")
-    made = done(page)
+    created = done(page)
     expected = subset_named("small", "1/3")
     assert expected is not None and len(expected.images) == 1
-    assert made.pool == "any of five, fold 1/3"
+    assert created.pool == "any of five, fold 1/3"
     (line,) = AuditEntry.objects.filter(act="freeze_qrels")
-    assert (line.actor_name, line.about["qrels"], line.about["digest"]) == ("ada", "own:1", made.digest)
-    assert set(QrelsRow.objects.filter(snapshot=made).values_list("image", flat=True)) == expected.images
-    shown = words(ada.get(LIST))
-    assert "own version 1 small originals: any of five, fold 1/3 – 3 1 3 3" in shown
+    assert (line.actor_name, line.about["qrels"], line.about["digest"]) == ("ada", "own:1", created.digest)
+    assert set(QrelsRow.objects.filter(snapshot=created).values_list("image", flat=True)) == expected.images
+    page_text = words(ada.get(LIST))
+    assert "own version 1 small originals: any of five, fold 1/3 – 3 1 3 3" in page_text
     assert 'href="/evaluation/qrels/own/">View' in ada.get(LIST).content.decode()
 
 
 @pytest.mark.parametrize(
-    ("asked", "pool", "images"),
+    ("requested", "pool", "images"),
     [
         ({}, "any of five", "abc"),
         ({"split": "test"}, "any of five, split test", "ab"),
@@ -97,11 +97,11 @@ def test_originals_are_frozen_on_a_fold_by_a_job(ada):
         ({"split": "2/3", "fold_seed": "7"}, "any of five, fold 2/3 (seed 7)", None),
     ],
 )
-def test_originals_are_frozen_as_the_form_says(ada, tmp_path, asked, pool, images):
+def test_originals_are_frozen_as_the_form_says(ada, tmp_path, requested, pool, images):
     little.runs(tmp_path, "good")
-    made = done(ada.post(FREEZE, {**PROTOCOL, **asked}, follow=True))
-    assert made.pool == pool
-    rows = QrelsRow.objects.filter(snapshot=made).values_list("image__key", flat=True)
+    created = done(ada.post(FREEZE, {**PROTOCOL, **requested}, follow=True))
+    assert created.pool == pool
+    rows = QrelsRow.objects.filter(snapshot=created).values_list("image__key", flat=True)
     if images is not None:
         assert set(rows) == set(images)
     else:
@@ -111,9 +111,9 @@ def test_originals_are_frozen_as_the_form_says(ada, tmp_path, asked, pool, image
 
 
 def test_a_file_of_names_chooses_the_images(ada):
-    made = done(ada.post(FREEZE, {**PROTOCOL, "images": sent("c.jpg\na.jpg\n", "te.txt")}, follow=True))
-    assert made.pool == "any of five, images in te.txt"
-    assert set(QrelsRow.objects.filter(snapshot=made).values_list("image__key", flat=True)) == {"a", "c"}
+    created = done(ada.post(FREEZE, {**PROTOCOL, "images": sent("c.jpg\na.jpg\n", "te.txt")}, follow=True))
+    assert created.pool == "any of five, images in te.txt"
+    assert set(QrelsRow.objects.filter(snapshot=created).values_list("image__key", flat=True)) == {"a", "c"}
 
 
 def test_files_of_judgments_and_qrels_are_noted_once_by_whoever_sent_them(ada):
@@ -125,8 +125,8 @@ def test_files_of_judgments_and_qrels_are_noted_once_by_whoever_sent_them(ada):
 
 def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
     little.qrels(tmp_path)
-    given = {**JUDGMENTS, "rule": "half", "originals": "true", "split": "test"}
-    made = done(ada.post(FREEZE, given, follow=True))
+    provided = {**JUDGMENTS, "rule": "half", "originals": "true", "split": "test"}
+    created = done(ada.post(FREEZE, provided, follow=True))
     command = freeze_qrels(
         name="twin",
         corpus="small",
@@ -134,7 +134,7 @@ def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
         relevance=RelevanceChoice("half"),
         subset=subset_named("small", "test"),
     )
-    assert (made.digest, made.rule, made.subset) == (command.digest, "half", "split test")
+    assert (created.digest, created.rule, created.subset) == (command.digest, "half", "split test")
     # What the form sends of a box that is not ticked.
     page = ada.get(FREEZE + "?corpus=small&judgments=flickr8k-crowd").content.decode()
     assert '<input type="hidden" name="originals" value="false">' in page
@@ -144,16 +144,16 @@ def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
 
 def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
     ada.post(IMPORT, {**SITS, "file": sent(TABLE, "sits.csv")}, follow=True)
-    given = {**JUDGMENTS, "judgments": "sits", "relevant_from": "2.25", "gains": "exponential"}
-    made = done(ada.post(FREEZE, {**given, "summary": "median"}, follow=True))
-    assert made.rule == "median 0 to 5 from 2.25 exponential"
-    graded = qrels_of(made, names_of("small"))
+    provided = {**JUDGMENTS, "judgments": "sits", "relevant_from": "2.25", "gains": "exponential"}
+    created = done(ada.post(FREEZE, {**provided, "summary": "median"}, follow=True))
+    assert created.rule == "median 0 to 5 from 2.25 exponential"
+    graded = qrels_of(created, names_of("small"))
     assert graded.settings.rule.threshold == Fraction("2.25")  # type: ignore[union-attr]
     assert graded.relevant == {"a.jpg": frozenset({"a.jpg#0"}), "b.jpg": frozenset({"b.jpg#0"})}
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("provided", "says"),
     [
         ({"name": "a b"}, "This is no valid name"),
         ({"corpus": "nowhere"}, "There is no corpus “nowhere” here"),
@@ -178,15 +178,15 @@ def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
         ({"images": b"\xff\xfe\x00"}, "file.txt, line 1: byte 0 (0xff) is not UTF-8"),
     ],
 )
-def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, given, says):
-    if "images" in given:
-        given = {**given, "images": sent(given["images"])}
-    assert wrong(ada.post(FREEZE, {**PROTOCOL, **given})).startswith(says)
+def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, provided, says):
+    if "images" in provided:
+        provided = {**provided, "images": sent(provided["images"])}
+    assert wrong(ada.post(FREEZE, {**PROTOCOL, **provided})).startswith(says)
     assert not Job.objects.exists() and not QrelsSnapshot.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("provided", "says"),
     [
         ({"judgments": "none"}, "There is no set of judgments “none” here; known: flickr8k-crowd."),
         ({"rule": "x"}, "Expected one of: 'half', 'majority', 'two_thirds', 'mean_grade'"),
@@ -198,12 +198,12 @@ def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, given, say
         ({"name": "theirs"}, "qrels 'theirs' already exist for another corpus; choose another name"),
     ],
 )
-def test_judgments_that_cannot_be_frozen_are_refused_in_one_line(ada, tmp_path, given, says):
+def test_judgments_that_cannot_be_frozen_are_refused_in_one_line(ada, tmp_path, provided, says):
     little.qrels(tmp_path)
     freeze_protocol(name="own", corpus="small", protocol="any of five")
     a_corpus("other", some_images(1))
     freeze_protocol(name="theirs", corpus="other", protocol="first caption")
-    assert wrong(ada.post(FREEZE, {**JUDGMENTS, **given})).startswith(says)
+    assert wrong(ada.post(FREEZE, {**JUDGMENTS, **provided})).startswith(says)
     assert not Job.objects.exists() and QrelsSnapshot.objects.count() == 3
 
 
@@ -226,10 +226,10 @@ SITS = {"act": "import_judgments", "name": "sits", "corpus": "small", "format": 
 def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     page = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
     assert messages_on(page) == ["Qrels “theirs” imported, version 1."]
-    made = snapshot_named("theirs")
-    assert (made.source, made.asks, made.row_count) == ("theirs.qrels", "image", 4)
+    created = snapshot_named("theirs")
+    assert (created.source, created.asks, created.row_count) == ("theirs.qrels", "image", 4)
     text = words(page)
-    assert "file theirs.qrels" in text and "2 relevant, 1 unjudged" in text and made.digest in text
+    assert "file theirs.qrels" in text and "2 relevant, 1 unjudged" in text and created.digest in text
     answer = ada.get(f"{EXPORT}?qrels=theirs:1&format=trec")
     assert answer["Content-Disposition"] == 'attachment; filename="theirs-1.qrels"'
     assert b"".join(answer) == TREC
@@ -248,26 +248,30 @@ def test_exports_follow_what_the_form_asks(ada):
         "b.jpg#0,42,0",
         "b.jpg#2,c.jpg,-1",
     ]
-    plain = press(ada, "/evaluation/qrels/theirs/", "Download", format="json", only_relevant="on")
-    assert json.loads(b"".join(plain)) == {"a.jpg": ["a.jpg#2"], "b.jpg": ["a.jpg#1"]}
+    response = press(ada, "/evaluation/qrels/theirs/", "Download", format="json", only_relevant="on")
+    assert json.loads(b"".join(response)) == {"a.jpg": ["a.jpg#2"], "b.jpg": ["a.jpg#1"]}
 
 
-@pytest.mark.parametrize("asked", ["qrels=theirs&format=xml", "qrels=theirs:9", "qrels=theirs:x", "ids=own"])
-def test_an_export_that_cannot_be_is_not_there(ada, asked):
+@pytest.mark.parametrize(
+    "requested", ["qrels=theirs&format=xml", "qrels=theirs:9", "qrels=theirs:x", "ids=own"]
+)
+def test_an_export_that_cannot_be_is_not_there(ada, requested):
     ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
-    assert ada.get(f"{EXPORT}?{asked}").status_code == 404
+    assert ada.get(f"{EXPORT}?{requested}").status_code == 404
 
 
 def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_counted(ada):
     table = "query,document,relevance\na.jpg,a.jpg#0,3\na.jpg,z.jpg#0,3\n"
-    given = {**QRELS, "format": "csv", "level": "3", "skip_unknown": "1", "asks": "both"}
-    page = ada.post(IMPORT, {**given, "file": sent(gzip.compress(table.encode()), "t.csv.gz")}, follow=True)
+    provided = {**QRELS, "format": "csv", "level": "3", "skip_unknown": "1", "asks": "both"}
+    page = ada.post(
+        IMPORT, {**provided, "file": sent(gzip.compress(table.encode()), "t.csv.gz")}, follow=True
+    )
     assert messages_on(page) == [
         "Qrels “theirs” imported, version 1.",
         "1 pair is left out: the corpus lacks its image or caption (z.jpg#0).",
     ]
-    made = snapshot_named("theirs")
-    assert (made.asks, made.rule, counts_of([made])[made.pk]) == (
+    created = snapshot_named("theirs")
+    assert (created.asks, created.rule, counts_of([created])[created.pk]) == (
         "",
         "given from 3",
         QrelsCounts({"image": 1, "caption": 1}, 1, 1, 0, False),
@@ -275,7 +279,7 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
 
 
 @pytest.mark.parametrize(
-    ("given", "content", "says"),
+    ("provided", "content", "says"),
     [
         ({}, None, "This is required."),
         ({"name": "a b"}, TREC, "This is no valid name"),
@@ -303,21 +307,21 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
         ),
     ],
 )
-def test_qrels_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, given, content, says):
+def test_qrels_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, provided, content, says):
     files = {} if content is None else {"file": sent(content)}
-    told = wrong(ada.post(IMPORT, {**QRELS, **given, **files}))
-    assert told.startswith(says) and "(--" not in told and str(data_dir) not in told
+    reported = wrong(ada.post(IMPORT, {**QRELS, **provided, **files}))
+    assert reported.startswith(says) and "(--" not in reported and str(data_dir) not in reported
     assert not QrelsSnapshot.objects.exists()
     assert not list((data_dir / "uploads").glob("*"))
 
 
 def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, data_dir: Path):
     packed = gzip.compress(b"".join(b"a.jpg 0 %d 1\n" % n for n in range(9000)))
-    told = wrong(ada.post(IMPORT, {**QRELS, "file": sent(packed[: len(packed) // 2], "t.qrels.gz")}))
-    assert told.startswith("t.qrels.gz: cannot be unpacked (")
+    reported = wrong(ada.post(IMPORT, {**QRELS, "file": sent(packed[: len(packed) // 2], "t.qrels.gz")}))
+    assert reported.startswith("t.qrels.gz: cannot be unpacked (")
     bomb = gzip.compress(b"\n" * (MOST_READ + 1), mtime=0)
-    told = wrong(ada.post(IMPORT, {**QRELS, "file": sent(bomb, "t.qrels.gz")}))
-    assert told.startswith("This unpacks to 16.0") and "expected at most 16.0" in told
+    reported = wrong(ada.post(IMPORT, {**QRELS, "file": sent(bomb, "t.qrels.gz")}))
+    assert reported.startswith("This unpacks to 16.0") and "expected at most 16.0" in reported
     assert not QrelsSnapshot.objects.exists() and not list((data_dir / "uploads").glob("*"))
 
 
@@ -326,8 +330,13 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
         IMPORT, {**SITS, "skip_unknown": "1", "file": sent(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
     )
     assert page.status_code == 302
-    kept = JudgmentSet.objects.get(name="sits")
-    assert (kept.source, kept.scale, kept.skipped, kept.pair_count) == ("sits.csv", "0-5", 1, 3)
+    judgment_set = JudgmentSet.objects.get(name="sits")
+    assert (judgment_set.source, judgment_set.scale, judgment_set.skipped, judgment_set.pair_count) == (
+        "sits.csv",
+        "0-5",
+        1,
+        3,
+    )
     page = ada.get(LIST)
     assert messages_on(page) == [
         "Judgments “sits” imported: 3 pairs on the scale 0-5.",
@@ -350,8 +359,8 @@ def test_a_page_measures_the_agreement_of_a_set_in_the_list(ada):
 def test_counts_of_keywords_come_with_their_list(ada):
     table = "utt_key,transcription,counts\na.jpg#0,a dog,dog=4\n"
     files = {"file": sent(table, "counts.csv"), "keywords": sent("dog\ncat\n", "keywords.txt")}
-    given = {**SITS, "name": "words", "format": "keyword-counts", "scale": ""}
-    assert ada.post(IMPORT, {**given, **files}).status_code == 302
+    provided = {**SITS, "name": "words", "format": "keyword-counts", "scale": ""}
+    assert ada.post(IMPORT, {**provided, **files}).status_code == 302
     freeze_qrels(name="words", corpus="small", judgments="words", relevance=AS_JUDGED)
     page = ada.get("/evaluation/qrels/words/")
     assert "The queries of these qrels are keywords" in words(page) and "2 keywords" in words(page)
@@ -360,7 +369,7 @@ def test_counts_of_keywords_come_with_their_list(ada):
 
 
 @pytest.mark.parametrize(
-    ("given", "content", "says"),
+    ("provided", "content", "says"),
     [
         ({}, None, "This is required."),
         ({"format": "trec"}, TABLE, "Expected one of: "),
@@ -374,16 +383,16 @@ def test_counts_of_keywords_come_with_their_list(ada):
         ({"format": "flickr8k-crowd"}, TABLE, "format 'flickr8k-crowd' has answers on the scale votes"),
     ],
 )
-def test_judgments_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, given, content, says):
+def test_judgments_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, provided, content, says):
     files = {} if content is None else {"file": sent(content)}
-    told = wrong(ada.post(IMPORT, {**SITS, **given, **files}))
-    assert told.startswith(says) and "(--" not in told
+    reported = wrong(ada.post(IMPORT, {**SITS, **provided, **files}))
+    assert reported.startswith(says) and "(--" not in reported
     assert not JudgmentSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
 
 
 def test_a_pair_that_comes_twice_may_have_been_answered_twice(ada):
-    given = {**SITS, "repeats": "1", "file": sent(TABLE + "a.jpg,a.jpg#0,4\n")}
-    assert ada.post(IMPORT, given).status_code == 302
+    provided = {**SITS, "repeats": "1", "file": sent(TABLE + "a.jpg,a.jpg#0,4\n")}
+    assert ada.post(IMPORT, provided).status_code == 302
     assert JudgmentSet.objects.get().answer_count == 4
 
 

@@ -119,9 +119,9 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
     assert onwards
     form = page(ada, unescape(onwards[1]) + "&qrels=q")
     assert 'name="split" value="1/3"' in form and '<option value="worst" selected>' in form
-    given = {"qrels": "q:1", "name": "fold", "runs": world, "split": "1/3", "missing": "worst"}
-    made = ada.post("/evaluation/new-report/", {**given, "rounds": "50", "resamples": "20"})
-    assert made.status_code == 302
+    provided = {"qrels": "q:1", "name": "fold", "runs": world, "split": "1/3", "missing": "worst"}
+    response = ada.post("/evaluation/new-report/", {**provided, "rounds": "50", "resamples": "20"})
+    assert response.status_code == 302
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE
     (line,) = AuditEntry.objects.filter(act="build_report")
@@ -150,8 +150,8 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
 def test_what_cannot_be_built_is_said_at_once_and_what_was_given_stays(
     ada: Client, built: Report, world: list[str], also: dict[str, object], why: str
 ) -> None:
-    given = {"qrels": "q:1", "name": "summer", "runs": world, "baseline": ["bad-annotation"]}
-    answer = ada.post("/evaluation/new-report/", {**given, **also})
+    provided = {"qrels": "q:1", "name": "summer", "runs": world, "baseline": ["bad-annotation"]}
+    answer = ada.post("/evaluation/new-report/", {**provided, **also})
     assert answer.status_code in (400, 409)
     text = unescape(answer.content.decode())
     assert why in text and not Job.objects.exists()
@@ -186,8 +186,8 @@ def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> 
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         assert {name.removeprefix("spring/") for name in archive.namelist()} == set(built.files)
     assert ada.get(ARCHIVE).getvalue() == packed
-    for wrong in ("files/none.txt", "files/../../../x"):
-        assert ada.get(f"/evaluation/reports/spring/{wrong}").status_code == 404
+    for invalid in ("files/none.txt", "files/../../../x"):
+        assert ada.get(f"/evaluation/reports/spring/{invalid}").status_code == 404
 
 
 def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Report) -> None:
@@ -221,7 +221,7 @@ def test_a_long_list_goes_on_by_the_last_row(
 
 
 def test_a_report_is_removed_by_a_post(ada: Client, built: Report) -> None:
-    sent = {"report": "spring", "next": "/evaluation/reports/"}
-    assert ada.post("/operations/remove_report/", sent)["Location"] == "/evaluation/reports/"
+    payload = {"report": "spring", "next": "/evaluation/reports/"}
+    assert ada.post("/operations/remove_report/", payload)["Location"] == "/evaluation/reports/"
     assert not Report.objects.exists() and not building.report_folder("spring").exists()
     assert ada.get("/evaluation/reports/spring/").status_code == 404

@@ -49,8 +49,8 @@ def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
     page = ada.get("/evaluation/runs/?sort=name&down=1")
     assert [row.name for row in page.context["page"].rows] == ["good-search", "good-annotation", "bad-search"]
     page = ada.get(f"/evaluation/runs/{page.context['page'].later}")
-    found = page.context["page"]
-    assert [row.name for row in found.rows] == ["bad-annotation"] and not found.later
+    result = page.context["page"]
+    assert [row.name for row in result.rows] == ["bad-annotation"] and not result.later
     page = ada.get("/evaluation/runs/?system=good&direction=search")
     assert [row.name for row in page.context["page"].rows] == ["good-search"]
     assert "No run matches." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
@@ -100,7 +100,7 @@ def test_figures_on_the_images_of_a_run_are_of_those_that_it_has_now(ada, tmp_pa
     ]
     api = "/api/v1/runs/good-annotation/scores?qrels=crowd&split=run:part"
 
-    def asked() -> list[int]:
+    def requested() -> list[int]:
         page, compared = (ada.get(address).context for address in addresses)
         return [
             page["figures"]["asked"],
@@ -109,10 +109,10 @@ def test_figures_on_the_images_of_a_run_are_of_those_that_it_has_now(ada, tmp_pa
         ]
 
     run_of(tmp_path, "part", ["a.jpg"])
-    assert asked() == [1, 1, 1]
+    assert requested() == [1, 1, 1]
     Run.objects.get(name="part").delete()
     run_of(tmp_path, "part", ["a.jpg", "b.jpg"])
-    assert asked() == [2, 2, 2]
+    assert requested() == [2, 2, 2]
 
 
 @pytest.mark.parametrize("missing", ["leave-out", "worst"])
@@ -146,17 +146,17 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
         OperationContext(),
     )
 
-    def offered(page) -> set[str]:
+    def choices(page) -> set[str]:
         return {name for name, _title in page.context["form"].fields["qrels"].widget.choices}
 
     annotation, search = (ada.get(f"/evaluation/runs/good-{way}/") for way in ("annotation", "search"))
-    assert offered(annotation) - offered(search) == {"theirs:1"}
+    assert choices(annotation) - choices(search) == {"theirs:1"}
     both = ada.get("/evaluation/compare/?run=good-annotation&run=good-search")
-    assert "theirs:1" not in offered(both) and not both.context["error"]
+    assert "theirs:1" not in choices(both) and not both.context["error"]
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("requested", "says"),
     [
         ("split=7/3", "fold 7/3: unknown fold; expected 1/3 to 3/3"),
         ("split=/etc/passwd", "There is no split “/etc/passwd” here; known: dev, test."),
@@ -164,8 +164,8 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
         ("qrels=none", "There are no qrels “none” here."),
     ],
 )
-def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
-    page = ada.get(f"/evaluation/runs/good-annotation/?{asked}")
+def test_figures_that_cannot_be_are_said_in_one_line(ada, requested, says):
+    page = ada.get(f"/evaluation/runs/good-annotation/?{requested}")
     assert page.context["error"].startswith(says) and "\n" not in page.context["error"]
     assert page.status_code == 200
 
@@ -185,8 +185,8 @@ def test_each_query_s_values_are_files(ada):
 
 
 def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
-    asked = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test"
-    side = ada.get(f"/evaluation/compare/?{asked}").context["sides"][1]
+    requested = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test"
+    side = ada.get(f"/evaluation/compare/?{requested}").context["sides"][1]
     answer = ada.get(f"/operations/export_values/file?{side.choice}&format=json")
     pair = [run_named("good-search"), run_named("bad-search")]
     subset = subset_named("small", "test")
@@ -253,8 +253,8 @@ def test_a_run_is_downloaded_as_it_was(ada):
 
 
 def test_both_directions_are_compared_against_the_chosen_system(ada):
-    asked = "".join(f"run={run}&" for run in Run.objects.values_list("name", flat=True))
-    page = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd")
+    text = "".join(f"run={run}&" for run in Run.objects.values_list("name", flat=True))
+    page = ada.get(f"/evaluation/compare/?{text}baseline=good-search&qrels=crowd")
     sides = page.context["sides"]
     assert [(side.direction, side.report["baseline"]) for side in sides] == [
         ("annotation", "good-annotation"),
@@ -262,7 +262,7 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
     ]
     runs = [run_named("good-search"), run_named("bad-search")]
     assert sides[1].report == compare_runs(runs, snapshot_named("crowd"), rounds=10_000)
-    whole = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd&rounds=100000")
+    whole = ada.get(f"/evaluation/compare/?{text}baseline=good-search&qrels=crowd&rounds=100000")
     assert [side.report["rounds"] for side in whole.context["sides"]] == [100_000, 100_000]
     tested = sum(test["p"] is not None for test in sides[1].report["tests"])
     assert sides[1].tested == tested and f"0 of {tested} results differ" in words(page)
@@ -274,7 +274,7 @@ def test_a_comparison_is_downloaded_in_three_shapes(ada):
     assert table[0][:3] == ["run", "R@1", "median rank"] and table[1][:2] == ["good-search", "1.0"]
     assert r"\begin{tabular}" in ada.get(f"{address}&as=latex").content.decode()
     (report,) = json.loads(ada.get(f"{address}&as=json").content)
-    assert [one["run"] for one in report["systems"]] == ["good-search", "bad-search"]
+    assert [system["run"] for system in report["systems"]] == ["good-search", "bad-search"]
     assert {test["test"] for test in report["tests"]} == {"McNemar", "randomisation of medians"}
 
 
@@ -291,27 +291,27 @@ def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("requested", "says"),
     [
         ("run=nobody", "There is no run “nobody” here"),
         ("run=good-search&qrels=none", "There are no qrels “none” here"),
         ("run=good-search&measures=R@x", "R@x"),
     ],
 )
-def test_a_comparison_that_cannot_be_says_why(ada, asked, says):
-    page = ada.get(f"/evaluation/compare/?{asked}")
+def test_a_comparison_that_cannot_be_says_why(ada, requested, says):
+    page = ada.get(f"/evaluation/compare/?{requested}")
     assert says in page.context["error"] and page.status_code == 200
-    assert ada.get(f"/evaluation/compare/?{asked}&as=csv").status_code == 409
+    assert ada.get(f"/evaluation/compare/?{requested}&as=csv").status_code == 409
 
 
 def test_a_query_shows_what_was_judged_of_each_item(ada):
     page = ada.get(f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation")
     (ours, first, _), (theirs, second, _) = page.context["tops"]
     assert (ours.name, theirs.name) == ("good-annotation", "bad-annotation")
-    told = {item.entry.name: item.judged for item in first}
-    own, other = told["a.jpg#2"], told["c.jpg#2"]
-    assert (own.original, own.yes, len(own.answers), own.relevance) == (True, 3, 3, 1)
-    assert (other.original, other.yes, len(other.answers), other.relevance) == (False, 2, 3, 1)
+    reported = {item.entry.name: item.judged for item in first}
+    value, another = reported["a.jpg#2"], reported["c.jpg#2"]
+    assert (value.original, value.yes, len(value.answers), value.relevance) == (True, 3, 3, 1)
+    assert (another.original, another.yes, len(another.answers), another.relevance) == (False, 2, 3, 1)
     assert first[0].entry.name == "a.jpg#2" == second[-1].entry.name
     text = words(page)
     assert "caption 2 of a original yes 3 of 3, relevant" in text
@@ -330,7 +330,7 @@ def test_queries_come_where_two_runs_differ_most_and_lead_to_the_next(ada):
     address = "/evaluation/runs/good-annotation/queries/?with=bad-annotation&order=difference"
     page = ada.get(address)
     rows = page.context["rows"]
-    apart = [abs(one - other) for _, _, (one, other) in rows]
+    apart = [abs(item - another) for _, _, (item, another) in rows]
     assert apart == sorted(apart, reverse=True) and apart[0] > 0
     first = ada.get(rows[0][1])
     assert first.context["place"] == 1 and not first.context["before"]
@@ -342,8 +342,8 @@ def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
     monkeypatch.setattr(comparing, "MOST_RUNS_LISTED", 1)
     monkeypatch.setattr(queries, "MOST_QRELS_LISTED", 0)
     page = ada.get("/evaluation/compare/?run=good-search")
-    offered = {way: [(run.name, ticked) for run, ticked in found] for way, found in page.context["offered"]}
-    assert offered["search"] == [("bad-search", False), ("good-search", True)]
+    choices = {way: [(run.name, ticked) for run, ticked in result] for way, result in page.context["offered"]}
+    assert choices["search"] == [("bad-search", False), ("good-search", True)]
     page = ada.get("/evaluation/runs/good-search/queries/?with=bad-search")
     assert [run.name for run in page.context["others"]] == ["bad-search"]
 

@@ -29,8 +29,8 @@ def bob(db: None, tmp_path: Path) -> Client:
     little.corpus()
     little.qrels(tmp_path)
     little.runs(tmp_path, "good", "bad")
-    own = a_corpus("own", some_images(2))
-    granting.grant(account=people.account("bob"), role=RESEARCHER, corpus=own)
+    corpus = a_corpus("own", some_images(2))
+    granting.grant(account=people.account("bob"), role=RESEARCHER, corpus=corpus)
     client = Client()
     client.force_login(Account.objects.get(username="bob"))
     return client
@@ -46,16 +46,23 @@ def bob(db: None, tmp_path: Path) -> Client:
 )
 def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
     Job.objects.create(kind="rank", corpus=Corpus.objects.get(name="small"), arguments={"system": "good"})
-    asked: dict[str, Any] = {"corpus": "small", "run": "good-search", "qrels": "crowd", "runs": "good-search"}
-    for given in ({}, asked, {**asked, "chosen": "1"}):
-        answer = bob.get(reverse(f"evaluation:{page}"), given)
-        told = words(answer)
+    requested: dict[str, Any] = {
+        "corpus": "small",
+        "run": "good-search",
+        "qrels": "crowd",
+        "runs": "good-search",
+    }
+    for provided in ({}, requested, {**requested, "chosen": "1"}):
+        answer = bob.get(reverse(f"evaluation:{page}"), provided)
+        page_text = words(answer)
         assert answer.status_code == 200
-        assert not {"small", "good-annotation", "crowd:1"} & set(told.replace("(", " ").split()), told
+        assert not {"small", "good-annotation", "crowd:1"} & set(page_text.replace("(", " ").split()), (
+            page_text
+        )
 
 
 @pytest.mark.parametrize(
-    ("page", "sent", "says"),
+    ("page", "payload", "says"),
     [
         ("train", {"corpus": "small", "name": "s", "recipe": "BoW5"}, "There is no corpus “small” here"),
         (
@@ -93,8 +100,8 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
         ),
     ],
 )
-def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, sent: dict[str, Any], says: str):
-    answer = bob.post(reverse(f"evaluation:{page}"), sent)
+def test_forms_take_nothing_of_another_corpus(bob: Client, page: str, payload: dict[str, Any], says: str):
+    answer = bob.post(reverse(f"evaluation:{page}"), payload)
     assert answer.status_code in (400, 409) and says in words(answer)
     assert not Job.objects.exists() and not System.objects.filter(name="s").exists()
     assert not QrelsSnapshot.objects.filter(name="s").exists()
@@ -110,14 +117,14 @@ def test_qrels_of_another_corpus_are_not_there(bob: Client):
 
 
 def test_a_report_takes_no_tag_set_of_another_corpus_and_lists_none(bob: Client):
-    small, own = Corpus.objects.get(name="small"), Corpus.objects.get(name="own")
+    small, corpus = Corpus.objects.get(name="small"), Corpus.objects.get(name="own")
     TagSet.objects.create(corpus=small, name="theirs", published=True)
-    Run.objects.create(corpus=own, name="mine", direction="search", published=True)
+    Run.objects.create(corpus=corpus, name="mine", direction="search", published=True)
     about = {"rule": "majority", "source": "a file", "originals": False, "row_count": 0}
-    QrelsSnapshot.objects.create(corpus=own, name="own", version=1, published=True, **about)
+    QrelsSnapshot.objects.create(corpus=corpus, name="own", version=1, published=True, **about)
     for name in ("theirs", "none-such"):
-        sent = {"qrels": "own", "runs": "mine", "name": "r", "tags": name}
-        answer = bob.post(reverse("evaluation:new_report"), sent)
+        payload = {"qrels": "own", "runs": "mine", "name": "r", "tags": name}
+        answer = bob.post(reverse("evaluation:new_report"), payload)
         assert answer.status_code == 400 and f"There is no tag set “{name}” here." in words(answer)
         assert "small" not in words(answer) and ("theirs" in words(answer)) == (name == "theirs")
 
@@ -125,9 +132,9 @@ def test_a_report_takes_no_tag_set_of_another_corpus_and_lists_none(bob: Client)
 def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
     qrels = QrelsSnapshot.objects.get(name="crowd")
     Report.objects.create(corpus=qrels.corpus, name="r", qrels=qrels, inputs={}, files={})
-    own = Corpus.objects.get(name="own")
+    corpus = Corpus.objects.get(name="own")
     QrelsSnapshot.objects.create(
-        corpus=own,
+        corpus=corpus,
         name="own",
         version=1,
         published=True,
@@ -136,16 +143,16 @@ def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
         originals=False,
         row_count=0,
     )
-    Run.objects.create(corpus=own, name="mine", direction="search", published=True)
-    sent = {"qrels": "own", "runs": "mine", "name": "r", "replace": "true"}
-    answer = bob.post(reverse("evaluation:new_report"), sent)
+    Run.objects.create(corpus=corpus, name="mine", direction="search", published=True)
+    payload = {"qrels": "own", "runs": "mine", "name": "r", "replace": "true"}
+    answer = bob.post(reverse("evaluation:new_report"), payload)
     assert answer.status_code == 400 and "“r” exists already" in words(answer)
 
 
 def test_runs_without_a_corpus_tell_no_names(bob: Client):
     Run.objects.create(corpus=Corpus.objects.get(name="own"), name="mine", direction="search", published=True)
-    told = words(bob.get(reverse("evaluation:new_batch"), {"runs": "mine"}))
-    assert "small" not in told and "Choose runs" in told
+    page_text = words(bob.get(reverse("evaluation:new_batch"), {"runs": "mine"}))
+    assert "small" not in page_text and "Choose runs" in page_text
 
 
 def test_jobs_about_a_corpus_are_for_its_staff_and_those_about_none_for_the_whole_server(bob: Client):

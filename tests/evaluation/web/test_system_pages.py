@@ -31,8 +31,8 @@ def small(db) -> str:
 def wrong(page) -> str:
     """What is said to be wrong: beside a field, or with all of it."""
     if page.status_code == 400:
-        shown = page.context.get("forms") or [page.context["form"]]
-        return next(text for form in shown for texts in form.errors.values() for text in texts)
+        displayed = page.context.get("forms") or [page.context["form"]]
+        return next(text for form in displayed for texts in form.errors.values() for text in texts)
     assert page.status_code == 409
     return page.context.get("error") or page.context["wrong"]
 
@@ -77,8 +77,8 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
     assert Job.objects.get().arguments == {"system": "clip"}
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
-    shown = words(ada.get("/evaluation/systems/clip/"))
-    assert "clip-annotation captions for images all images one caption 3" in shown
+    page_text = words(ada.get("/evaluation/systems/clip/"))
+    assert "clip-annotation captions for images all images one caption 3" in page_text
     for page in ("/evaluation/runs/", "/evaluation/runs/clip-search/"):
         assert "all images" in words(ada.get(page))
 
@@ -101,7 +101,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
         beside: dict[str, Any] = {
             "file": npy(images, np.eye(3)),
             "captions": npy(captions, np.repeat(np.eye(3), 3, axis=0)),
-            "ids": [SimpleUploadedFile(f"{one}.ids.txt", "\n".join(held[one]).encode()) for one in ids],
+            "ids": [SimpleUploadedFile(f"{item}.ids.txt", "\n".join(held[item]).encode()) for item in ids],
         }
         return bring(ada, **beside, inner_products="true")
 
@@ -131,8 +131,8 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, format, file, says):
-    sent: dict[str, Any] = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
-    assert wrong(bring(ada, format=format, **sent)).startswith(says)
+    payload: dict[str, Any] = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
+    assert wrong(bring(ada, format=format, **payload)).startswith(says)
     assert not System.objects.exists()
     assert not (data_dir / "systems").exists() and not list((data_dir / "uploads").glob("*"))
 
@@ -166,15 +166,15 @@ def test_a_run_is_brought_whole_or_not_at_all(ada):
 
 def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
     long = 200 * "ü"
-    sent = little.embeddings(f"{long}.npz")
-    with np.load(sent) as held:
+    embeddings = little.embeddings(f"{long}.npz")
+    with np.load(embeddings) as held:
         out = BytesIO()
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
     page = bring(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
     assert messages_on(page) == ["System “clip” was added."]
-    (kept,) = System.objects.get().sources
-    assert kept.endswith("ü.npz") and len(kept.encode()) <= sent_files.LONGEST_NAME
+    (source,) = System.objects.get().sources
+    assert source.endswith("ü.npz") and len(source.encode()) <= sent_files.LONGEST_NAME
 
 
 def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monkeypatch):
@@ -243,7 +243,7 @@ def files(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("requested", "says"),
     [
         ({"recipe": "TRI5-BNC"}, "Recipe TRI5-BNC needs this."),
         (
@@ -257,11 +257,11 @@ def files(data_dir: Path) -> None:
         ({"recipe": "torn.toml"}, "recipe file"),
     ],
 )
-def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files, asked, says):
+def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files, requested, says):
     form = {"name": "tri", "corpus": "small", "train": "test", "held_out": "dev"}
-    page = ada.post("/evaluation/train/", {**form, **asked})
+    page = ada.post("/evaluation/train/", {**form, **requested})
     assert wrong(page).startswith(says)
-    assert f'<option value="{asked["recipe"]}" selected>' in page.content.decode()
+    assert f'<option value="{requested["recipe"]}" selected>' in page.content.decode()
     assert not Job.objects.exists()
 
 

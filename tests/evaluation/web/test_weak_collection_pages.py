@@ -41,13 +41,13 @@ def test_a_collection_and_its_features_are_imported_and_listed(ada: Client, file
     empty = words(ada.get(PAGE))
     assert "There are no weak collections yet." in empty
     assert "Import features of a collection’s images" not in empty
-    told = press(ada, PAGE, "Import", name="weak", file=file)
-    assert messages_on(told) == ["Importing the collection."]
-    assert "Import a weak collection weak queued" in words(told)
+    response = press(ada, PAGE, "Import", name="weak", file=file)
+    assert messages_on(response) == ["Importing the collection."]
+    assert "Import a weak collection weak queued" in words(response)
     assert done().state == Job.DONE and weak_collection("weak").rows == 3
     assert "weak 3 titles, tags" in words(ada.get(PAGE)) and "none yet" in words(ada.get(PAGE))
-    told = press(ada, PAGE, "Import features", collection="weak", name="cnn", file="w.npz")
-    assert messages_on(told) == ["Importing the features."]
+    response = press(ada, PAGE, "Import features", collection="weak", name="cnn", file="w.npz")
+    assert messages_on(response) == ["Importing the features."]
     assert done().state == Job.DONE and feature_set("weak", "cnn").rows == 3
     little.corpus()
     corpus = Corpus.objects.get()
@@ -55,8 +55,8 @@ def test_a_collection_and_its_features_are_imported_and_listed(ada: Client, file
         name="sae", corpus=corpus, origin="recipe", settings={"weak": {"collection": "weak"}}
     )
     System.objects.create(name="cca", corpus=corpus, origin="recipe", settings={})
-    shown = words(ada.get(PAGE))
-    assert "cnn:1 sae w.csv" in shown and "cca" not in shown.split()
+    page_text = words(ada.get(PAGE))
+    assert "cnn:1 sae w.csv" in page_text and "cca" not in page_text.split()
     assert PAGE in ada.get("/evaluation/features/").content.decode()
 
 
@@ -106,10 +106,10 @@ def test_features_that_cannot_be_are_refused(ada: Client, file: str, change: dic
 def test_importing_takes_a_role_for_the_whole_server(ada: Client, eve: Client, file: str):
     press(ada, PAGE, "Import", name="weak")
     done()
-    shown = words(eve.get(PAGE))
+    page_text = words(eve.get(PAGE))
     says = "A weak collection belongs to no corpus: importing takes a role for the whole server."
-    assert says in shown and "weak 3 titles" in shown
-    assert "Import a collection" not in shown and "Import a weak" not in shown
+    assert says in page_text and "weak 3 titles" in page_text
+    assert "Import a collection" not in page_text and "Import a weak" not in page_text
     assert eve.post(IMPORT, {"name": "more", "file": file}).status_code == 403
     form = {"collection": "weak", "name": "cnn", "file": "w.npz", "dtype": "float32"}
     assert eve.post(FEATURES, form).status_code == 403

@@ -27,41 +27,41 @@ def named(thing, colour):
     return [NAMES[THINGS + colour], f"t{thing}"]
 
 
-def shown(dice, things, colours):
-    noise = 0.2 * dice.standard_normal((len(things), NUMBERS))
+def shown(rng, things, colours):
+    noise = 0.2 * rng.standard_normal((len(things), NUMBERS))
     return (looks()[things] + looks()[THINGS + np.asarray(colours)] + noise).astype(np.float32)
 
 
 def phrases_of_regions(count, *, held_out=0):
     """Pairs to learn from, two phrases a region, and held-out ones with a phrase each."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
-    def made(regions, each):
-        things, colours = dice.integers(THINGS, size=regions), dice.integers(COLOURS, size=regions)
-        said = [named(*own) for own in zip(things, colours, strict=True) for _ in range(each)]
+    def created(regions, item):
+        things, colours = rng.integers(THINGS, size=regions), rng.integers(COLOURS, size=regions)
+        message = [named(*value) for value in zip(things, colours, strict=True) for _ in range(item)]
         views = {
-            "images": RaggedRows.of_counts(shown(dice, things, colours), np.ones(regions, np.intp)),
-            "captions": phrase_rows(said),
+            "images": RaggedRows.of_counts(shown(rng, things, colours), np.ones(regions, np.intp)),
+            "captions": phrase_rows(message),
         }
-        return Dataset(views, {LINK: np.repeat(np.arange(regions), each)})
+        return Dataset(views, {LINK: np.repeat(np.arange(regions), item)})
 
-    return made(3 * count, 2), made(3 * held_out, 1)
+    return created(3 * count, 2), created(3 * held_out, 1)
 
 
 def images_of_regions(count):
     """Images of three regions each with a phrase about each, in mixed order; and which region is right."""
-    dice = np.random.default_rng(1)
-    rows, said, image_of, right = [], [], [], []
+    rng = np.random.default_rng(1)
+    rows, message, image_of, right = [], [], [], []
     for image in range(count):
-        things = dice.choice(THINGS, 3, replace=False)
-        colours = dice.integers(COLOURS, size=3)
-        rows.append(shown(dice, things, colours))
-        for region in dice.permutation(3):
-            said.append(named(things[region], colours[region]))
+        things = rng.choice(THINGS, 3, replace=False)
+        colours = rng.integers(COLOURS, size=3)
+        rows.append(shown(rng, things, colours))
+        for region in rng.permutation(3):
+            message.append(named(things[region], colours[region]))
             image_of.append(image)
             right.append(int(region))
     regions = RaggedRows.of_counts(np.concatenate(rows), np.full(count, 3))
-    data = Dataset({"images": regions, "captions": phrase_rows(said)}, {LINK: np.asarray(image_of)})
+    data = Dataset({"images": regions, "captions": phrase_rows(message)}, {LINK: np.asarray(image_of)})
     return data, np.asarray(right)
 
 
@@ -71,21 +71,26 @@ def pictures_with_phrases(count, *, held_out=0):
     Beside them: the training images' regions with a phrase each, and new images with their regions and
     phrases, a caption each.
     """
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
 
-    def made(images):
-        things = np.array([dice.choice(THINGS, 3, replace=False) for _ in range(images)])
-        colours = dice.integers(COLOURS, size=things.shape)
-        rows = np.stack([shown(dice, *own) for own in zip(things, colours, strict=True)])
-        said = [[named(*one) for one in zip(*own, strict=True)] for own in zip(things, colours, strict=True)]
-        captions = phrase_rows([[word for phrase in own for word in phrase] for own in said])
+    def created(images):
+        things = np.array([rng.choice(THINGS, 3, replace=False) for _ in range(images)])
+        colours = rng.integers(COLOURS, size=things.shape)
+        rows = np.stack([shown(rng, *own_phrases) for own_phrases in zip(things, colours, strict=True)])
+        message = [
+            [named(*row) for row in zip(*own_phrases, strict=True)]
+            for own_phrases in zip(things, colours, strict=True)
+        ]
+        captions = phrase_rows(
+            [[word for phrase in own_phrases for word in phrase] for own_phrases in message]
+        )
         regions = RaggedRows.of_counts(rows.reshape(-1, NUMBERS), np.full(images, 3))
-        phrases = phrase_rows([phrase for own in said for phrase in own])
+        phrases = phrase_rows([phrase for own_phrases in message for phrase in own_phrases])
         views = {"images": rows.sum(axis=1), "captions": captions, "regions": regions, "phrases": phrases}
         owner = np.repeat(np.arange(images), 3)
         return Dataset(views, {LINK: np.arange(images), ("phrases", "captions"): owner})
 
-    train, new = made(count), made(held_out)
+    train, new = created(count), created(held_out)
     regions = train.views["regions"]
     alone = RaggedRows.of_counts(regions.values, np.ones(3 * count, np.intp))
     pairs = Dataset({"images": alone, "captions": train.views["phrases"]}, {LINK: np.arange(3 * count)})

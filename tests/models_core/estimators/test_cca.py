@@ -23,17 +23,19 @@ def covariances(data):
 @pytest.mark.parametrize("ridge", [0.0, 0.1, 3.0])
 def test_the_correlations_solve_the_generalised_eigenproblem(ridge):
     train, _ = paired()
-    found = covariances(train)
-    xx, yy = (own + ridge * own.diagonal().mean() * np.eye(len(own)) for own in (found.xx, found.yy))
-    zeros = [np.zeros_like(own) for own in (found.xx, found.yy)]
-    cross = np.block([[zeros[0], found.xy], [found.xy.T, zeros[1]]])
-    wanted = eigh(cross, block_diag(xx, yy), eigvals_only=True)[::-1][:7]
-    maps = canonical_maps(found, 7, ridge)
-    np.testing.assert_allclose(maps.correlations, wanted, atol=1e-12)
-    for weights, own in ((maps.images.weights, xx), (maps.captions.weights, yy)):
-        np.testing.assert_allclose(weights.T @ own @ weights, np.eye(7), atol=1e-10)
+    result = covariances(train)
+    xx, yy = (
+        value + ridge * value.diagonal().mean() * np.eye(len(value)) for value in (result.xx, result.yy)
+    )
+    zeros = [np.zeros_like(value) for value in (result.xx, result.yy)]
+    cross = np.block([[zeros[0], result.xy], [result.xy.T, zeros[1]]])
+    expected = eigh(cross, block_diag(xx, yy), eigvals_only=True)[::-1][:7]
+    maps = canonical_maps(result, 7, ridge)
+    np.testing.assert_allclose(maps.correlations, expected, atol=1e-12)
+    for weights, value in ((maps.images.weights, xx), (maps.captions.weights, yy)):
+        np.testing.assert_allclose(weights.T @ value @ weights, np.eye(7), atol=1e-10)
     np.testing.assert_allclose(
-        maps.images.weights.T @ found.xy @ maps.captions.weights, np.diag(wanted), atol=1e-10
+        maps.images.weights.T @ result.xy @ maps.captions.weights, np.diag(expected), atol=1e-10
     )
 
 
@@ -43,30 +45,30 @@ def test_without_a_ridge_it_is_the_cca_of_scikit_learn():
     theirs = cross_decomposition.CCA(n_components=4, max_iter=10_000, tol=1e-14).fit(x, y).transform(x, y)
     maps = canonical_maps(covariances(train), 4, 0.0)
     ours = maps.images(x), maps.captions(y)
-    for own, other in zip(ours, theirs, strict=True):
+    for own_our, another in zip(ours, theirs, strict=True):
         for component in range(4):
-            assert abs(np.corrcoef(own[:, component], other[:, component])[0, 1]) > 1 - 1e-6
+            assert abs(np.corrcoef(own_our[:, component], another[:, component])[0, 1]) > 1 - 1e-6
 
 
 def test_without_a_ridge_it_is_the_cca_of_cca_zoo():
     train, _ = paired(noise=1.0)
     x, y = every_pair(train)
-    found = covariances(train)
+    result = covariances(train)
     theirs = cca_zoo_linear.CCA(4).fit([x, y])
-    maps = canonical_maps(found, 4, 0.0)
-    for own, other in zip((maps.images(x), maps.captions(y)), theirs.transform([x, y]), strict=True):
+    maps = canonical_maps(result, 4, 0.0)
+    for value, another in zip((maps.images(x), maps.captions(y)), theirs.transform([x, y]), strict=True):
         for component in range(4):
-            assert abs(np.corrcoef(own[:, component], other[:, component])[0, 1]) > 1 - 1e-8
+            assert abs(np.corrcoef(value[:, component], another[:, component])[0, 1]) > 1 - 1e-8
 
 
 def test_wide_sides_are_solved_by_their_leading_vectors(monkeypatch):
     train, _ = paired(x=30, y=20, topics=8)
-    found = covariances(train)
-    for one in (found, covariances(paired(x=20, y=30, topics=8)[0])):
-        whole = canonical_maps(one, 6, 0.1)
+    result = covariances(train)
+    for row in (result, covariances(paired(x=20, y=30, topics=8)[0])):
+        whole = canonical_maps(row, 6, 0.1)
         with monkeypatch.context() as patch:
             patch.setattr(cca, "_SMALL", 5)
-            leading = canonical_maps(one, 6, 0.1)
+            leading = canonical_maps(row, 6, 0.1)
         np.testing.assert_allclose(leading.correlations, whole.correlations, atol=1e-9)
         np.testing.assert_allclose(leading.images.weights, whole.images.weights, atol=1e-6)
         np.testing.assert_allclose(leading.captions.weights, whole.captions.weights, atol=1e-6)
@@ -98,30 +100,30 @@ def test_scores_are_cosines_or_distances_of_the_embeddings(direction):
         power = maps.correlations**2 if normalised else np.ones(5)
         images = [(row - maps.images.mean) @ maps.images.weights * power for row in held_out.images]
         texts = [(row - maps.captions.mean) @ maps.captions.weights * power for row in held_out.captions]
-        wanted = np.array(
+        expected = np.array(
             [
                 [a @ b / np.sqrt(a @ a * (b @ b)) if normalised else -((a - b) @ (a - b)) / 2 for b in texts]
                 for a in images
             ]
         )
-        found = all_scores(model, held_out, direction)
-        np.testing.assert_allclose(found if direction == "annotation" else found.T, wanted, atol=1e-6)
+        scores = all_scores(model, held_out, direction)
+        np.testing.assert_allclose(scores if direction == "annotation" else scores.T, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("normalised", [True, False])
 def test_features_of_single_precision_are_ranked_in_single_precision_to_the_same_figures(normalised):
     train, new = paired(80, held_out=30)
     settings = CCASettings(3, normalised=normalised, ridges=(0.1,), powers=(1.0,))
-    found = CCA(settings).fit(train, None, FitContext())
+    result = CCA(settings).fit(train, None, FitContext())
     views = {name: view.astype(np.float32) for name, view in new.views.items()}
     single = Dataset({**views, "captions": sparse.csr_matrix(views["captions"])}, new.links)
-    ours, exact = all_scores(found, single, "search"), all_scores(found, new, "search")
+    ours, exact = all_scores(result, single, "search"), all_scores(result, new, "search")
     np.testing.assert_allclose(ours, exact, atol=1e-5)
     assert exact.dtype == np.float64
     if normalised:  # distances are told apart in double precision
         assert ours.dtype == np.float32
     mixed = Dataset({**new.views, "images": views["images"]}, new.links)
-    assert all_scores(found, mixed, "search").dtype == np.float64
+    assert all_scores(result, mixed, "search").dtype == np.float64
 
 
 def test_sparse_captions_are_learned_and_ranked_as_dense_ones():
@@ -155,10 +157,10 @@ def test_constant_and_dependent_columns_are_named_where_no_ridge_helps():
 def test_a_ridge_that_is_too_small_for_what_rounding_left_gives_way_to_a_larger_one():
     """Sums in single precision may leave an eigenvalue a little below 0."""
     train, held_out = paired(held_out=20)
-    found = covariances(train)
-    values, vectors = np.linalg.eigh(found.xx)
-    values[0] = -1e-3 * found.xx.diagonal().mean()
-    rounded = replace(found, xx=(vectors * values) @ vectors.T)
+    result = covariances(train)
+    values, vectors = np.linalg.eigh(result.xx)
+    values[0] = -1e-3 * result.xx.diagonal().mean()
+    rounded = replace(result, xx=(vectors * values) @ vectors.T)
     ridges = (1e-4, 1e-2, 0.1)
     learned = CCA(CCASettings(3, ridges=ridges)).solve(rounded, held_out, FitContext())
     assert learned.tried_[0, 2] == -1 and (learned.tried_[1:, 2] >= 0).any() and learned.ridge_ > 1e-4

@@ -12,17 +12,17 @@ PAIRS, X, Y = 60, 7, 5
 
 
 def pairs(seed=0, mean=3.0, kind=np.float64):
-    dice = np.random.default_rng(seed)
-    common = dice.standard_normal((PAIRS, 3))
-    x = common @ dice.standard_normal((3, X)) + dice.standard_normal((PAIRS, X)) + mean
-    y = common @ dice.standard_normal((3, Y)) + dice.standard_normal((PAIRS, Y))
-    return x.astype(kind), (y * (dice.random((PAIRS, Y)) < 0.4)).astype(kind)
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((PAIRS, 3))
+    x = common @ rng.standard_normal((3, X)) + rng.standard_normal((PAIRS, X)) + mean
+    y = common @ rng.standard_normal((3, Y)) + rng.standard_normal((PAIRS, Y))
+    return x.astype(kind), (y * (rng.random((PAIRS, Y)) < 0.4)).astype(kind)
 
 
-def joint(found):
+def joint(result):
     """Means and the whole covariance matrix, in one array."""
-    whole = np.block([[found.xx, found.xy], [found.xy.T, found.yy]])
-    return np.vstack([np.concatenate([found.x_mean, found.y_mean]), whole])
+    whole = np.block([[result.xx, result.xy], [result.xy.T, result.yy]])
+    return np.vstack([np.concatenate([result.x_mean, result.y_mean]), whole])
 
 
 def at_once(x, y):
@@ -44,14 +44,14 @@ def test_any_blocks_in_any_order_and_any_partial_sums_give_the_same(cuts, order,
     order.shuffle(blocks)
     partial = [PairedSums(X, Y) for _ in range(parts)]
     for block in blocks:
-        own = sparse.csr_matrix(y[block]) if sparse_y else y[block]
-        order.choice(partial).add(x[block], own)
+        value = sparse.csr_matrix(y[block]) if sparse_y else y[block]
+        order.choice(partial).add(x[block], value)
     whole = partial[0]
-    for other in partial[1:]:
-        whole.merge(other)
+    for another in partial[1:]:
+        whole.merge(another)
     assert whole.count == PAIRS
-    wanted = at_once(x, y)
-    error = np.abs(joint(whole.covariances()) - wanted).max() / np.abs(wanted).max()
+    expected = at_once(x, y)
+    error = np.abs(joint(whole.covariances()) - expected).max() / np.abs(expected).max()
     assert error < (1e-12 if kind == np.float64 else 1e-5)
 
 
@@ -76,8 +76,8 @@ def test_half_precision_is_multiplied_in_single():
 def test_captions_that_share_an_image_are_pairs_of_their_own():
     x, y = pairs()
     image_of = np.arange(PAIRS) // 3
-    found = sums_of_pairs(x[: PAIRS // 3], sparse.csr_matrix(y), image_of, rows=7).covariances()
-    np.testing.assert_allclose(joint(found), at_once(x[image_of], y), atol=1e-12)
+    covariances = sums_of_pairs(x[: PAIRS // 3], sparse.csr_matrix(y), image_of, rows=7).covariances()
+    np.testing.assert_allclose(joint(covariances), at_once(x[image_of], y), atol=1e-12)
 
 
 def test_stored_sums_go_on_where_they_were():
@@ -86,8 +86,8 @@ def test_stored_sums_go_on_where_they_were():
     sums.add(x[:40], y[:40])
     arrays, settings = sums.state()
     again = PairedSums.from_state(arrays, settings)
-    for one in (sums, again):
-        one.add(x[40:], y[40:])
+    for row in (sums, again):
+        row.add(x[40:], y[40:])
     np.testing.assert_array_equal(joint(sums.covariances()), joint(again.covariances()))
 
 
@@ -115,7 +115,7 @@ def test_a_number_that_is_not_finite_is_named_and_nothing_is_added(make):
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "said"),
+    ("x", "y", "message"),
     [
         (np.ones((2, X + 1)), np.ones((2, Y)), rf"images has shape \(2, {X + 1}\); expected \(pairs, {X}\)"),
         (np.ones((2, X)), np.ones((3, Y)), "2 images and 3 captions; expected pairs"),
@@ -123,9 +123,9 @@ def test_a_number_that_is_not_finite_is_named_and_nothing_is_added(make):
         (np.ones(X), np.ones((1, Y)), r"images has shape \(7,\)"),
     ],
 )
-def test_blocks_that_do_not_fit_are_refused(x, y, said):
+def test_blocks_that_do_not_fit_are_refused(x, y, message):
     sums = PairedSums(X, Y)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         sums.add(x, y)
     assert sums.count == 0
 

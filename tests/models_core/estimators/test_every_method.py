@@ -18,10 +18,10 @@ from models_core.estimators.base import (
     WordNumbers,
     register_method,
 )
-from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.discovery import load_methods
 from models_core.estimators.fitting import fit_method
 from models_core.estimators.inputs import NumbersOutOfRange, check_inputs
+from models_core.estimators.predictors import WritingSettings
 from models_core.estimators.tagging.baselines import RandomTags
 from models_core.estimators.tagging.held_out import known_tags, presence
 from models_core.features.text.phrases import PhraseRows
@@ -40,8 +40,8 @@ def data_for(method):
     """Training items, and new ones with one caption each, in the form that the method takes."""
     forms = set(method.takes.values())
     if forms == {"kernel"}:
-        made = kernels(TRAINING, NEW)
-        sides = ((made.x, made.y), (made.new_x, made.new_y))
+        created = kernels(TRAINING, NEW)
+        sides = ((created.x, created.y), (created.new_x, created.new_y))
         return tuple(Dataset({"images": x, "captions": y}, {LINK: np.arange(len(x))}) for x, y in sides)
     if forms == {"regions", "words"}:
         return scenes(TRAINING, captions=3, held_out=NEW)
@@ -67,20 +67,20 @@ def settings_of(method):
     few = {"epochs": 10, "trial_epochs": 1, "rates": (0.5,), "features": 60}
     if {"words", "edges"} & set(method.takes.values()):
         few |= {"rates": (0.005,), "size": 24, "word_size": 12, "batch": 24, "dropout": 0.1}
-    own = {field.name for field in dataclasses.fields(method.settings)}
-    return method.settings(**{name: value for name, value in few.items() if name in own})
+    names = {field.name for field in dataclasses.fields(method.settings)}
+    return method.settings(**{name: value for name, value in few.items() if name in names})
 
 
 def auxiliary_of(method):
-    found = {name: paired(50, captions=1, seed=0)[0] for name in method.needs}
-    return {**found, "regions": pictures_with_phrases(TRAINING, held_out=NEW)[2]}
+    result = {name: paired(50, captions=1, seed=0)[0] for name in method.needs}
+    return {**result, "regions": pictures_with_phrases(TRAINING, held_out=NEW)[2]}
 
 
 def fitted(method, *, seed=0, heard=None, scale=1.0):
     """A model learned from features times `scale`, and new items, which are scaled too."""
     train, new = (scaled(data, scale) for data in data_for(method))
     auxiliary = {name: scaled(data, scale) for name, data in auxiliary_of(method).items()}
-    context = FitContext(seed, progress=heard or (lambda *told: None), auxiliary=auxiliary)
+    context = FitContext(seed, progress=heard or (lambda *reported: None), auxiliary=auxiliary)
     model = fit_method(method, settings_of(method), train, new, context).model
     check_inputs(method, new)
     return model, new
@@ -102,19 +102,19 @@ def scaled_view(view, scale):
 def share_of_wrong_below_right(model, method, new):
     """How often what is right is scored above what is wrong, 0.5 by chance; and the scores themselves."""
     if method.predicts == "rankings":
-        found = all_scores(model, new, "annotation")
-        return np.mean(found < np.diagonal(found)[:, None]) * NEW / (NEW - 1), found
+        words = all_scores(model, new, "annotation")
+        return np.mean(words < np.diagonal(words)[:, None]) * NEW / (NEW - 1), words
     if method.predicts == "tags":
-        own = presence(new.captions) > 0
-        found = model.score_tags(new.images, known_tags(new.captions))
-        pairs = zip(found, own, strict=True)
-        return np.mean([np.mean(row[one][:, None] > row[~one]) for row, one in pairs]), found
+        value = presence(new.captions) > 0
+        words = model.score_tags(new.images, known_tags(new.captions))
+        pairs = zip(words, value, strict=True)
+        return np.mean([np.mean(row[item][:, None] > row[~item]) for row, item in pairs]), words
     if method.predicts == "captions":
-        found = [set(one.words) for one in model.write(new, WritingSettings())]
-        shown = [set(new.captions.item(place).tolist()) for place in range(NEW)]
-        right = np.array([[len(image & own) for image in shown] for own in found])
+        words = [set(item.words) for item in model.write(new, WritingSettings())]
+        items = [set(new.captions.item(index).tolist()) for index in range(NEW)]
+        right = np.array([[len(image & value) for image in items] for value in words])
         return np.mean(np.diagonal(right)[:, None] >= right), right
-    scores = [rows.item(place) for rows in [model.localize(new)] for place in range(len(rows))]
+    scores = [rows.item(index) for rows in [model.localize(new)] for index in range(len(rows))]
     return 1.0, np.concatenate(scores)
 
 
@@ -154,56 +154,58 @@ def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_store
     same = fitted(method)[0]
     again = method.load(settings_of(method), _through_json(*model.state()))
     for direction in ("annotation", "search"):
-        found = all_scores(model, new, direction)
-        assert found.shape == (NEW, NEW) and np.isfinite(found).all()
-        own = np.diagonal(found)
-        better = np.mean(found < own[:, None])
+        scores = all_scores(model, new, direction)
+        assert scores.shape == (NEW, NEW) and np.isfinite(scores).all()
+        values = np.diagonal(scores)
+        better = np.mean(scores < values[:, None])
         assert better > 0.6, f"new items are found no better than by chance, in {direction}"
-        np.testing.assert_array_equal(all_scores(same, new, direction), found)
-        np.testing.assert_array_equal(all_scores(again, new, direction), found)
+        np.testing.assert_array_equal(all_scores(same, new, direction), scores)
+        np.testing.assert_array_equal(all_scores(again, new, direction), scores)
 
 
 def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_stored(captioner):
     model, new = fitted(captioner)
-    found = model.write(new, WritingSettings())
-    shown = [set(new.captions.item(place).tolist()) for place in range(NEW)]
-    right = [[len(image & set(own.words)) for image in shown] for own in found]
+    result = model.write(new, WritingSettings())
+    items = [set(new.captions.item(index).tolist()) for index in range(NEW)]
+    right = [[len(image & set(value.words)) for image in items] for value in result]
     assert np.mean(np.diagonal(right)) > np.mean(right), "no better than captions of other images"
-    assert fitted(captioner)[0].write(new, WritingSettings()) == found
+    assert fitted(captioner)[0].write(new, WritingSettings()) == result
     again = captioner.load(settings_of(captioner), _through_json(*model.state()))
-    assert again.write(new, WritingSettings()) == found
+    assert again.write(new, WritingSettings()) == result
 
 
 def test_it_finds_phrases_better_than_chance_the_same_each_time_and_when_stored(localizer):
     model, _ = fitted(localizer)
     new, right = images_of_regions(NEW)
-    found = model.localize(new)
-    assert found.counts.tolist() == new.images.counts[new.image_of].tolist()
-    best = [int(found.item(place).argmax()) for place in range(len(found))]
+    result = model.localize(new)
+    assert result.counts.tolist() == new.images.counts[new.image_of].tolist()
+    best = [int(result.item(index).argmax()) for index in range(len(result))]
     assert np.mean(np.asarray(best) == right) > 0.7, "a third would be chance"
     detected = model.detect(new)
     tile = detected.tile(slice(0, detected.shape[0]), slice(0, detected.shape[1]))
     begin = np.cumsum(new.images.counts) - new.images.counts
-    for place, image in enumerate(new.image_of):
-        own = tile[place, begin[image] : begin[image] + new.images.counts[image]]
-        np.testing.assert_allclose(own, found.item(place), atol=1e-6)
-    np.testing.assert_array_equal(fitted(localizer)[0].localize(new).values, found.values)
+    for index, image in enumerate(new.image_of):
+        value = tile[index, begin[image] : begin[image] + new.images.counts[image]]
+        np.testing.assert_allclose(value, result.item(index), atol=1e-6)
+    np.testing.assert_array_equal(fitted(localizer)[0].localize(new).values, result.values)
     again = localizer.load(settings_of(localizer), _through_json(*model.state()))
-    np.testing.assert_array_equal(again.localize(new).values, found.values)
+    np.testing.assert_array_equal(again.localize(new).values, result.values)
 
 
 def test_it_tags_new_images_better_than_chance_the_same_each_time_and_when_stored(tagger):
     model, new = fitted(tagger)
-    tags, own = known_tags(new.captions), presence(new.captions) > 0
+    tags, value = known_tags(new.captions), presence(new.captions) > 0
     again = tagger.load(settings_of(tagger), _through_json(*model.state()))
     for by in model.scores:
-        found = model.score_tags(new.images, tags, by)
-        assert found.shape == own.shape and np.isfinite(found).all()
-        above = np.mean([np.mean(row[one][:, None] > row[~one]) for row, one in zip(found, own, strict=True)])
+        result = model.score_tags(new.images, tags, by)
+        assert result.shape == value.shape and np.isfinite(result).all()
+        above = np.mean(
+            [np.mean(row[item][:, None] > row[~item]) for row, item in zip(result, value, strict=True)]
+        )
         assert above > 0.6 or isinstance(model, RandomTags), "tags are found no better than by chance"
-        np.testing.assert_array_equal(fitted(tagger)[0].score_tags(new.images, tags, by), found)
-        np.testing.assert_array_equal(again.score_tags(new.images, tags, by), found)
-        np.testing.assert_array_equal(model.score_tags(new.images[3:5], tags, by), found[3:5])
+        np.testing.assert_array_equal(fitted(tagger)[0].score_tags(new.images, tags, by), result)
+        np.testing.assert_array_equal(again.score_tags(new.images, tags, by), result)
+        np.testing.assert_array_equal(model.score_tags(new.images[3:5], tags, by), result[3:5])
     with pytest.raises(ValueError, match="does not rank tags by 'size'; it ranks by: own"):
         model.score_tags(new.images, tags, "size")
 
@@ -214,14 +216,14 @@ def _through_json(arrays, settings):
 
 
 def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
-    told = []
-    fitted(learner, heard=lambda *one: told.append(one))
-    assert told and all(0 <= done <= total for _, done, total in told)
+    messages = []
+    fitted(learner, heard=lambda *item: messages.append(item))
+    assert messages and all(0 <= done <= total for _, done, total in messages)
     in_order = iter(name for name, share in learner.phases if share > 0)
-    for phase in dict.fromkeys(phase for phase, _, _ in told):
+    for phase in dict.fromkeys(phase for phase, _, _ in messages):
         assert phase in in_order, f"{phase!r} is not among the phases of {learner.name}, or not in its place"
 
-    def stop(*told):
+    def stop(*messages):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -259,14 +261,14 @@ def test_features_times_any_power_of_ten_rank_as_before_or_are_refused_by_name(l
         assert exponent != 2, "so small a factor is in the range"
         return
     assert -30 < exponent < 17
-    better, found = share_of_wrong_below_right(model, learner, new)
-    assert np.isfinite(found).all()
+    better, result = share_of_wrong_below_right(model, learner, new)
+    assert np.isfinite(result).all()
     assert better > 0.55 or learner.name in ("tag-random",), "by chance, and nothing is said"
     by_steps = learner.lengths != Method.lengths or "kernel" in learner.takes.values()
     if not by_steps and learner.name != "tag-random":
         whole, same = fitted(learner)
         np.testing.assert_allclose(
-            _ranks(found), _ranks(share_of_wrong_below_right(whole, learner, same)[1]), atol=0.51
+            _ranks(result), _ranks(share_of_wrong_below_right(whole, learner, same)[1]), atol=0.51
         )
 
 
@@ -282,9 +284,9 @@ def test_every_setting_says_what_it_is_and_a_recipe_holds_it(method):
 
 
 def test_its_own_recipes_are_recipes(method):
-    for name, given in method.recipes.items():
-        made = recipes.of_dict(name, {"method": method.name, **given})
-        assert recipes.of_dict(name, made.as_dict()) == made
+    for name, recipe in method.recipes.items():
+        created = recipes.of_dict(name, {"method": method.name, **recipe})
+        assert recipes.of_dict(name, created.as_dict()) == created
 
 
 def test_two_methods_cannot_have_one_name(method):

@@ -37,10 +37,10 @@ def unimodal_curves(draw):
     peak = draw(st.integers(0, len(EXTENDED) - 1))
     drops = draw(st.lists(st.floats(0.001, 0.05), min_size=len(EXTENDED), max_size=len(EXTENDED)))
     figures = [1.0] * len(EXTENDED)
-    for place in range(peak + 1, len(EXTENDED)):
-        figures[place] = figures[place - 1] - drops[place]
-    for place in range(peak - 1, -1, -1):
-        figures[place] = figures[place + 1] - drops[place]
+    for index in range(peak + 1, len(EXTENDED)):
+        figures[index] = figures[index - 1] - drops[index]
+    for index in range(peak - 1, -1, -1):
+        figures[index] = figures[index + 1] - drops[index]
     return dict(zip((float(f"{ridge:.6g}") for ridge in EXTENDED), figures, strict=True))
 
 
@@ -50,7 +50,7 @@ def test_cca_takes_the_best_ridge_of_the_extended_grid(curve):
     number = len(train.images[0])
     with pytest.MonkeyPatch.context() as patch:
 
-        def maps_that_tell_their_ridge(found, components, ridge):
+        def maps_that_tell_their_ridge(result, components, ridge):
             side = LinearMap(np.full(number, ridge), np.zeros((number, 1)))
             return cca.CanonicalMaps(side, side, np.ones(1))
 

@@ -38,11 +38,11 @@ def test_cca_of_scaled_features_ranks_as_before_or_is_refused(exponent, kind):
         return all_scores(model, new, "annotation")
 
     try:
-        found = ranked(10.0**exponent)
+        result = ranked(10.0**exponent)
     except NumbersOutOfRange as refusal:
         assert "training images" in str(refusal) and not -6.5 < exponent < 6.5
     else:
-        np.testing.assert_allclose(found, ranked(1.0), atol=1e-3)
+        np.testing.assert_allclose(result, ranked(1.0), atol=1e-3)
 
 
 def test_the_message_names_what_and_the_remedy():

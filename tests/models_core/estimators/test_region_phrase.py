@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models_core.estimators.base import Dataset, FitContext, RaggedRows
 from models_core.estimators.cca import CCA, CCASettings
-from models_core.estimators.localizers import resampled
+from models_core.estimators.predictors import resampled
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from tests.models_core.estimators.phrases import LINK, images_of_regions, phrase_rows, phrases_of_regions
 
@@ -15,11 +15,11 @@ from tests.models_core.estimators.phrases import LINK, images_of_regions, phrase
 @given(st.lists(st.integers(0, 6), max_size=60), st.integers(0, 5), st.integers(0, 9))
 def test_of_each_phrase_as_many_exemplars_are_kept_as_there_are_and_at_most_n(numbers, most, seed):
     phrase_of = np.asarray(numbers, np.intp)
-    kept = resampled(phrase_of, most, np.random.default_rng(seed))
-    assert (np.diff(kept) > 0).all()
+    stored = resampled(phrase_of, most, np.random.default_rng(seed))
+    assert (np.diff(stored) > 0).all()
     for phrase in set(numbers):
         there = numbers.count(phrase)
-        assert np.count_nonzero(phrase_of[kept] == phrase) == (min(there, most) if most else there)
+        assert np.count_nonzero(phrase_of[stored] == phrase) == (min(there, most) if most else there)
 
 
 def test_each_exemplar_is_as_likely_to_be_drawn():
@@ -36,18 +36,18 @@ def test_with_all_pairs_and_one_setting_it_is_normalised_cca_with_the_first_powe
     ours = RegionPhraseCCA(RegionPhraseSettings(exemplars=0, components=5, ridges=(0.01,)))
     ours.fit(train, None, FitContext())
     assert ours.pairs_ == len(train.captions)
-    plain = Dataset(
+    dataset = Dataset(
         {"images": np.asarray(train.images.values), "captions": train.captions[:]},
         {LINK: train.image_of},
     )
-    theirs = CCA(CCASettings(components=5, ridges=(0.01,), powers=(1.0,))).fit(plain, None, FitContext())
+    theirs = CCA(CCASettings(components=5, ridges=(0.01,), powers=(1.0,))).fit(dataset, None, FitContext())
     new, _ = images_of_regions(6)
     views = {"images": new.images.values, "captions": new.captions[:]}
     whole = Dataset(views, {LINK: np.zeros(len(new.captions), np.intp)})
-    found = theirs.score(whole, direction="search")
+    result = theirs.score(whole, direction="search")
     everything = slice(0, 18)
     np.testing.assert_allclose(
-        ours.detect(new).tile(everything, everything), found.tile(everything, everything), atol=1e-5
+        ours.detect(new).tile(everything, everything), result.tile(everything, everything), atol=1e-5
     )
 
 
@@ -68,15 +68,15 @@ def test_phrases_of_one_image_in_any_order_get_their_own_scores():
     train, held = phrases_of_regions(30, held_out=10)
     model = RegionPhraseCCA(RegionPhraseSettings()).fit(train, held, FitContext())
     new, _ = images_of_regions(5)
-    found = model.localize(new)
+    result = model.localize(new)
     back = np.arange(len(new.captions))[::-1]
     turned = Dataset(
         {"images": new.images, "captions": new.captions.of_phrases(new.captions.phrase_of[back])},
         {LINK: new.image_of[back]},
     )
     again = model.localize(turned)
-    for place in range(len(back)):
-        np.testing.assert_allclose(again.item(place), found.item(int(back[place])), atol=1e-6)
+    for index in range(len(back)):
+        np.testing.assert_allclose(again.item(index), result.item(int(back[index])), atol=1e-6)
 
 
 def test_what_it_cannot_learn_from_is_named():

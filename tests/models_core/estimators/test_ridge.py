@@ -17,12 +17,12 @@ def test_images_are_mapped_by_the_least_squares_with_the_ridge_as_further_rows()
     x, y = every_pair(train)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     directions = np.linalg.svd(y, full_matrices=False)[2][:4].T
-    found = model.captions_.weights
-    np.testing.assert_allclose(np.abs(np.sum(directions * found, axis=0)), 1, atol=1e-10)
+    weights = model.captions_.weights
+    np.testing.assert_allclose(np.abs(np.sum(directions * weights, axis=0)), 1, atol=1e-10)
     weight = np.sqrt(0.5 * x.var(axis=0).mean() * len(x))
     rows = np.vstack([x, weight * np.eye(x.shape[1])])
-    wanted = np.linalg.lstsq(rows, np.vstack([y @ found, np.zeros((x.shape[1], 4))]), rcond=None)[0]
-    np.testing.assert_allclose(model.images_.weights, wanted, atol=1e-9)
+    expected = np.linalg.lstsq(rows, np.vstack([y @ weights, np.zeros((x.shape[1], 4))]), rcond=None)[0]
+    np.testing.assert_allclose(model.images_.weights, expected, atol=1e-9)
 
 
 def test_the_ridge_that_finds_most_is_taken():
@@ -40,10 +40,10 @@ def test_a_ridge_that_is_too_small_for_what_rounding_left_gives_way_to_a_larger_
     train, held_out = paired(held_out=20)
 
     def rounded(self):
-        found = covariances(self)
-        values, vectors = np.linalg.eigh(found.xx)
-        values[0] = -1e-3 * found.xx.diagonal().mean()
-        return replace(found, xx=(vectors * values) @ vectors.T)
+        result = covariances(self)
+        values, vectors = np.linalg.eigh(result.xx)
+        values[0] = -1e-3 * result.xx.diagonal().mean()
+        return replace(result, xx=(vectors * values) @ vectors.T)
 
     covariances = PairedSums.covariances
     monkeypatch.setattr(PairedSums, "covariances", rounded)

@@ -24,25 +24,25 @@ PAIRS = 5 * ROWS + 3
 
 
 def pairs(*, seed: int = 0, single: bool = False) -> tuple[View, View, NDArray[np.intp]]:
-    dice = np.random.default_rng(seed)
-    images = dice.normal(3.0, 1.0, (PAIRS // 2, 6)).astype(np.float32 if single else np.float64)
-    captions = sparse.csr_matrix(dice.poisson(0.3, (PAIRS, 5)).astype(np.float64))
+    rng = np.random.default_rng(seed)
+    images = rng.normal(3.0, 1.0, (PAIRS // 2, 6)).astype(np.float32 if single else np.float64)
+    captions = sparse.csr_matrix(rng.poisson(0.3, (PAIRS, 5)).astype(np.float64))
     return images, captions, np.arange(PAIRS) % len(images)
 
 
 def stacked_rows(x: int, y: int, *, seed: int = 0) -> StackedRows:
     """Rows beside 9 Fourier features of 3 numbers."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     maps = {
-        view: LinearMap(dice.normal(size=width), dice.normal(size=(width, 3)))
+        view: LinearMap(rng.normal(size=width), rng.normal(size=(width, 3)))
         for view, width in (("images", x), ("captions", y))
     }
-    fourier = {view: FourierFeatures(9).fit(dice.normal(size=(60, 3)), dice) for view in maps}
+    fourier = {view: FourierFeatures(9).fit(rng.normal(size=(60, 3)), rng) for view in maps}
     return StackedRows(maps, fourier, {"images": 0.5, "captions": 2.0}, True)
 
 
-def same(one: PairedSums, other: PairedSums, *, apart: float = 0.0) -> bool:
-    ours, theirs = one.covariances(), other.covariances()
+def same(first: PairedSums, second: PairedSums, *, apart: float = 0.0) -> bool:
+    ours, theirs = first.covariances(), second.covariances()
     return ours.count == theirs.count and all(
         np.allclose(getattr(ours, name), getattr(theirs, name), rtol=apart, atol=apart)
         for name in ("x_mean", "y_mean", "xx", "xy", "yy")
@@ -64,25 +64,26 @@ def test_who_took_which_span_changes_no_bit(tmp_path: Path):
     takers = [threading.Thread(target=helper.take_spans) for _ in range(3)]
     for taker in takers:
         taker.start()
-    found = first.total()
+    total = first.total()
     for taker in takers:
         taker.join()
-    assert same(found, alone)
-    assert found.count == PAIRS
+    assert same(total, alone)
+    assert total.count == PAIRS
 
 
 def test_rows_that_are_made_of_others_are_added_up_and_their_map_alone_is_written(tmp_path: Path):
     images, captions, image_of = pairs()
-    made = stacked_rows(6, 5)
-    shared = write_pairs(tmp_path, images, captions, image_of, rows=ROWS, described=made)
-    found = SharedPairs(shared.folder).total()
-    whole = sums_of_pairs(made("images", images), made("captions", captions), image_of)
-    assert found.widths == (6 + 9, 5 + 9)
-    assert same(found, whole, apart=1e-12)
+    created = stacked_rows(6, 5)
+    shared = write_pairs(tmp_path, images, captions, image_of, rows=ROWS, described=created)
+    total = SharedPairs(shared.folder).total()
+    whole = sums_of_pairs(created("images", images), created("captions", captions), image_of)
+    assert total.widths == (6 + 9, 5 + 9)
+    assert same(total, whole, apart=1e-12)
     assert write_pairs(tmp_path, images, captions, image_of, rows=ROWS).folder != shared.folder
-    other = stacked_rows(6, 5, seed=1)
+    other_stacked_rows = stacked_rows(6, 5, seed=1)
     assert (
-        write_pairs(tmp_path, images, captions, image_of, rows=ROWS, described=other).folder != shared.folder
+        write_pairs(tmp_path, images, captions, image_of, rows=ROWS, described=other_stacked_rows).folder
+        != shared.folder
     )
 
 
@@ -107,10 +108,10 @@ def test_a_span_that_somebody_holds_is_left_to_them_and_one_of_the_dead_is_taken
 
 
 def test_other_data_lies_in_another_folder(tmp_path: Path):
-    one, other = (write_pairs(tmp_path, *pairs(seed=seed), rows=ROWS) for seed in (1, 2))
-    assert one.folder != other.folder
-    one.take_spans()
-    assert other.missing == list(range(6))
+    first, second = (write_pairs(tmp_path, *pairs(seed=seed), rows=ROWS) for seed in (1, 2))
+    assert first.folder != second.folder
+    first.take_spans()
+    assert second.missing == list(range(6))
 
 
 def test_pairs_that_are_not_all_written_are_no_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -46,38 +46,39 @@ def test_eq_1_is_the_mean_distance_of_phrases_to_their_nearest_regions(learned, 
     model, _, new, _ = learned
     data = in_parts(new)
     model = WeightedDistance.from_state(dataclasses.replace(SETTINGS, gamma=gamma), model.state())
-    found = model.part_distances(data).of_images(slice(None))
+    result = model.part_distances(data).of_images(slice(None))
     phrases = model.parts_.embed_phrases(data.views["phrases"])
     owner = data.links["phrases", "captions"]
-    told = sorted(set(owner.tolist()))
-    assert 0 < len(told) < 12
+    reported = sorted(set(owner.tolist()))
+    assert 0 < len(reported) < 12
     for caption in range(12):
-        own = np.flatnonzero(owner == caption)
+        values = np.flatnonzero(owner == caption)
         for image in range(12):
             rows = data.views["regions"].item(image)
             rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
             placed = (rows - model.parts_.regions_.mean) @ model.parts_.regions_.weights
             placed /= np.linalg.norm(placed, axis=1, keepdims=True)
-            if not len(own):
-                mean = sum(found[one, image] for one in told) / len(told)
-                assert found[caption, image] == pytest.approx(mean) and mean > 0, (caption, image)
+            if not len(values):
+                mean = sum(result[row, image] for row in reported) / len(reported)
+                assert result[caption, image] == pytest.approx(mean) and mean > 0, (caption, image)
                 continue
             total = 0.0
-            for place in own:
-                known = phrases[place].any() and len(placed)
-                total += min(np.sum((phrases[place] - region) ** 2) for region in placed) if known else 2.0
-            wanted = total / len(own) ** gamma
-            assert found[caption, image] == pytest.approx(wanted, abs=1e-5), (caption, image)
+            for index in values:
+                known = phrases[index].any() and len(placed)
+                total += min(np.sum((phrases[index] - region) ** 2) for region in placed) if known else 2.0
+            expected = total / len(values) ** gamma
+            assert result[caption, image] == pytest.approx(expected, abs=1e-5), (caption, image)
 
 
 def test_sentences_without_phrases_are_ranked_by_the_whole_and_not_first(learned):
     model, _, new, _ = learned
     data = in_parts(new)
     none = np.setdiff1d(np.arange(12), data.links["phrases", "captions"])
-    found = all_scores(model, data, "annotation")
+    scores = all_scores(model, data, "annotation")
     whole = all_scores(model.whole_, data, "annotation")
     np.testing.assert_array_equal(
-        np.argsort(-found[:, none], axis=1, kind="stable"), np.argsort(-whole[:, none], axis=1, kind="stable")
+        np.argsort(-scores[:, none], axis=1, kind="stable"),
+        np.argsort(-whole[:, none], axis=1, kind="stable"),
     )
     # Between the nearest and the farthest of those with phrases, seen by their parts alone.
     alone = WeightedDistance.from_state(dataclasses.replace(SETTINGS, alpha=0.0), model.state())
@@ -95,18 +96,18 @@ def test_where_no_sentence_has_phrases_all_parts_are_equally_far():
 def test_eq_2_weighs_wholes_and_parts(learned):
     model, _, new, _ = learned
     data = in_parts(new)
-    found = all_scores(model, data, "annotation")
+    scores = all_scores(model, data, "annotation")
     images = model.whole_.embed("images", data.images)
     captions = model.whole_.embed("captions", data.captions)
     parts = model.part_distances(data).of_images(slice(None))
     for image in range(12):
         for caption in range(12):
-            x, y = (own / np.linalg.norm(own) for own in (images[image], captions[caption]))
+            x, y = (value / np.linalg.norm(value) for value in (images[image], captions[caption]))
             whole = np.sum((x - y) ** 2)
-            assert found[image, caption] == pytest.approx(
+            assert scores[image, caption] == pytest.approx(
                 -(0.7 * whole + 0.3 * parts[caption, image]), abs=1e-5
             )
-    np.testing.assert_array_equal(all_scores(model, data, "search"), found.T)
+    np.testing.assert_array_equal(all_scores(model, data, "search"), scores.T)
 
 
 def test_what_an_image_shows_of_phrases_is_the_same_to_the_bit_in_any_block(learned):
@@ -124,15 +125,15 @@ def test_a_large_matrix_is_computed_by_blocks_of_images(learned, monkeypatch):
     data = in_parts(new)
     regions = data.views["regions"]
     images = data.views["images"].copy()
-    for own in (regions.begin, regions.end, images):
-        own[11] = own[0]
+    for value in (regions.begin, regions.end, images):
+        value[11] = value[0]
     data = dataclasses.replace(data, views={**data.views, "images": images})
     held = all_scores(model, data, "annotation")
-    asked: list[int] = []
+    requested: list[int] = []
     of_images = PartDistances.of_images
 
     def counted(self: PartDistances, images: slice) -> NDArray[np.float64]:
-        asked.append(images.stop - images.start)
+        requested.append(images.stop - images.start)
         return of_images(self, images)
 
     monkeypatch.setattr(weighted_distance, "_HELD", 12 * 12 - 1)
@@ -140,7 +141,7 @@ def test_a_large_matrix_is_computed_by_blocks_of_images(learned, monkeypatch):
     for together in (1, 5):
         monkeypatch.setattr(weighted_distance, "_ENTRIES", 12 * together)
         scores = model.score(data, direction="annotation")
-        assert not asked and (scores.shape, scores.tile_shape) == ((12, 12), (together, 12))
+        assert not requested and (scores.shape, scores.tile_shape) == ((12, 12), (together, 12))
         whole = scores.tile(slice(None), slice(None))
         # Cosines of wholes are products in single precision, whose last bits depend on the block's shape.
         np.testing.assert_allclose(whole, held, rtol=0, atol=1e-6)
@@ -161,18 +162,18 @@ def test_a_large_matrix_is_computed_by_blocks_of_images(learned, monkeypatch):
         )
         best = top_k(model.score(data, direction="search"), 3)
         np.testing.assert_array_equal(best.items, top_k(np.ascontiguousarray(whole.T), 3).items)
-        assert max(asked) == together
-        asked.clear()
+        assert max(requested) == together
+        requested.clear()
 
 
 def test_with_alpha_1_it_is_whole_image_cca_and_needs_no_parts(learned):
     _, train, new, context = learned
     settings = dataclasses.replace(SETTINGS, alpha=1.0)
     model = WeightedDistance(settings).fit(train, new, context)
-    plain = CCA(settings.whole()).fit(train, new, FitContext())
+    plain_value = CCA(settings.whole()).fit(train, new, FitContext())
     bare = dataclasses.replace(new, views={name: new.views[name] for name in ("images", "captions")})
     for direction in ("annotation", "search"):
-        ours, theirs = (all_scores(one, bare, direction) for one in (model, plain))
+        ours, theirs = (all_scores(row, bare, direction) for row in (model, plain_value))
         np.testing.assert_allclose(ours, 2 * theirs - 2, atol=1e-9)
         np.testing.assert_array_equal(np.argsort(-ours, axis=1), np.argsort(-theirs, axis=1))
 

@@ -18,10 +18,10 @@ MASK = 2**64 - 1
 def drawn(state):
     """splitmix64 on whole numbers of Python."""
     state = (state + 0x9E3779B97F4A7C15) & MASK
-    found = state
-    found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & MASK
-    return state, found ^ (found >> 31)
+    result = state
+    result = ((result ^ (result >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    result = ((result ^ (result >> 27)) * 0x94D049BB133111EB) & MASK
+    return state, result ^ (result >> 31)
 
 
 def slow_pass(x, y, image_of, order, seed, w, u, *, rate, norm, adagrad, squares):
@@ -37,13 +37,13 @@ def slow_pass(x, y, image_of, order, seed, w, u, *, rate, norm, adagrad, squares
             while image_of[number % n] == image_of[i]:
                 state, number = drawn(state)
             j = number % n
-            wrong = (image @ w) @ (y[j] @ u)
-            if wrong > right - 1:
+            invalid = (image @ w) @ (y[j] @ u)
+            if invalid > right - 1:
                 break
         else:
             continue
         weight = sum(1 / rank for rank in range(1, (n - 1) // draws + 1))
-        loss += weight * (1 - right + wrong)
+        loss += weight * (1 - right + invalid)
         slopes = (
             -weight * np.outer(image, (y[i] - y[j]) @ u),
             -weight * np.outer(y[i] - y[j], image @ w),
@@ -60,15 +60,15 @@ def slow_pass(x, y, image_of, order, seed, w, u, *, rate, norm, adagrad, squares
 
 @pytest.mark.parametrize("adagrad", [False, True])
 def test_every_step_is_that_of_a_slow_reference(adagrad):
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     n, size = 24, 5
-    x, y = dice.standard_normal((8, 6)), dice.standard_normal((n, 9)) * (dice.random((n, 9)) < 0.4)
-    image_of, order = np.repeat(np.arange(8), 3), dice.permutation(n)
-    w, u = dice.standard_normal((6, size)), dice.standard_normal((9, size))
+    x, y = rng.standard_normal((8, 6)), rng.standard_normal((n, 9)) * (rng.random((n, 9)) < 0.4)
+    image_of, order = np.repeat(np.arange(8), 3), rng.permutation(n)
+    w, u = rng.standard_normal((6, size)), rng.standard_normal((9, size))
     rate, norm, seed = 0.3, 4.0, 12345
     slow = [w.copy(), u.copy()]
     squares = [np.zeros_like(w), np.zeros_like(u)]
-    wanted = slow_pass(
+    expected = slow_pass(
         *(x, y, image_of, order, seed, *slow), rate=rate, norm=norm, adagrad=adagrad, squares=squares
     )
     texts = sparse.csr_matrix(y)
@@ -84,7 +84,7 @@ def test_every_step_is_that_of_a_slow_reference(adagrad):
         (np.zeros_like(w), np.zeros_like(u)),
         (rate, norm, adagrad),
     )
-    assert loss == pytest.approx(wanted, rel=1e-9) and loss > 0
+    assert loss == pytest.approx(expected, rel=1e-9) and loss > 0
     np.testing.assert_allclose(w * scales[0], slow[0], atol=1e-9)
     np.testing.assert_allclose(u * scales[1], slow[1], atol=1e-9)
     # The start is longer than the norm allows, so that the columns were shortened.
@@ -144,8 +144,8 @@ def test_lengths_of_rows_do_not_count():
     train, _ = paired(30)
     longer = Dataset({"images": train.images * 7, "captions": train.captions * 3}, train.links)
     settings = WsabieSettings(4, "sgd", (0.1,), (50.0,), epochs=2)
-    one, other = (Wsabie(settings).fit(data, None, FitContext()) for data in (train, longer))
-    np.testing.assert_allclose(one.images_.weights, other.images_.weights, rtol=1e-3, atol=1e-3)
+    first, second = (Wsabie(settings).fit(data, None, FitContext()) for data in (train, longer))
+    np.testing.assert_allclose(first.images_.weights, second.images_.weights, rtol=1e-3, atol=1e-3)
 
 
 def test_what_cannot_be_learned_from_is_refused():

@@ -10,24 +10,24 @@ LINK = ("captions", "images")
 
 def paired(images=120, *, captions=2, x=9, y=7, topics=3, noise=0.5, seed=0, held_out=0):
     """A dataset of `images` with `captions` each; and another of `held_out` images with one caption each."""
-    dice = np.random.default_rng(seed)
-    to_x, to_y = dice.standard_normal((topics, x)), dice.standard_normal((topics, y))
+    rng = np.random.default_rng(seed)
+    to_x, to_y = rng.standard_normal((topics, x)), rng.standard_normal((topics, y))
 
-    def made(count, each):
-        about = dice.standard_normal((count, topics))
-        of = np.repeat(np.arange(count), each)
-        pictures = about @ to_x + noise * dice.standard_normal((count, x)) + 2
-        texts = about[of] @ to_y + noise * dice.standard_normal((count * each, y)) - 1
+    def created(count, item):
+        about = rng.standard_normal((count, topics))
+        of = np.repeat(np.arange(count), item)
+        pictures = about @ to_x + noise * rng.standard_normal((count, x)) + 2
+        texts = about[of] @ to_y + noise * rng.standard_normal((count * item, y)) - 1
         return Dataset({"images": pictures, "captions": texts}, {LINK: of})
 
-    return made(images, captions), made(held_out, 1)
+    return created(images, captions), created(held_out, 1)
 
 
 def in_one_space(images, *, numbers=6, noise=0.5, seed=0):
     """A dataset of `images` with a caption each, whose vectors lie near that of its image."""
-    dice = np.random.default_rng(seed)
-    pictures = dice.standard_normal((images, numbers))
-    texts = pictures + noise * dice.standard_normal((images, numbers))
+    rng = np.random.default_rng(seed)
+    pictures = rng.standard_normal((images, numbers))
+    texts = pictures + noise * rng.standard_normal((images, numbers))
     return Dataset({"images": pictures, "captions": texts}, {LINK: np.arange(images)})
 
 

@@ -29,14 +29,14 @@ def test_weights_are_those_of_a_slow_reference(training, texts, normalised):
         with pytest.raises(ValueError, match="have no word"):
             bags.fit(training)
         return
-    words, wanted = slow(4, training, texts, normalised=normalised)
-    found = bags.fit(training).transform(texts)
+    words, expected = slow(4, training, texts, normalised=normalised)
+    result = bags.fit(training).transform(texts)
     assert list(bags.words_) == words
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found.toarray(), wanted, atol=1e-5)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result.toarray(), expected, atol=1e-5)
     arrays, settings = bags.state()
     again = TfIdfBags.from_state(arrays, settings)
-    np.testing.assert_array_equal(again.transform(texts).toarray(), found.toarray())
+    np.testing.assert_array_equal(again.transform(texts).toarray(), result.toarray())
 
 
 def test_bags_of_no_words_are_refused():

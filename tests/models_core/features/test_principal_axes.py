@@ -10,15 +10,15 @@ from models_core.features.principal_axes import PrincipalAxes, unit_rows
 
 @pytest.mark.parametrize("shape", [(600, 20), (15, 700), (12, 12)])
 def test_axes_are_those_of_the_svd(shape):
-    dice = np.random.default_rng(0)
-    rows = (dice.standard_normal(shape) * np.linspace(3, 1, shape[1]) + 5).astype(np.float32)
-    own = PrincipalAxes.fit(rows, 6)
+    rng = np.random.default_rng(0)
+    rows = (rng.standard_normal(shape) * np.linspace(3, 1, shape[1]) + 5).astype(np.float32)
+    values = PrincipalAxes.fit(rows, 6)
     _, _, others = np.linalg.svd(rows - rows.mean(axis=0, dtype=np.float64), full_matrices=False)
-    np.testing.assert_allclose(np.abs(np.sum(own.axes * others[:6].T, axis=0)), 1, atol=1e-5)
-    np.testing.assert_allclose(own.axes.T @ own.axes, np.eye(6), atol=1e-5)
-    assert (own.axes[np.abs(own.axes).argmax(axis=0), np.arange(6)] > 0).all()
-    wanted = (rows - rows.mean(axis=0)) @ others[:6].T
-    np.testing.assert_allclose(np.abs(own.transform(rows)), np.abs(wanted), atol=1e-3)
+    np.testing.assert_allclose(np.abs(np.sum(values.axes * others[:6].T, axis=0)), 1, atol=1e-5)
+    np.testing.assert_allclose(values.axes.T @ values.axes, np.eye(6), atol=1e-5)
+    assert (values.axes[np.abs(values.axes).argmax(axis=0), np.arange(6)] > 0).all()
+    expected = (rows - rows.mean(axis=0)) @ others[:6].T
+    np.testing.assert_allclose(np.abs(values.transform(rows)), np.abs(expected), atol=1e-3)
 
 
 def test_directions_without_variance_are_left_out():

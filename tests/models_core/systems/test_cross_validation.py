@@ -46,14 +46,14 @@ def test_no_fold_is_tested_by_what_saw_it(name, world, monkeypatch):
 
     fit = cross_validation.fit
     monkeypatch.setattr(cross_validation, "fit", spy)
-    found = cross_validate(LINEAR[name], world, number=5, cache=PhaseCache())
+    result = cross_validate(LINEAR[name], world, number=5, cache=PhaseCache())
     assert [len(training | held) for training, held in seen] == [48] * 5
     assert [len(held) for _, held in seen] == [12 if name == "BoW5" else 0] * 5
     tested = [set(world.names) - training - held for training, held in seen]
     assert set.union(*tested) == set(world.names)
     assert sum(map(len, tested)) == 60
-    assert found.pool.tolist() == [12] * 60
-    for ranks in found.ranks.values():
+    assert result.pool.tolist() == [12] * 60
+    for ranks in result.ranks.values():
         assert ((1 <= ranks) & (ranks <= 12)).all()
         assert np.median(ranks) < 4
 
@@ -71,9 +71,9 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
     fitted = []
     fit = cross_validation.fit
 
-    def counting(*given, **options):
+    def counting(*arguments, **options):
         fitted.append(1)
-        return fit(*given, **options)
+        return fit(*arguments, **options)
 
     monkeypatch.setattr(cross_validation, "fit", counting)
     gone_on = cross_validate(LINEAR["BoW5"], world, cache=PhaseCache(tmp_path))
@@ -83,28 +83,28 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
 
 
 def test_another_wordnet_is_not_mistaken_for_it(world, wordnet, tmp_path, monkeypatch):
-    other = tmp_path / "other"
-    shutil.copytree(wordnet, other)
-    with (other / "noun.exc").open("a") as exceptions:
+    another = tmp_path / "other"
+    shutil.copytree(wordnet, another)
+    with (another / "noun.exc").open("a") as exceptions:
         exceptions.write("worldses world\n")
     fitted = []
     fit = cross_validation.fit
 
-    def counting(recipe, *given, **options):
+    def counting(recipe, *arguments, **options):
         fitted.append(recipe.name)
-        return fit(LINEAR["BoW5"], *given, **options)
+        return fit(LINEAR["BoW5"], *arguments, **options)
 
     monkeypatch.setattr(cross_validation, "fit", counting)
-    for folder, folds in ((wordnet, 3), (wordnet, 3), (other, 6), (other, 6)):
+    for folder, folds in ((wordnet, 3), (wordnet, 3), (another, 6), (another, 6)):
         aids = Resources(wordnet=folder)
         cross_validate(LINEAR["TRI5-Lin"], world, aids, number=3, cache=PhaseCache(tmp_path))
         assert fitted == ["TRI5-Lin"] * folds
 
 
 def test_other_folds_and_other_recipes_are_not_mistaken_for_it(world, tmp_path):
-    kept = PhaseCache(tmp_path)
-    one = cross_validate(LINEAR["NN5-F1"], world, cache=kept)
-    other = cross_validate(LINEAR["NN5-BoW5"], world, cache=kept)
-    dealt_anew = cross_validate(LINEAR["NN5-F1"], world, cache=kept, seed=1)
-    assert (one.ranks["search"] != other.ranks["search"]).any()
-    assert (one.ranks["search"] != dealt_anew.ranks["search"]).any()
+    phase_cache = PhaseCache(tmp_path)
+    first = cross_validate(LINEAR["NN5-F1"], world, cache=phase_cache)
+    second = cross_validate(LINEAR["NN5-BoW5"], world, cache=phase_cache)
+    dealt_anew = cross_validate(LINEAR["NN5-F1"], world, cache=phase_cache, seed=1)
+    assert (first.ranks["search"] != second.ranks["search"]).any()
+    assert (first.ranks["search"] != dealt_anew.ranks["search"]).any()

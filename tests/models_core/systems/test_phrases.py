@@ -23,9 +23,11 @@ GIVEN = Resources(word_vectors=GivenWordVectors(WORDS, VECTORS))
 
 def learned(seed=0, **text):
     recipe = of_dict("mine", {"method": "region-phrase-cca", "text": text})
-    dice = np.random.default_rng(1)
-    said = [[tuple(Word(f"w{n}", "") for n in dice.integers(0, 40, 3))] for _ in range(60)]
-    return PhraseTexts.learn(recipe, [tuple(own) for own in said], replace(GIVEN, seed=seed), PhaseCache())
+    rng = np.random.default_rng(1)
+    message = [[tuple(Word(f"w{n}", "") for n in rng.integers(0, 40, 3))] for _ in range(60)]
+    return PhraseTexts.learn(
+        recipe, [tuple(value) for value in message], replace(GIVEN, seed=seed), PhaseCache()
+    )
 
 
 def phrases(*texts):
@@ -48,13 +50,13 @@ def test_means_are_of_the_known_words_and_equal_phrases_have_one_number():
 
 
 def _means():
-    one, other = (VECTORS[1] + VECTORS[2]) / 2, VECTORS[2]
-    return [one, other, one, np.zeros(6), np.zeros(6)]
+    first, second = (VECTORS[1] + VECTORS[2]) / 2, VECTORS[2]
+    return [first, second, first, np.zeros(6), np.zeros(6)]
 
 
 def test_the_mixture_is_drawn_by_the_seed():
-    again, same, other = (learned(seed, vectors="fisher", mixture=5) for seed in (3, 3, 4))
-    first, second, third = (side.describe(phrases("w1 w2", "w3"))[:] for side in (again, same, other))
+    again, same, another = (learned(seed, vectors="fisher", mixture=5) for seed in (3, 3, 4))
+    first, second, third = (side.describe(phrases("w1 w2", "w3"))[:] for side in (again, same, another))
     np.testing.assert_array_equal(first, second)
     assert np.abs(first - third).max() > 0.01
 
@@ -69,19 +71,19 @@ def test_fisher_vectors_are_those_of_the_mixture_and_come_back_from_the_store(fa
     whole = np.concatenate(list(side.fisher.blocks(numbers, VECTORS)))
     np.testing.assert_allclose(rows[:], whole, atol=1e-6)
     assert not rows[:][2].any()
-    arrays, said = side.state()
-    again = PhraseTexts.from_state(side.settings, arrays, json.loads(json.dumps(said)))
+    arrays, settings = side.state()
+    again = PhraseTexts.from_state(side.settings, arrays, json.loads(json.dumps(settings)))
     np.testing.assert_array_equal(again.describe(phrases("w1 w2", "w3", "", "rare w39 w1"))[:], rows[:])
 
 
 def test_fisher_vectors_can_be_reduced_to_principal_axes():
     side = learned(vectors="fisher", mixture=3, axes=4)
     rows = side.describe(phrases("w1 w2", "w3 w4"))
-    plain = learned(vectors="fisher", mixture=3).describe(phrases("w1 w2", "w3 w4"))
+    plain_value = learned(vectors="fisher", mixture=3).describe(phrases("w1 w2", "w3 w4"))
     assert rows.shape == (2, 4) and side.axes is not None
-    np.testing.assert_allclose(rows[:], side.axes.transform(plain[:]), atol=1e-5)
-    arrays, said = side.state()
-    again = PhraseTexts.from_state(side.settings, arrays, json.loads(json.dumps(said)))
+    np.testing.assert_allclose(rows[:], side.axes.transform(plain_value[:]), atol=1e-5)
+    arrays, settings = side.state()
+    again = PhraseTexts.from_state(side.settings, arrays, json.loads(json.dumps(settings)))
     np.testing.assert_array_equal(again.describe(phrases("w1 w2", "w3 w4"))[:], rows[:])
 
 

@@ -23,12 +23,12 @@ PINNED = Path(__file__).with_name("pinned")
 
 @pytest.mark.parametrize("name", ["BoW5", "NN5-F1-idf"])
 def test_a_stored_system_scores_as_it_did(name: str, tmp_path: Path) -> None:
-    wanted = np.load(PINNED / "scores.npz")
+    expected = np.load(PINNED / "scores.npz")
     new = material(60).take(range(48, 60))
     system = TrainedSystem.load(PINNED / name)
     for direction in DIRECTIONS:
-        found = system.score_pairs(new.features, new.single_captions(), direction=direction)
-        np.testing.assert_allclose(found, wanted[f"{name}.{direction}"], rtol=1e-9, atol=1e-9)
+        result = system.score_pairs(new.features, new.single_captions(), direction=direction)
+        np.testing.assert_allclose(result, expected[f"{name}.{direction}"], rtol=1e-9, atol=1e-9)
     system.save(tmp_path / "again")
     ours, theirs = (
         json.loads((folder / "manifest.json").read_text()) for folder in (tmp_path / "again", PINNED / name)

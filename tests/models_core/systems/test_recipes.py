@@ -52,20 +52,20 @@ def test_a_file_extends_a_named_recipe(tmp_path):
 
 
 def test_settings_are_changed_by_name_and_the_recipe_says_that_it_was():
-    given = recipe_of("CCA")
-    found = changed_recipe(given, {"text.words": 500, "image.normalised": True})
-    assert (found.name, found.text.words, found.image.normalised) == ("CCA (changed)", 500, True)
-    assert found.settings == given.settings and found.digest != given.digest
-    assert changed_recipe(given, {}) is given
-    assert changed_recipe(given, {"text.words": given.text.words}) is given
-    for wrong, says in (
+    recipe = recipe_of("CCA")
+    result = changed_recipe(recipe, {"text.words": 500, "image.normalised": True})
+    assert (result.name, result.text.words, result.image.normalised) == ("CCA (changed)", 500, True)
+    assert result.settings == recipe.settings and result.digest != recipe.digest
+    assert changed_recipe(recipe, {}) is recipe
+    assert changed_recipe(recipe, {"text.words": recipe.text.words}) is recipe
+    for invalid, says in (
         ({"words": 5}, "recipe 'CCA' has no 'words'; expected a setting such as text.captions"),
         ({"text.word": 5}, "has text.word; known: words, captions"),
         ({"texts.words": 5}, "has 'texts'; known: extends, name, method, text"),
         ({"text.words": "many"}, "text.words is 'many'; expected a whole number"),
     ):
         with pytest.raises(BadRecipe, match=says):
-            changed_recipe(given, wrong)
+            changed_recipe(recipe, invalid)
 
 
 def test_an_unknown_recipe_lists_those_there_are():
@@ -105,10 +105,10 @@ def test_an_unknown_recipe_lists_those_there_are():
 def test_what_a_file_gets_wrong_is_named(tmp_path, text, says):
     file = tmp_path / "mine.toml"
     file.write_text(text)
-    with pytest.raises(BadRecipe, match=says) as refused:
+    with pytest.raises(BadRecipe, match=says) as error:
         recipe_of(str(file))
-    assert "mine" in str(refused.value)
-    assert "\n" not in str(refused.value).strip()
+    assert "mine" in str(error.value)
+    assert "\n" not in str(error.value).strip()
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

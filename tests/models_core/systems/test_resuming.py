@@ -41,30 +41,30 @@ def test_a_killed_training_leaves_no_system_and_goes_on(phase, tmp_path, unbroke
     assert isinstance(whole.model, KCCARetriever) and isinstance(unbroken.model, KCCARetriever)
     ours, theirs = whole.model.kcca_, unbroken.model.kcca_
     assert ours.chosen_ == theirs.chosen_
-    for one, other in zip(ours.models_.values(), theirs.models_.values(), strict=True):
-        np.testing.assert_array_equal(one.x_.weights, other.x_.weights)
+    for model, another in zip(ours.models_.values(), theirs.models_.values(), strict=True):
+        np.testing.assert_array_equal(model.x_.weights, another.x_.weights)
 
 
 def test_work_is_done_once_for_the_same_facts(tmp_path):
-    made = []
+    created = []
 
     def make():
-        made.append(1)
+        created.append(1)
         return {"a": np.arange(3.0)}
 
-    kept = PhaseCache(tmp_path)
-    for facts in ({"n": 1}, {"n": 1}, {"n": 2}):
-        np.testing.assert_array_equal(kept.arrays("some phase", facts, make)["a"], np.arange(3.0))
-    assert len(made) == 2
+    phase_cache = PhaseCache(tmp_path)
+    for metadata in ({"n": 1}, {"n": 1}, {"n": 2}):
+        np.testing.assert_array_equal(phase_cache.arrays("some phase", metadata, make)["a"], np.arange(3.0))
+    assert len(created) == 2
 
 
 def test_damaged_work_is_done_anew(tmp_path):
-    kept = PhaseCache(tmp_path)
-    kept.arrays("some phase", {}, lambda: {"a": np.zeros(2)})
+    phase_cache = PhaseCache(tmp_path)
+    phase_cache.arrays("some phase", {}, lambda: {"a": np.zeros(2)})
     (folder,) = tmp_path.iterdir()
     (folder / storage.ARRAYS).write_bytes(b"damaged")
-    assert kept.arrays("some phase", {}, lambda: {"a": np.ones(2)})["a"].tolist() == [1, 1]
-    assert kept.arrays("some phase", {}, lambda: {"a": np.zeros(2)})["a"].tolist() == [1, 1]
+    assert phase_cache.arrays("some phase", {}, lambda: {"a": np.ones(2)})["a"].tolist() == [1, 1]
+    assert phase_cache.arrays("some phase", {}, lambda: {"a": np.zeros(2)})["a"].tolist() == [1, 1]
 
 
 def test_what_progress_raises_ends_the_work_and_keeps_what_ended(tmp_path):
@@ -75,8 +75,8 @@ def test_what_progress_raises_ends_the_work_and_keeps_what_ended(tmp_path):
         if (phase, done) == ("second", 0):
             raise Enough
 
-    kept = PhaseCache(tmp_path, progress)
-    kept.arrays("first", {}, lambda: {"a": np.zeros(1)})
+    phase_cache = PhaseCache(tmp_path, progress)
+    phase_cache.arrays("first", {}, lambda: {"a": np.zeros(1)})
     with pytest.raises(Enough):
-        kept.arrays("second", {}, lambda: {"a": np.zeros(1)})
+        phase_cache.arrays("second", {}, lambda: {"a": np.zeros(1)})
     assert [entry.name.split("-")[0] for entry in tmp_path.iterdir()] == ["first"]

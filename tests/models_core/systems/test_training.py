@@ -34,12 +34,12 @@ def world():
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     """Twenty pictures with codebooks of a few words."""
-    given = examples(40, pictures=tmp_path_factory.mktemp("pictures"))
-    paths = [example.picture for example in given if example.picture is not None]
+    provided = examples(40, pictures=tmp_path_factory.mktemp("pictures"))
+    paths = [example.picture for example in provided if example.picture is not None]
     books = vocabulary.learn(
         paths, vocabulary.CodebookSettings(longer_side=100, words=(6, 5, 4), pictures=8, points=60)
     )
-    return prepare(given, cache=PhaseCache(), codebooks=books)
+    return prepare(provided, cache=PhaseCache(), codebooks=books)
 
 
 def trained(recipe, world, aids=AIDS, **more):
@@ -98,8 +98,8 @@ def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codeboo
     system = fit(Recipe("pictures"), drawn.take(range(20)), drawn.take(range(20, 30)))
     system.save(tmp_path / "system")
     loaded = TrainedSystem.load(tmp_path / "system")
-    given = examples(10, pictures=tmp_path, seed=5)
-    new, again = (prepare(given, cache=PhaseCache(), codebooks=one.codebooks) for one in (loaded, system))
+    provided = examples(10, pictures=tmp_path, seed=5)
+    new, again = (prepare(provided, cache=PhaseCache(), codebooks=row.codebooks) for row in (loaded, system))
     np.testing.assert_array_equal(scores_of(loaded, new)["search"], scores_of(system, again)["search"])
 
 
@@ -125,21 +125,21 @@ def test_an_image_on_both_sides_is_named(world):
 
 
 def test_a_number_that_is_none_is_named():
-    wrong = vectors(12)
-    wrong[3, 5] = np.nan
+    invalid = vectors(12)
+    invalid[3, 5] = np.nan
     with pytest.raises(ValueError, match="features of image 'image03.png' are not finite at dimension 5"):
-        prepare(examples(12), cache=PhaseCache(), vectors=wrong)
-    wrong[3] = 0
+        prepare(examples(12), cache=PhaseCache(), vectors=invalid)
+    invalid[3] = 0
     with pytest.raises(ValueError, match="features of image 'image03.png' are all 0"):
-        prepare(examples(12), cache=PhaseCache(), vectors=wrong)
+        prepare(examples(12), cache=PhaseCache(), vectors=invalid)
     with pytest.raises(ValueError, match=r"features have shape \(11, 8\).*; expected numbers, \(12, dim"):
-        prepare(examples(12), cache=PhaseCache(), vectors=wrong[1:])
+        prepare(examples(12), cache=PhaseCache(), vectors=invalid[1:])
 
 
 def test_an_empty_caption_is_named():
-    given = [*examples(2), ImageExample("third.png", ("A dog .", "  "))]
+    provided = [*examples(2), ImageExample("third.png", ("A dog .", "  "))]
     with pytest.raises(ValueError, match=r"caption 1 of image 'third.png' is empty; correct it"):
-        prepare(given, cache=PhaseCache(), vectors=vectors(3))
+        prepare(provided, cache=PhaseCache(), vectors=vectors(3))
     with pytest.raises(ValueError, match=r"image 'none.png' has no caption"):
         prepare([ImageExample("none.png", ())], cache=PhaseCache(), vectors=vectors(1))
 
@@ -164,9 +164,9 @@ def test_what_a_recipe_needs_and_is_not_there_is_named(world, tmp_path):
 
 def test_features_of_another_width_are_refused(world):
     system = trained(Recipe("own", image=LINEAR), world)
-    other = dataclasses.replace(world.features, values=np.ones((60, 3)))
+    another = dataclasses.replace(world.features, values=np.ones((60, 3)))
     with pytest.raises(ValueError, match="features of 3 dimensions against 8"):
-        system.score_pairs(other, world.single_captions(), direction="search")
+        system.score_pairs(another, world.single_captions(), direction="search")
 
 
 def test_pictures_do_not_fit_a_recipe_of_a_feature_file(drawn):
@@ -210,10 +210,10 @@ def test_what_was_chosen_at_the_end_of_a_grid_and_what_is_wrong_with_numbers_is_
     )
     system = fit(recipe, world.take(range(35)), world.take(range(35, 50)))
     system.save(tmp_path / "system")
-    facts = TrainedSystem.load(tmp_path / "system").facts
-    (remark,) = facts["selection"]
+    metadata = TrainedSystem.load(tmp_path / "system").facts
+    (remark,) = metadata["selection"]
     assert "chosen at the end of the grid 1e-09 .. 1e-08, which was not extended" in remark
-    (remark,) = facts["remarks"]
+    (remark,) = metadata["remarks"]
     assert remark.startswith("1 of 35 training images have only zeros, first row 3, and rank by chance")
     with pytest.raises(NumbersOutOfRange, match="rows of the images have a length of about"):
         system.describe(Vectors(values * 1e20), [])

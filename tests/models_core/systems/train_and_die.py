@@ -20,10 +20,10 @@ def main(phase: str, folder: Path) -> None:
         if (now, done) == (phase, 1):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    kept = PhaseCache(folder / "kept", progress, kernels=folder / "kernels")
-    world = material(60, kept=kept)
+    phase_cache = PhaseCache(folder / "kept", progress, kernels=folder / "kernels")
+    world = material(60, cache=phase_cache)
     recipe = dataclasses.replace(TABLE_11["BoW5"], image=PictureSettings("linear", 1))
-    system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), cache=kept)
+    system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), cache=phase_cache)
     if phase == "storing":
         # When the arrays are written, and the folder is not yet in its place.
         setattr(storage, "_to_disk", lambda file: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010

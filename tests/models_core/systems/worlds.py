@@ -22,45 +22,45 @@ SCENES = (
 SHADES = ("red", "white", "black", "young", "big", "wet")
 
 
-def captions(scene: int, dice: np.random.Generator) -> tuple[str, ...]:
+def captions(scene: int, rng: np.random.Generator) -> tuple[str, ...]:
     """Five captions that say the same in different words."""
-    one, other, here, there, does, doing, _ = SCENES[scene]
-    shade, second = dice.choice(SHADES, 2, replace=False)
+    item, another, here, there, does, doing, _ = SCENES[scene]
+    shade, second = rng.choice(SHADES, 2, replace=False)
     return (
-        f"A {shade} {one} {does} near the {here} .",
-        f"The {other} is {doing} on a {second} {there} .",
-        f"A {one} {doing} across the {second} {here} .",
-        f"One {shade} {other} {does} by the {there} .",
-        f"There is a {second} {one} that {does} at the {here} .",
+        f"A {shade} {item} {does} near the {here} .",
+        f"The {another} is {doing} on a {second} {there} .",
+        f"A {item} {doing} across the {second} {here} .",
+        f"One {shade} {another} {does} by the {there} .",
+        f"There is a {second} {item} that {does} at the {here} .",
     )
 
 
 def examples(number: int = 40, *, pictures: Path | None = None, seed: int = 0) -> list[ImageExample]:
     """Images named image00.png and so on, of the scenes in turn; drawn into `pictures` where it is given."""
-    dice = np.random.default_rng(seed)
-    found = []
-    for place in range(number):
-        scene = place % len(SCENES)
-        name = f"image{place:02}.png"
+    rng = np.random.default_rng(seed)
+    result = []
+    for index in range(number):
+        scene = index % len(SCENES)
+        name = f"image{index:02}.png"
         file = None if pictures is None else pictures / name
         if file is not None:
-            pixels = dice.normal(SCENES[scene][-1], 25, (24, 32, 3))
+            pixels = rng.normal(SCENES[scene][-1], 25, (24, 32, 3))
             pixels[:, :: scene + 2] += 40
             Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(file)
-        found.append(ImageExample(name, captions(scene, dice), file))
-    return found
+        result.append(ImageExample(name, captions(scene, rng), file))
+    return result
 
 
 def vectors(number: int = 40, *, seed: int = 0) -> np.ndarray:
     """Eight numbers for each image, which lie near its scene's."""
-    dice = np.random.default_rng(seed + 1)
-    scenes = dice.standard_normal((len(SCENES), 8))
-    return scenes[np.arange(number) % len(SCENES)] + 0.3 * dice.standard_normal((number, 8))
+    rng = np.random.default_rng(seed + 1)
+    scenes = rng.standard_normal((len(SCENES), 8))
+    return scenes[np.arange(number) % len(SCENES)] + 0.3 * rng.standard_normal((number, 8))
 
 
-def material(number: int = 40, *, kept: PhaseCache | None = None) -> PreparedDataset:
+def material(number: int = 40, *, cache: PhaseCache | None = None) -> PreparedDataset:
     """The world with vectors for pictures, read."""
-    return prepare(examples(number), cache=kept or PhaseCache(), vectors=vectors(number))
+    return prepare(examples(number), cache=cache or PhaseCache(), vectors=vectors(number))
 
 
 #: Sentences of another text about the same things.

@@ -25,14 +25,14 @@ Answers = list[tuple[int, str, int]]
 
 def crowd(seed: int, items: int = 12, workers: int = 5, kinds: int = 3) -> tuple[Answers, dict[int, int]]:
     """Random answers, right in most cases, some missing; and the truth."""
-    dice = np.random.default_rng(seed)
-    truth = {item: int(dice.integers(0, kinds)) for item in range(items)}
+    rng = np.random.default_rng(seed)
+    truth = {item: int(rng.integers(0, kinds)) for item in range(items)}
     answers = []
     for item, true in truth.items():
-        asked = dice.choice(workers, size=dice.integers(1, workers + 1), replace=False)
-        for worker in asked:
-            right = dice.random() < 0.5 + 0.1 * worker
-            answers.append((item, f"w{worker}", true if right else int(dice.integers(0, kinds))))
+        requested = rng.choice(workers, size=rng.integers(1, workers + 1), replace=False)
+        for worker in requested:
+            right = rng.random() < 0.5 + 0.1 * worker
+            answers.append((item, f"w{worker}", true if right else int(rng.integers(0, kinds))))
     return answers, truth
 
 
@@ -58,14 +58,14 @@ def test_dawid_and_skene_is_crowd_kits(golden: bool) -> None:
         assert ours.posteriors == pytest.approx(theirs.loc[list(votes.items), labels].to_numpy(), abs=1e-7)
         assert ours.prior == pytest.approx(oracle.priors_.loc[labels].to_numpy(), abs=1e-7)
         for w, worker in enumerate(votes.workers):
-            given = oracle.errors_.loc[[(worker, label) for label in labels], labels].to_numpy()
-            assert ours.confusion[w] == pytest.approx(given.T, abs=1e-7)
+            provided = oracle.errors_.loc[[(worker, label) for label in labels], labels].to_numpy()
+            assert ours.confusion[w] == pytest.approx(provided.T, abs=1e-7)
 
 
 def test_a_worker_who_met_no_item_of_a_label_has_even_chances_there() -> None:
     votes = Votes.of([("a", "w", 0), ("a", "v", 0), ("b", "v", 1), ("b", "u", 1), ("c", "v", 2)])
-    found = dawid_skene(votes, gold={"a": 0, "b": 1, "c": 2})
-    assert found.confusion[votes.workers.index("w")] == pytest.approx(
+    result = dawid_skene(votes, gold={"a": 0, "b": 1, "c": 2})
+    assert result.confusion[votes.workers.index("w")] == pytest.approx(
         np.array([[1, 0, 0], [1 / 3] * 3, [1 / 3] * 3]), abs=1e-6
     )
 
@@ -86,18 +86,18 @@ def test_majority_is_crowd_kits_where_it_is_not_a_tie() -> None:
 
 def test_the_likelihood_never_falls() -> None:
     for seed in range(6 * MORE):
-        found = dawid_skene(Votes.of(crowd(seed, items=40)[0]), iterations=60, tolerance=-np.inf)
-        assert (np.diff(found.log_likelihoods) > -1e-6).all()
+        result = dawid_skene(Votes.of(crowd(seed, items=40)[0]), iterations=60, tolerance=-np.inf)
+        assert (np.diff(result.log_likelihoods) > -1e-6).all()
 
 
 def test_it_outdoes_the_majority_where_two_workers_always_err_alike() -> None:
     """Three careful workers, and four who turn most answers round: the majority is wrong on half."""
-    dice = np.random.default_rng(0)
-    truth = {item: int(dice.integers(0, 2)) for item in range(400)}
+    rng = np.random.default_rng(0)
+    truth = {item: int(rng.integers(0, 2)) for item in range(400)}
     answers = []
     for item, true in truth.items():
-        answers += [(item, f"good{k}", true if dice.random() < 0.95 else 1 - true) for k in range(3)]
-        answers += [(item, f"bad{k}", true if dice.random() < 0.35 else 1 - true) for k in range(4)]
+        answers += [(item, f"good{k}", true if rng.random() < 0.95 else 1 - true) for k in range(3)]
+        answers += [(item, f"bad{k}", true if rng.random() < 0.35 else 1 - true) for k in range(4)]
     votes = Votes.of(answers)
     gold = {item: truth[item] for item in range(20)}
     right = np.mean([label == truth[i] for i, label in enumerate(dawid_skene(votes, gold=gold).labels)])
@@ -110,15 +110,15 @@ def test_it_outdoes_the_majority_where_two_workers_always_err_alike() -> None:
 
 def test_gold_stands_whatever_the_workers_say() -> None:
     votes = Votes.of([("a", "w", 0), ("a", "v", 0), ("b", "w", 1), ("b", "v", 1)])
-    found = dawid_skene(votes, gold={"a": 1})
-    assert found.labels == (1, 1)
-    assert found.posteriors[0].tolist() == [0, 1]
+    result = dawid_skene(votes, gold={"a": 1})
+    assert result.labels == (1, 1)
+    assert result.posteriors[0].tolist() == [0, 1]
 
 
 def test_one_worker_who_always_says_the_same_is_aggregated_without_fail() -> None:
-    found = dawid_skene(Votes.of([("a", "w", 0), ("b", "w", 0)]))
-    assert found.labels == (0, 0)
-    assert found.converged
+    result = dawid_skene(Votes.of([("a", "w", 0), ("b", "w", 0)]))
+    assert result.labels == (0, 0)
+    assert result.converged
 
 
 def test_confusion_counts_known_items_only() -> None:

@@ -39,12 +39,12 @@ def by_the_package(ratings: np.ndarray, level: str) -> float:
 
 def test_alpha_equals_the_published_package_on_random_ratings() -> None:
     """Ties, missing answers, constant and empty tables; where that package raises, ours is undefined."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     undefined = 0
     for _ in range(300 * MORE):
-        raters, items, kinds = dice.integers(1, 6), dice.integers(0, 9), dice.integers(1, 5)
-        ratings = dice.integers(0, kinds, (raters, items)).astype(float)
-        ratings[dice.random((raters, items)) < dice.choice([0, 0.2, 0.6])] = NAN
+        raters, items, kinds = rng.integers(1, 6), rng.integers(0, 9), rng.integers(1, 5)
+        ratings = rng.integers(0, kinds, (raters, items)).astype(float)
+        ratings[rng.random((raters, items)) < rng.choice([0, 0.2, 0.6])] = NAN
         for level in MEASUREMENT_LEVELS:
             ours = krippendorff(ratings, level=level)
             theirs = by_the_package(ratings, level)
@@ -58,9 +58,9 @@ def test_alpha_equals_the_published_package_on_random_ratings() -> None:
 
 
 def test_alpha_takes_values_that_are_not_whole_numbers() -> None:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for _ in range(40 * MORE):
-        ratings = dice.choice([0.5, 1.25, 2.0, 7.5], (4, 12))
+        ratings = rng.choice([0.5, 1.25, 2.0, 7.5], (4, 12))
         for level in MEASUREMENT_LEVELS:
             theirs = by_the_package(ratings, level)
             assert krippendorff(ratings, level=level).value == pytest.approx(theirs, abs=1e-12)
@@ -74,15 +74,15 @@ def test_alpha_of_krippendorffs_own_example() -> None:
         [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
     ]
-    found = [krippendorff(observers, level=level).value for level in MEASUREMENT_LEVELS]
-    assert found == pytest.approx([0.743, 0.815, 0.849, 0.797], abs=5e-4)
+    result = [krippendorff(observers, level=level).value for level in MEASUREMENT_LEVELS]
+    assert result == pytest.approx([0.743, 0.815, 0.849, 0.797], abs=5e-4)
     assert krippendorff(observers).items == 11
 
 
 def test_who_gave_an_answer_does_not_matter_to_alpha() -> None:
-    dice = np.random.default_rng(2)
-    ratings = dice.integers(1, 5, (3, 40)).astype(float)
-    shuffled = dice.permuted(ratings, axis=0)
+    rng = np.random.default_rng(2)
+    ratings = rng.integers(1, 5, (3, 40)).astype(float)
+    shuffled = rng.permuted(ratings, axis=0)
     for level in MEASUREMENT_LEVELS:
         assert krippendorff(shuffled, level=level).value == pytest.approx(
             krippendorff(ratings, level=level).value, abs=1e-12
@@ -90,11 +90,11 @@ def test_who_gave_an_answer_does_not_matter_to_alpha() -> None:
 
 
 def test_kappa_equals_scikit_learn_on_random_answers() -> None:
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     undefined = 0
     for _ in range(200 * MORE):
-        items, kinds = dice.integers(1, 12), dice.integers(1, 5)
-        a, b = dice.integers(0, kinds, (2, items)).astype(float)
+        items, kinds = rng.integers(1, 12), rng.integers(1, 5)
+        a, b = rng.integers(0, kinds, (2, items)).astype(float)
         ours = cohen(a, b)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -111,18 +111,18 @@ def test_kappa_equals_scikit_learn_on_random_answers() -> None:
 
 
 def test_kappa_passes_over_items_that_one_rater_left_out() -> None:
-    found = cohen([1, 1, NAN, 2, 2], [1, 2, 1, 2, NAN])
-    assert found == cohen([1, 1, 2], [1, 2, 2])
-    assert found.items == 3
+    result = cohen([1, 1, NAN, 2, 2], [1, 2, 1, 2, NAN])
+    assert result == cohen([1, 1, 2], [1, 2, 2])
+    assert result.items == 3
 
 
 def test_fleiss_equals_statsmodels_on_random_counts() -> None:
-    dice = np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     undefined = 0
     for _ in range(400 * MORE):
-        items, kinds, raters = dice.integers(1, 9), dice.integers(1, 5), dice.integers(2, 6)
-        answers = dice.integers(0, kinds, (items, raters))
-        counts = np.array([np.bincount(own, minlength=kinds) for own in answers])
+        items, kinds, raters = rng.integers(1, 9), rng.integers(1, 5), rng.integers(2, 6)
+        answers = rng.integers(0, kinds, (items, raters))
+        counts = np.array([np.bincount(own_answer, minlength=kinds) for own_answer in answers])
         ours = fleiss(counts)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -137,7 +137,7 @@ def test_fleiss_equals_statsmodels_on_random_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "reason"),
+    ("result", "reason"),
     [
         (cohen([1, 1, 1], [1, 1, 1]), "both raters answered 1 throughout"),
         (cohen([], []), "no item was answered by both"),
@@ -155,9 +155,9 @@ def test_fleiss_equals_statsmodels_on_random_counts() -> None:
         (krippendorff([[-1, 2], [1, 2]], level="ratio"), "-1 is negative: a ratio scale begins at 0"),
     ],
 )
-def test_an_undefined_figure_says_why(found, reason: str) -> None:
-    assert found.value is None
-    assert found.reason == reason
+def test_an_undefined_figure_says_why(result, reason: str) -> None:
+    assert result.value is None
+    assert result.reason == reason
 
 
 def test_two_constant_raters_who_differ_agree_no_more_than_by_chance() -> None:

@@ -15,24 +15,24 @@ from phrasebox.agreement.thresholds import retrieval, sweep
 
 def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
     """Three raters' answers from 1 to 4, three items to an image."""
-    dice = np.random.default_rng(seed)
-    truth = dice.integers(1, 5, items)
-    ratings = np.clip(truth + dice.choice([-1, 0, 0, 0, 1], (3, items)), 1, 4).astype(float)
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, 5, items)
+    ratings = np.clip(truth + rng.choice([-1, 0, 0, 0, 1], (3, items)), 1, 4).astype(float)
     ratings[0, ::7] = np.nan
     return ratings, [f"image {number // 3}" for number in range(items)]
 
 
 def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[float]:
     """The figure computed anew on each resample, from copies of the drawn images' items."""
-    dice = np.random.default_rng(bootstrap.seed)
+    rng = np.random.default_rng(bootstrap.seed)
     names = list(dict.fromkeys(images))
     places = {name: [k for k, image in enumerate(images) if image == name] for name in names}
-    found = []
+    result = []
     for _ in range(bootstrap.resamples):
-        times = dice.multinomial(len(names), np.full(len(names), 1 / len(names)))
+        times = rng.multinomial(len(names), np.full(len(names), 1 / len(names)))
         chosen = [k for name, often in zip(names, times, strict=True) for k in places[name] * often]
-        found.append(figure(chosen))
-    return found
+        result.append(figure(chosen))
+    return result
 
 
 def tails_by_hand(level: float, clusters: int) -> list[float]:
@@ -51,9 +51,9 @@ def test_percentiles_lie_further_out_where_clusters_are_few(clusters: int, level
 
 def test_an_interval_of_few_clusters_says_so_and_one_of_ten_does_not() -> None:
     ratings, _ = answers(8)
-    for images, said in ((9, "a bootstrap of 9 images, fewer than 10: may be too narrow"), (10, "")):
-        found = krippendorff(ratings, bootstrap=Bootstrap([str(item % images) for item in range(90)]))
-        assert (found.reason, found.clusters, found.interval) == (said, images, "bootstrap")
+    for images, message in ((9, "a bootstrap of 9 images, fewer than 10: may be too narrow"), (10, "")):
+        result = krippendorff(ratings, bootstrap=Bootstrap([str(item % images) for item in range(90)]))
+        assert (result.reason, result.clusters, result.interval) == (message, images, "bootstrap")
 
 
 @pytest.mark.parametrize("images", [1, 2, 9, 10])
@@ -64,9 +64,9 @@ def test_both_sides_of_the_house_call_the_same_number_few(images: int) -> None:
 def test_clusters_of_which_nothing_enters_a_figure_do_not_count() -> None:
     """Twelve images, of which four have a pair that both answered."""
     first = [1, 2, 1, 2, *[np.nan] * 8]
-    found = cohen(first, [1, 2, 2, 2, *[1] * 8], bootstrap=Bootstrap(range(12)))
-    assert found.clusters == 4
-    assert found.reason.startswith("a bootstrap of 4 images")
+    result = cohen(first, [1, 2, 2, 2, *[1] * 8], bootstrap=Bootstrap(range(12)))
+    assert result.clusters == 4
+    assert result.reason.startswith("a bootstrap of 4 images")
 
 
 @pytest.mark.parametrize("level", MEASUREMENT_LEVELS)
@@ -76,8 +76,8 @@ def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> Non
     by_hand = resampled_by_hand(
         lambda chosen: krippendorff(ratings[:, chosen], level=level).value, images, bootstrap
     )
-    found = krippendorff(ratings, level=level, bootstrap=bootstrap)
-    assert (found.low, found.high) == pytest.approx(
+    result = krippendorff(ratings, level=level, bootstrap=bootstrap)
+    assert (result.low, result.high) == pytest.approx(
         tuple(np.quantile(by_hand, tails_by_hand(0.9, 30))), abs=1e-12
     )
 
@@ -88,8 +88,8 @@ def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
     by_hand = resampled_by_hand(
         lambda chosen: cohen(ratings[0, chosen], ratings[1, chosen]).value, images, bootstrap
     )
-    found = cohen(ratings[0], ratings[1], bootstrap=bootstrap)
-    assert (found.low, found.high) == pytest.approx(
+    result = cohen(ratings[0], ratings[1], bootstrap=bootstrap)
+    assert (result.low, result.high) == pytest.approx(
         tuple(np.quantile(by_hand, tails_by_hand(0.95, 30))), abs=1e-12
     )
 
@@ -97,14 +97,14 @@ def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
 def test_each_cell_of_a_sweep_has_the_interval_it_would_have_alone() -> None:
     ratings, images = answers(3)
     bootstrap = Bootstrap(images, resamples=80, seed=7)
-    found = sweep(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
+    result = sweep(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
     judged = ~np.isnan(ratings[0])
-    for r, row in enumerate(found.rows):
-        for c, column in enumerate(found.columns):
-            one = np.where(judged, ratings[0] >= row, np.nan)
-            other = np.where(judged, ratings[1] >= column, np.nan)
-            alone = cohen(one, other, bootstrap=bootstrap)
-            cell = found.kappa[r][c]
+    for r, row in enumerate(result.rows):
+        for c, column in enumerate(result.columns):
+            first = np.where(judged, ratings[0] >= row, np.nan)
+            second = np.where(judged, ratings[1] >= column, np.nan)
+            alone = cohen(first, second, bootstrap=bootstrap)
+            cell = result.kappa[r][c]
             assert (cell.value, cell.low, cell.high) == pytest.approx((alone.value, alone.low, alone.high))
 
 
@@ -116,10 +116,10 @@ def test_drawing_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert krippendorff(ratings, bootstrap=bootstrap) == whole
 
 
-def width(found: Estimate) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return found.high - found.low
+def width(estimate: Estimate) -> float:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.high - estimate.low
 
 
 def test_items_of_one_image_widen_the_interval_where_they_hang_together() -> None:
@@ -135,27 +135,27 @@ def test_items_of_one_image_widen_the_interval_where_they_hang_together() -> Non
 
 def test_resamples_without_a_value_are_counted_and_left_out() -> None:
     """Only one image has a second answer kind: a third of the resamples lack it."""
-    found = cohen([1, 1, 2], [1, 1, 2], bootstrap=Bootstrap("abc", resamples=500))
-    assert found.value == found.low == found.high == 1
-    assert found.resamples == 500
-    assert 100 < found.undefined < 250
-    assert found.reason.endswith("fewer than 10: may be too narrow; every resample gives the same")
+    result = cohen([1, 1, 2], [1, 1, 2], bootstrap=Bootstrap("abc", resamples=500))
+    assert result.value == result.low == result.high == 1
+    assert result.resamples == 500
+    assert 100 < result.undefined < 250
+    assert result.reason.endswith("fewer than 10: may be too narrow; every resample gives the same")
 
 
 def test_a_figure_that_no_resample_has_gets_no_interval() -> None:
     """Two images of one answer each: the one resample draws one of them twice, and nothing varies."""
-    found = fleiss([[2, 0], [0, 2]], bootstrap=Bootstrap("ab", resamples=1, seed=3))
-    assert found.value == 1
-    assert found.low is None
-    assert found.reason == "no interval: undefined on all 1 resamples"
+    result = fleiss([[2, 0], [0, 2]], bootstrap=Bootstrap("ab", resamples=1, seed=3))
+    assert result.value == 1
+    assert result.low is None
+    assert result.reason == "no interval: undefined on all 1 resamples"
 
 
 def test_an_undefined_figure_has_no_interval() -> None:
-    found = retrieval([0, 0], [1, 0], at=1, truth_at=1, bootstrap=Bootstrap("ab"))
-    assert found.precision.low is None
-    assert found.precision.reason == "nothing is predicted at 1"
-    assert found.recall.value == found.recall.low == 0
-    assert found.recall.high == pytest.approx(stats.binomtest(0, 1).proportion_ci(0.95, "wilson").high)
+    result = retrieval([0, 0], [1, 0], at=1, truth_at=1, bootstrap=Bootstrap("ab"))
+    assert result.precision.low is None
+    assert result.precision.reason == "nothing is predicted at 1"
+    assert result.recall.value == result.recall.low == 0
+    assert result.recall.high == pytest.approx(stats.binomtest(0, 1).proportion_ci(0.95, "wilson").high)
 
 
 def test_bad_settings_are_named() -> None:

@@ -20,22 +20,22 @@ NAMED = [
 
 
 def test_unnamed_judges_have_no_kappa_of_two() -> None:
-    found = agreement_within(
+    agreement = agreement_within(
         [JudgedPair("a", "1", (1.0, 2.0)), JudgedPair("b", "1", (1.0, 1.0))], NO_INTERVALS
     )
-    assert found.cohen == {}
-    assert found.judges == ()
-    assert found.no_judges == "the source does not say who judged"
-    assert found.fleiss.value is not None
-    assert found.alpha["nominal"].value == krippendorff([[1, 1], [2, 1]], level="nominal").value
+    assert agreement.cohen == {}
+    assert agreement.judges == ()
+    assert agreement.no_judges == "the source does not say who judged"
+    assert agreement.fleiss.value is not None
+    assert agreement.alpha["nominal"].value == krippendorff([[1, 1], [2, 1]], level="nominal").value
 
 
 def test_named_judges_are_compared_two_by_two_and_with_the_consensus() -> None:
-    found = agreement_within(NAMED, NO_INTERVALS)
-    assert found.cohen["ann and bob"].value == 1
-    assert found.cohen["ann and eve"] == cohen([1, 0, 1, 0], [0, 0, 0, 1])
-    assert {judge.name: judge.answers for judge in found.judges} == {"ann": 4, "bob": 3, "eve": 4}
-    assert next(judge for judge in found.judges if judge.name == "ann").with_consensus == 1
+    agreement = agreement_within(NAMED, NO_INTERVALS)
+    assert agreement.cohen["ann and bob"].value == 1
+    assert agreement.cohen["ann and eve"] == cohen([1, 0, 1, 0], [0, 0, 0, 1])
+    assert {judge.name: judge.answers for judge in agreement.judges} == {"ann": 4, "bob": 3, "eve": 4}
+    assert next(judge for judge in agreement.judges if judge.name == "ann").with_consensus == 1
 
 
 def test_judges_shares_are_those_of_their_confusion() -> None:
@@ -44,30 +44,30 @@ def test_judges_shares_are_those_of_their_confusion() -> None:
         for pair in NAMED
         for judge, grade in zip(pair.judges, pair.grades, strict=True)
     )
-    found = agreement_within(NAMED, NO_INTERVALS)
+    agreement = agreement_within(NAMED, NO_INTERVALS)
     counts = worker_confusion(votes, dict(zip(votes.items, dawid_skene(votes).labels, strict=True)))
-    shares = [own.trace() / own.sum() for own in counts]
-    assert [judge.with_consensus for judge in found.judges] == shares
+    shares = [count.trace() / count.sum() for count in counts]
+    assert [judge.with_consensus for judge in agreement.judges] == shares
 
 
 def test_measurements_are_not_compared_for_being_equal() -> None:
     many = [JudgedPair("a", str(k), (k / 7, k / 5), ("ann", "bob")) for k in range(60)]
-    found = agreement_within(many, NO_INTERVALS)
-    assert found.cohen == {}
-    assert found.no_judges.startswith("111 different grades")
-    assert found.alpha["interval"].value is not None
+    agreement = agreement_within(many, NO_INTERVALS)
+    assert agreement.cohen == {}
+    assert agreement.no_judges.startswith("111 different grades")
+    assert agreement.alpha["interval"].value is not None
 
 
 def test_numbers_of_answers_and_ties_are_counted() -> None:
-    found = agreement_within(NAMED, NO_INTERVALS)
-    assert (found.pairs, found.queries, found.answers) == (4, 2, 11)
-    assert (found.fewest, found.most, found.ties) == (2, 3, 1)
-    assert "items have 2 to 3 answers" in found.fleiss.reason
+    agreement = agreement_within(NAMED, NO_INTERVALS)
+    assert (agreement.pairs, agreement.queries, agreement.answers) == (4, 2, 11)
+    assert (agreement.fewest, agreement.most, agreement.ties) == (2, 3, 1)
+    assert "items have 2 to 3 answers" in agreement.fleiss.reason
 
 
 def test_intervals_are_drawn_over_queries() -> None:
-    found = agreement_within(NAMED, Resampling(resamples=20))
-    assert found.alpha["interval"].resamples == 20
+    agreement = agreement_within(NAMED, Resampling(resamples=20))
+    assert agreement.alpha["interval"].resamples == 20
 
 
 FIRST = [JudgedPair("a", str(k), (float(k),)) for k in range(1, 5)]
@@ -75,13 +75,13 @@ SECOND = [JudgedPair("a", "4", (1.0,)), JudgedPair("a", "3", (1.0, 1.0)), Judged
 
 
 def test_two_sets_are_cut_at_every_mean_but_the_lowest() -> None:
-    found = agreement_between(FIRST, SECOND, NO_INTERVALS)
-    assert (found.pairs, found.common) == (4, 3)
-    assert found.sweep.rows == (4.0, 3.0, 2.0)
-    assert found.sweep.columns == (1.0,)
-    assert found.sweep.best == (3.0, 1.0, 1.0)
-    assert found.best is not None
-    assert found.best.f1.value == 1
+    result = agreement_between(FIRST, SECOND, NO_INTERVALS)
+    assert (result.pairs, result.common) == (4, 3)
+    assert result.sweep.rows == (4.0, 3.0, 2.0)
+    assert result.sweep.columns == (1.0,)
+    assert result.sweep.best == (3.0, 1.0, 1.0)
+    assert result.best is not None
+    assert result.best.f1.value == 1
 
 
 def test_unjudged_pairs_can_count_as_no() -> None:

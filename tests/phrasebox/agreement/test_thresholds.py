@@ -18,40 +18,40 @@ MORE = sized(1, 5)
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_sweep_is_scikit_learns_kappa_of_every_two_cuts(strict: bool) -> None:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     undefined = 0
     for _ in range(20 * MORE):
-        items = dice.integers(1, 15)
-        a, b = dice.integers(0, 4, items) / 3, dice.integers(0, 3, items) / 2
+        items = rng.integers(1, 15)
+        a, b = rng.integers(0, 4, items) / 3, rng.integers(0, 3, items) / 2
         rows, columns = [0.0, 1 / 3, 2 / 3, 1.0], [0.0, 0.5, 1.0]
-        found = sweep(a, b, rows=rows, columns=columns, strict=strict)
+        result = sweep(a, b, rows=rows, columns=columns, strict=strict)
         for r, row in enumerate(rows):
             for c, column in enumerate(columns):
-                one, other = binarised(a, row, strict=strict), binarised(b, column, strict=strict)
-                cell = found.kappa[r][c]
+                first, second = binarised(a, row, strict=strict), binarised(b, column, strict=strict)
+                cell = result.kappa[r][c]
                 if cell.value is None:
                     undefined += 1
-                    assert set(one) == set(other)
-                    assert cell.reason == f"both say {'yes' if one[0] else 'no'} throughout"
+                    assert set(first) == set(second)
+                    assert cell.reason == f"both say {'yes' if first[0] else 'no'} throughout"
                 else:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
-                        theirs = cohen_kappa_score(one, other)
+                        theirs = cohen_kappa_score(first, second)
                     assert cell.value == pytest.approx(theirs, abs=1e-12)
     assert undefined > 6 * MORE
 
 
 def test_precision_recall_and_f1_are_scikit_learns() -> None:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     undefined = 0
     for _ in range(100 * MORE):
-        items = dice.integers(1, 12)
-        scores, truth = dice.integers(0, 3, (2, items)).astype(float)
-        found = retrieval(scores, truth, at=2, truth_at=1)
+        items = rng.integers(1, 12)
+        scores, truth = rng.integers(0, 3, (2, items)).astype(float)
+        result = retrieval(scores, truth, at=2, truth_at=1)
         theirs = precision_recall_fscore_support(
             truth >= 1, scores >= 2, average="binary", zero_division=np.nan
         )
-        for ours, expected in zip((found.precision, found.recall, found.f1), theirs, strict=False):
+        for ours, expected in zip((result.precision, result.recall, result.f1), theirs, strict=False):
             if ours.value is None:
                 undefined += 1
                 assert ours.reason
@@ -68,15 +68,15 @@ def test_strict_and_not_strict_differ_at_the_threshold_alone() -> None:
 
 
 def test_what_was_not_judged_is_left_out() -> None:
-    found = sweep([1, 0, 1, NAN], [1, 0, NAN, 1], rows=[1], columns=[1])
-    assert found.kappa[0][0].value == 1
-    assert found.kappa[0][0].items == 2
+    result = sweep([1, 0, 1, NAN], [1, 0, NAN, 1], rows=[1], columns=[1])
+    assert result.kappa[0][0].value == 1
+    assert result.kappa[0][0].items == 2
     assert retrieval([1, NAN], [1, 1], at=1, truth_at=1).recall.value == 1
 
 
 def test_the_best_pair_of_thresholds_is_the_first_of_equals() -> None:
-    found = sweep([1, 2, 3, 4], [1, 2, 3, 4], rows=[4, 3, 2], columns=[4, 3, 2])
-    assert found.best == (4.0, 4.0, 1.0)
+    result = sweep([1, 2, 3, 4], [1, 2, 3, 4], rows=[4, 3, 2], columns=[4, 3, 2])
+    assert result.best == (4.0, 4.0, 1.0)
     assert sweep([1, 1], [1, 1], rows=[1], columns=[1]).best is None
 
 

@@ -31,13 +31,13 @@ def save(folder: Path, kind: str, arrays: dict[str, Any], **ids: list[str]) -> P
     path = folder / f"held.{kind.removesuffix(' packed')}"
     if kind == "npy":
         np.save(path, next(iter(arrays.values())))
-        for name, own in ids.items():
-            (folder / f"held.{name}.txt").write_text("".join(f"{n}\n" for n in own))
+        for name, own_id in ids.items():
+            (folder / f"held.{name}.txt").write_text("".join(f"{n}\n" for n in own_id))
     elif kind == "safetensors":
-        save_file(arrays, path, metadata={name: json.dumps(own) for name, own in ids.items()})
+        save_file(arrays, path, metadata={name: json.dumps(own_id) for name, own_id in ids.items()})
     else:
         write: Any = np.savez_compressed if "packed" in kind else np.savez
-        write(path, **arrays, **{name: np.array(own) for name, own in ids.items()})
+        write(path, **arrays, **{name: np.array(own_id) for name, own_id in ids.items()})
     return path
 
 
@@ -46,10 +46,10 @@ KINDS = ["npy", "npz", "npz packed", "safetensors"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_mapped_and_their_ids_are_known(tmp_path, kind):
-    found = read_scores(save(tmp_path, kind, {"scores": SCORES}, images=IMAGES, captions=CAPTIONS))
-    assert (found.images, found.captions) == (tuple(IMAGES), tuple(CAPTIONS))
-    assert isinstance(found.scores.array, np.memmap)  # type: ignore[attr-defined]
-    assert np.array_equal(found.scores.tile(slice(0, 2), slice(0, 3)), SCORES)
+    scores = read_scores(save(tmp_path, kind, {"scores": SCORES}, images=IMAGES, captions=CAPTIONS))
+    assert (scores.images, scores.captions) == (tuple(IMAGES), tuple(CAPTIONS))
+    assert isinstance(scores.scores.array, np.memmap)  # type: ignore[attr-defined]
+    assert np.array_equal(scores.scores.tile(slice(0, 2), slice(0, 3)), SCORES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,15 +57,15 @@ def test_scores_are_mapped_and_their_ids_are_known(tmp_path, kind):
 def test_every_type_that_numpy_has_comes_back(tmp_path, kind, dtype):
     values = (np.arange(6).reshape(2, 3) % 3).astype(dtype)
     path = save(tmp_path, kind, {"scores": values}, images=IMAGES, captions=CAPTIONS)
-    found = next(iter(open_arrays(path).arrays.values()))
-    assert (found.dtype, found.tolist()) == (values.dtype, values.tolist())
+    array = next(iter(open_arrays(path).arrays.values()))
+    assert (array.dtype, array.tolist()) == (values.dtype, values.tolist())
 
 
 def test_arrays_stored_by_columns_and_without_entries_come_back(tmp_path):
     np.savez(tmp_path / "a.npz", columns=np.asfortranarray(SCORES), none=np.zeros((0, 3)))
-    found = open_arrays(tmp_path / "a.npz").arrays
-    assert np.array_equal(found["columns"], SCORES)
-    assert found["none"].shape == (0, 3)
+    arrays = open_arrays(tmp_path / "a.npz").arrays
+    assert np.array_equal(arrays["columns"], SCORES)
+    assert arrays["none"].shape == (0, 3)
 
 
 @pytest.mark.parametrize("kind", ["<U0", "|S0", "|V0"])
@@ -86,11 +86,11 @@ def test_ids_beside_a_file_serve_where_it_has_none(tmp_path):
 
 
 def test_scores_are_put_in_the_order_asked_for(tmp_path):
-    found = read_scores(save(tmp_path, "npz", {"scores": SCORES}, images=IMAGES, captions=CAPTIONS))
-    chosen = found.ordered(["i1", "i0"], ["c2", "c0"])
+    scores = read_scores(save(tmp_path, "npz", {"scores": SCORES}, images=IMAGES, captions=CAPTIONS))
+    chosen = scores.ordered(["i1", "i0"], ["c2", "c0"])
     assert chosen.scores.tile(slice(0, 2), slice(0, 2)).tolist() == [[5, 3], [2, 0]]
     with pytest.raises(FormatError, match=r"has no scores of image 'i9' \(1 of 2 are missing\)"):
-        found.ordered(["i0", "i9"], ["c0"])
+        scores.ordered(["i0", "i9"], ["c0"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -120,9 +120,9 @@ def test_both_sides_may_share_a_file(tmp_path, kind):
 def test_a_nan_among_scores_is_named_by_its_ids(tmp_path):
     values = SCORES.copy()
     values[1, 2] = np.nan
-    found = read_scores(save(tmp_path, "npz", {"scores": values}, images=IMAGES, captions=CAPTIONS))
-    with pytest.raises(FormatError, match="the score of 'i1' with 'c2' is NaN"), found.naming():
-        from_tiles(found.scores, originals_of([0, 0, 1], 2), None)
+    scores = read_scores(save(tmp_path, "npz", {"scores": values}, images=IMAGES, captions=CAPTIONS))
+    with pytest.raises(FormatError, match="the score of 'i1' with 'c2' is NaN"), scores.naming():
+        from_tiles(scores.scores, originals_of([0, 0, 1], 2), None)
 
 
 def test_vectors_of_zeros_and_overflowing_ones_are_counted_and_named(tmp_path):
@@ -151,8 +151,8 @@ def test_vectors_of_zeros_and_overflowing_ones_are_counted_and_named(tmp_path):
 
 
 def test_embeddings_with_ids_are_scored_without_reading_them_whole(tmp_path):
-    dice = np.random.default_rng(0)
-    images = dice.standard_normal((30, 16)).astype(np.float16)
+    rng = np.random.default_rng(0)
+    images = rng.standard_normal((30, 16)).astype(np.float16)
     path = save(
         tmp_path,
         "safetensors",
@@ -170,10 +170,10 @@ def test_real_features_are_embeddings(real_data, tmp_path):
     source = real_data / "features" / "flickr8k_1000_squeezenet_fire9_512.npy"
     (tmp_path / "fire9.npy").symlink_to(source)
     (tmp_path / "fire9.ids.txt").symlink_to(real_data / "features" / "flickr8k_1000_names.txt")
-    found = read_embeddings(tmp_path / "fire9.npy", "images")
-    assert found.vectors.shape == (1000, 512)
-    assert found.ids[0] == "1000268201_693b08cb0e.jpg"
-    itself = scores_of(found, found)
+    embeddings = read_embeddings(tmp_path / "fire9.npy", "images")
+    assert embeddings.vectors.shape == (1000, 512)
+    assert embeddings.ids[0] == "1000268201_693b08cb0e.jpg"
+    itself = scores_of(embeddings, embeddings)
     rows, _ = from_tiles(itself.scores, originals_of(np.arange(1000), 1000), None)
     assert evaluate(rows, ["R@1"])["R@1"].value > 0.99
 
@@ -211,16 +211,16 @@ def test_a_truncated_file_is_refused(tmp_path, kind):
 def test_no_flipped_byte_gives_anything_but_numbers_or_one_clear_line(tmp_path, kind, seed):
     path = save(tmp_path, kind, {"scores": SCORES}, images=IMAGES, captions=CAPTIONS)
     data = bytearray(path.read_bytes())
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(3):
-        data[dice.integers(len(data))] = dice.integers(256)
+        data[rng.integers(len(data))] = rng.integers(256)
     path.write_bytes(data)
     try:
-        found = read_scores(path)
+        scores = read_scores(path)
     except FormatError as error:
         assert "\n" not in str(error)
     else:
-        assert found.scores.shape == (len(found.images), len(found.captions))
+        assert scores.scores.shape == (len(scores.images), len(scores.captions))
 
 
 @pytest.mark.parametrize(
@@ -309,10 +309,10 @@ def test_a_safetensors_file_that_is_shorter_than_its_header_is_refused(tmp_path:
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(FormatError, match="cannot be opened"):
         open_arrays(tmp_path / "absent.npy")
-    other = tmp_path / "scores.mat"
-    other.write_bytes(b"x")
+    another = tmp_path / "scores.mat"
+    another.write_bytes(b"x")
     with pytest.raises(FormatError, match="ends in '.mat'; expected .npy or .npz or .safetensors"):
-        open_arrays(other)
+        open_arrays(another)
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("readme.txt", "x")
     with pytest.raises(FormatError, match=r"contains 'readme.txt'; expected arrays \(.npy\) only"):
@@ -332,9 +332,9 @@ def test_ids_that_are_no_list_of_texts_are_refused(tmp_path):
         read_scores(path)
 
 
-@pytest.mark.parametrize("told", ["i0 i1", '{"i0": 0}', "[0.5, 1.5]", "[" * 100_000])
-def test_metadata_that_is_no_list_of_ids_is_refused(tmp_path, told):
+@pytest.mark.parametrize("reported", ["i0 i1", '{"i0": 0}', "[0.5, 1.5]", "[" * 100_000])
+def test_metadata_that_is_no_list_of_ids_is_refused(tmp_path, reported):
     path = tmp_path / "held.safetensors"
-    save_file({"scores": SCORES}, path, metadata={"images": told, "captions": json.dumps(CAPTIONS)})
+    save_file({"scores": SCORES}, path, metadata={"images": reported, "captions": json.dumps(CAPTIONS)})
     with pytest.raises(FormatError, match="metadata 'images' is .*a JSON list of ids"):
         read_scores(path)

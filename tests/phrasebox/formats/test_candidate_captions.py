@@ -16,7 +16,7 @@ EXPECTED = [("a.jpg", "a dog runs"), ("42", "")]
 
 
 def read(path: Path) -> list[tuple[str, str]]:
-    return [(each.image, each.caption) for each in read_candidates(path)]
+    return [(candidate.image, candidate.caption) for candidate in read_candidates(path)]
 
 
 def test_json_lines_and_the_results_of_coco_say_the_same(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ GOOD = '{"image": "a", "caption": "b"}'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "x: holds no captions; expected one for each image, as in {"),
         ("[]", "x: holds no captions"),
@@ -72,9 +72,9 @@ GOOD = '{"image": "a", "caption": "b"}'
     ],
 )
 def test_what_is_wrong_is_named_by_its_place_with_what_would_be_right(
-    tmp_path: Path, text: str, said: str
+    tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "x").write_text(text)
-    with pytest.raises(FormatError, match=said) as caught:
+    with pytest.raises(FormatError, match=message) as caught:
         read_candidates(tmp_path / "x")
     assert "expected" in str(caught.value) and "\n" not in str(caught.value)

@@ -65,11 +65,11 @@ def test_the_majority_gives_the_published_labels(real_data: Path) -> None:
 def test_keywords_that_are_not_named_have_no_yes(tmp_path: Path) -> None:
     written(tmp_path, "dog\nball\ngrass\n", "keywords.txt")
     file = written(tmp_path, 'utt_key,transcription,counts\nu1,"a dog, running",dog=4|grass=12\nu2,x,\n')
-    found = {(pair.query, pair.document): pair.grades for pair in read("keyword-counts", file)}
-    assert found["dog", "u1"] == (1.0, 1.0, 1.0, 1.0, 0.0)
-    assert found["ball", "u1"] == (0.0,) * 5
-    assert found["grass", "u1"] == (1.0,) * 12 + (0.0,) * 3
-    assert found["dog", "u2"] == (0.0,) * 5
+    grades = {(pair.query, pair.document): pair.grades for pair in read("keyword-counts", file)}
+    assert grades["dog", "u1"] == (1.0, 1.0, 1.0, 1.0, 0.0)
+    assert grades["ball", "u1"] == (0.0,) * 5
+    assert grades["grass", "u1"] == (1.0,) * 12 + (0.0,) * 3
+    assert grades["dog", "u2"] == (0.0,) * 5
 
 
 def test_a_table_with_one_answer_a_row_is_gathered(tmp_path: Path) -> None:

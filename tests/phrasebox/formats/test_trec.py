@@ -53,11 +53,11 @@ def test_a_run_comes_back_as_it_was_written(tmp_path):
 
 @given(FALLING)
 def test_written_scores_fall_strictly_in_single_precision_and_as_little_as_can_be(scores):
-    found = strictly_falling(scores, query="q", file=Path("run"))
-    assert found.dtype == np.float32
-    assert (np.diff(found) < 0).all()
-    printed = np.array([float(f"{value:.9g}") for value in found.tolist()]).astype(np.float32)
-    assert np.array_equal(printed, found)
+    result = strictly_falling(scores, query="q", file=Path("run"))
+    assert result.dtype == np.float32
+    assert (np.diff(result) < 0).all()
+    printed = np.array([float(f"{value:.9g}") for value in result.tolist()]).astype(np.float32)
+    assert np.array_equal(printed, result)
     # The plain way: no higher than asked for, and below the one before.
     expected: list[np.float32] = []
     for score in scores:
@@ -65,25 +65,25 @@ def test_written_scores_fall_strictly_in_single_precision_and_as_little_as_can_b
         if expected:
             value = min(value, np.nextafter(expected[-1], np.float32(-np.inf)))
         expected.append(value)
-    assert found.tolist() == [float(value) for value in expected]
+    assert result.tolist() == [float(value) for value in expected]
 
 
 @given(st.lists(CLOSE, min_size=1, max_size=40))
 def test_scores_that_differ_stay_apart_in_single_precision_and_equal_ones_stay_equal(scores):
     falling = np.sort(np.array(scores))[::-1]
-    found = still_apart(np.stack([falling, np.arange(len(falling))[::-1]]))
-    assert found.dtype == np.float32 and found[1].tolist() == list(range(len(falling)))[::-1]
+    result = still_apart(np.stack([falling, np.arange(len(falling))[::-1]]))
+    assert result.dtype == np.float32 and result[1].tolist() == list(range(len(falling)))[::-1]
     # The plain way: no higher than the nearest, below the one before where it differs, else as that one.
     expected: list[np.float32] = []
-    for place, score in enumerate(falling):
+    for index, score in enumerate(falling):
         value = np.float32(score)
-        if place and score == falling[place - 1]:
+        if index and score == falling[index - 1]:
             value = expected[-1]
-        elif place:
+        elif index:
             value = min(value, np.nextafter(expected[-1], np.float32(-np.inf)))
         expected.append(value)
-    assert found[0].tolist() == [float(value) for value in expected]
-    np.testing.assert_array_equal(positions(found[0]), positions(falling))
+    assert result[0].tolist() == [float(value) for value in expected]
+    np.testing.assert_array_equal(positions(result[0]), positions(falling))
 
 
 def test_large_whole_numbers_stay_apart_and_what_overflows_is_infinite():
@@ -105,23 +105,23 @@ def test_a_written_run_is_ranked_by_trec_eval_in_the_order_it_was_given(tmp_path
     write_run(path, "t", [("q", order, np.zeros(50))])
     with path.open() as lines:
         run = pytrec_eval.parse_run(lines)
-    for place, item in enumerate(order, start=1):
-        found = pytrec_eval.RelevanceEvaluator({"q": {item: 1}}, {"recip_rank"}).evaluate(run)
-        assert found["q"]["recip_rank"] == pytest.approx(1 / place)
+    for index, item in enumerate(order, start=1):
+        result = pytrec_eval.RelevanceEvaluator({"q": {item: 1}}, {"recip_rank"}).evaluate(run)
+        assert result["q"]["recip_rank"] == pytest.approx(1 / index)
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_any_run_is_read_as_trec_eval_reads_it(seed):
     """Ranks that lie, ties, scores apart by less than single precision, lines in any order."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     queries, items = [f"q{n}" for n in range(3)], [f"d{n}" for n in range(12)]
-    scores = dice.choice([0.1, 0.1 + 1e-9, 0.1 + 1e-6, -2.0, 3e30], (3, 12))
+    scores = rng.choice([0.1, 0.1 + 1e-9, 0.1 + 1e-6, -2.0, 3e30], (3, 12))
     rows = [
         f"{q} Q0 {d} 7 {float(scores[i, j])!r} t" for i, q in enumerate(queries) for j, d in enumerate(items)
     ]
-    grades = dice.integers(0, 2, (3, 12))
+    grades = rng.integers(0, 2, (3, 12))
     with pytest.MonkeyPatch.context() as patch:
-        text = "\n".join(dice.permutation(rows).tolist())
+        text = "\n".join(rng.permutation(rows).tolist())
         patch.setattr("phrasebox.formats.trec.lines", lambda path: enumerate(text.splitlines(), start=1))
         run = read_run(Path("run"))
     judgments = from_qrels(

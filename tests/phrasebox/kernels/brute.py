@@ -20,14 +20,14 @@ collections = st.lists(items, min_size=2, max_size=5)
 @cache
 def matches(words: tuple[str, ...], gap: float = 1.0) -> Mapping[tuple[str, ...], float]:
     """Eq. 12: sequence -> its distinct substrings (i, j), each counting gap^(j - i + 1 - k)."""
-    found: dict[tuple[str, ...], set[tuple[int, int]]] = {}
+    result: dict[tuple[str, ...], set[tuple[int, int]]] = {}
     for i, first in enumerate(words):
-        found.setdefault((first,), set()).add((i, i))
+        result.setdefault((first,), set()).add((i, i))
         for j in range(i + 1, len(words)):
-            found.setdefault((first, words[j]), set()).add((i, j))
+            result.setdefault((first, words[j]), set()).add((i, j))
             for middle in range(i + 1, j):
-                found.setdefault((first, words[middle], words[j]), set()).add((i, j))
-    return {w: sum(gap ** (j - i + 1 - len(w)) for i, j in spans) for w, spans in found.items()}
+                result.setdefault((first, words[middle], words[j]), set()).add((i, j))
+    return {w: sum(gap ** (j - i + 1 - len(w)) for i, j in spans) for w, spans in result.items()}
 
 
 def trigram(
@@ -47,7 +47,9 @@ def trigram(
     return total
 
 
-def gram(one: Sequence, other: Sequence, pair: Callable[[Sequence[str], Sequence[str]], float]) -> np.ndarray:
+def gram(
+    first: Sequence, second: Sequence, pair: Callable[[Sequence[str], Sequence[str]], float]
+) -> np.ndarray:
     """Responses summed over pairs of captions, over the geometric mean of both items' own."""
 
     @cache
@@ -57,13 +59,13 @@ def gram(one: Sequence, other: Sequence, pair: Callable[[Sequence[str], Sequence
     def response(x: Sequence, y: Sequence) -> float:
         return sum(alike(tuple(s), tuple(t)) for s in x for t in y)
 
-    found = np.array([[response(x, y) for y in other] for x in one])
-    own = np.outer([response(x, x) for x in one], [response(y, y) for y in other])
-    return np.divide(found, np.sqrt(own), out=np.zeros_like(found), where=own > 0)
+    values = np.array([[response(x, y) for y in second] for x in first])
+    norms = np.outer([response(x, x) for x in first], [response(y, y) for y in second])
+    return np.divide(values, np.sqrt(norms), out=np.zeros_like(values), where=norms > 0)
 
 
-def same(one: str, other: str) -> float:
-    return float(one == other)
+def same(first: str, second: str) -> float:
+    return float(first == second)
 
 
 def least_eigenvalue(matrix: np.ndarray) -> float:

@@ -14,8 +14,8 @@ from tests.phrasebox.kernels.brute import least_eigenvalue
 
 def pyramids(images: int, words: int, seed: int, levels: int = 2) -> np.ndarray:
     """Shares of random pixels in nested cells, shape (images, cells, words); each level sums to 1."""
-    dice = np.random.default_rng(seed)
-    finest = dice.multinomial(400, np.full(4**levels * words, 1 / (4**levels * words)), images) / 400
+    rng = np.random.default_rng(seed)
+    finest = rng.multinomial(400, np.full(4**levels * words, 1 / (4**levels * words)), images) / 400
     side = 2**levels
     grid = finest.reshape(images, side, side, words)
     parts = []
@@ -26,15 +26,15 @@ def pyramids(images: int, words: int, seed: int, levels: int = 2) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
-def level(one: np.ndarray, other: np.ndarray, number: int) -> float:
+def level(item: np.ndarray, another: np.ndarray, number: int) -> float:
     """Eq. 7."""
     first = sum(4**n for n in range(number))
-    return float(np.minimum(one[first : first + 4**number], other[first : first + 4**number]).sum())
+    return float(np.minimum(item[first : first + 4**number], another[first : first + 4**number]).sum())
 
 
-def by_levels(one: np.ndarray, other: np.ndarray, levels: int) -> float:
+def by_levels(first: np.ndarray, second: np.ndarray, levels: int) -> float:
     """The first line of eq. 8."""
-    i = [level(one, other, n) for n in range(levels + 1)]
+    i = [level(first, second, n) for n in range(levels + 1)]
     return i[levels] + sum((i[n] - i[n + 1]) / 2 ** (levels - n) for n in range(levels))
 
 
@@ -59,16 +59,16 @@ def test_pyramids_are_equations_6_to_8(images, words, seed, levels, power) -> No
 
 @given(st.integers(0, 99))
 def test_a_finer_level_never_intersects_more(seed) -> None:
-    one, other = pyramids(2, 5, seed)
-    values = [level(one, other, number) for number in range(3)]
+    first, second = pyramids(2, 5, seed)
+    values = [level(first, second, number) for number in range(3)]
     assert values[0] >= values[1] - 1e-12
     assert values[1] >= values[2] - 1e-12
 
 
 def test_histograms_are_equation_5() -> None:
-    one, other = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), np.array([[0.1, 0.6, 0.3]])
-    found = Intersection(levels=0).gram([one], [other])
-    np.testing.assert_allclose(found, [[0.6], [0.7]], atol=1e-7)
+    first, second = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), np.array([[0.1, 0.6, 0.3]])
+    gram = Intersection(levels=0).gram([first], [second])
+    np.testing.assert_allclose(gram, [[0.6], [0.7]], atol=1e-7)
 
 
 def test_cells_weigh_as_the_second_line_of_equation_8_says() -> None:
@@ -110,15 +110,15 @@ def test_diagonals_are_scaled_and_powers_taken() -> None:
     assert scaled_diagonal(gram, 4).tolist() == [[4.0, 0.5], [0.5, 8.0]]
     assert gram[0, 0] == 1.0
     assert powered(gram, 3).tolist() == [[1.0, 0.125], [0.125, 8.0]]
-    for wrong, call in (
+    for invalid, call in (
         ("is not square", lambda: scaled_diagonal(gram[:1], 2)),
         ("diagonal factor 0.5", lambda: scaled_diagonal(gram, 0.5)),
         ("power 0", lambda: powered(gram, 0)),
     ):
-        with pytest.raises(ValueError, match=wrong):
+        with pytest.raises(ValueError, match=invalid):
             call()
 
 
 def test_what_responds_to_nothing_has_no_similarity() -> None:
-    own = np.array([4.0, 0.0])
-    assert normalised(np.array([[4.0, 0.0], [0.0, 0.0]]), own, own).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    values = np.array([4.0, 0.0])
+    assert normalised(np.array([[4.0, 0.0], [0.0, 0.0]]), values, values).tolist() == [[1.0, 0.0], [0.0, 0.0]]

@@ -26,16 +26,16 @@ def kernel(words: str, *entries: float) -> WordKernel:
 
 
 def test_cosines_of_vectors_and_a_zero_vector_is_like_itself_only() -> None:
-    made = WordKernel.of_vectors("abc", np.array([[3.0, 4.0], [0.0, 1.0], [0.0, 0.0]]))
-    assert made("a", "b") == pytest.approx(0.8)
-    assert made("c", "c") == 1.0
-    assert made("a", "c") == made("c", "b") == 0.0
+    created = WordKernel.of_vectors("abc", np.array([[3.0, 4.0], [0.0, 1.0], [0.0, 0.0]]))
+    assert created("a", "b") == pytest.approx(0.8)
+    assert created("c", "c") == 1.0
+    assert created("a", "c") == created("c", "b") == 0.0
 
 
 def test_outside_its_vocabulary_a_word_is_like_itself_only() -> None:
-    made = kernel("ab", 0.5)
-    assert (made("a", "x"), made("x", "x"), made("x", "y")) == (0.0, 1.0, 0.0)
-    assert made.over("bxa").matrix.tolist() == [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]]
+    created = kernel("ab", 0.5)
+    assert (created("a", "x"), created("x", "x"), created("x", "y")) == (0.0, 1.0, 0.0)
+    assert created.over("bxa").matrix.tolist() == [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]]
 
 
 def test_entries_under_the_cut_off_go_and_those_at_it_stay() -> None:
@@ -43,8 +43,8 @@ def test_entries_under_the_cut_off_go_and_those_at_it_stay() -> None:
 
 
 def test_equations_26_and_27_over_all_words_of_either() -> None:
-    one, other = kernel("ab", 0.4), kernel("bc", 0.6)
-    mean, most = average(one, other), greater(one, other)
+    first, second = kernel("ab", 0.4), kernel("bc", 0.6)
+    mean, most = average(first, second), greater(first, second)
     assert set(mean.words) == {"a", "b", "c"}
     assert (mean("a", "b"), mean("b", "c"), mean("c", "c")) == (0.2, 0.3, 1.0)
     assert (most("a", "b"), most("b", "c"), most("a", "c")) == (0.4, 0.6, 0.0)
@@ -70,31 +70,31 @@ def test_a_matrix_that_does_not_fit_is_refused(words, matrix, message) -> None:
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=12))
 def test_distributional_similarity_is_equation_24_and_a_cosine(sentences) -> None:
-    made = distributional(sentences, least=1)
+    created = distributional(sentences, least=1)
     sets = [set(words) for words in sentences]
 
     def share(*words: str) -> float:
-        return sum(set(words) <= own for own in sets) / len(sets)
+        return sum(set(words) <= own_set for own_set in sets) / len(sets)
 
     def pmi(w: str, c: str) -> float:
         if w == c or not share(w, c):
             return 0.0
         return max(0.0, log2(share(w, c) / (share(w) * share(c))))
 
-    vectors = np.array([[pmi(w, c) for c in made.words] for w in made.words])
-    for i, w in enumerate(made.words):
-        for j, v in enumerate(made.words):
+    vectors = np.array([[pmi(w, c) for c in created.words] for w in created.words])
+    for i, w in enumerate(created.words):
+        for j, v in enumerate(created.words):
             lengths = np.linalg.norm(vectors[i]) * np.linalg.norm(vectors[j])
             expected = 1.0 if i == j else vectors[i] @ vectors[j] / lengths if lengths > 1e-9 else 0.0
-            assert made(w, v) == pytest.approx(expected, abs=1e-6)
-    assert np.linalg.eigvalsh(made.matrix).min() > -1e-9
+            assert created(w, v) == pytest.approx(expected, abs=1e-6)
+    assert np.linalg.eigvalsh(created.matrix).min() > -1e-9
 
 
 def test_a_background_text_gives_its_own_contexts_and_the_corpus_its_words() -> None:
     text = [["a", "x"], ["b", "x"], ["c", "y"], ["a", "y"], ["b", "z"]]
-    made = distributional(text, among={"a", "b", "unheard"}, least=1)
-    assert made.words == ("a", "b")
-    assert made("a", "b") > 0
+    created = distributional(text, among={"a", "b", "unheard"}, least=1)
+    assert created.words == ("a", "b")
+    assert created("a", "b") > 0
     assert information(text, ["a"], ["x"]).toarray() == pytest.approx(np.array([[log2(0.2 / 0.16)]]))
 
 
@@ -119,21 +119,21 @@ def test_lin_is_equation_22_by_the_corpus_counts(lin) -> None:
 
 
 def test_the_lin_kernel_is_the_cosine_over_hypernyms(lin) -> None:
-    made = lin.kernel(["dog", "wolf", "xyzzy", "absent"])
-    assert made.words == ("dog", "wolf")
+    created = lin.kernel(["dog", "wolf", "xyzzy", "absent"])
+    assert created.words == ("dog", "wolf")
 
     def vector(word: str) -> dict[int, float]:
-        own = lin.information[lin.senses[word]]
+        values = lin.information[lin.senses[word]]
         return {
-            s: 1.0 if s == lin.senses[word] else 2 * lin.information[s] / (own + lin.information[s])
+            s: 1.0 if s == lin.senses[word] else 2 * lin.information[s] / (values + lin.information[s])
             for s in lin.ancestors(lin.senses[word])
         }
 
     dog, wolf = vector("dog"), vector("wolf")
     dot = sum(value * wolf.get(s, 0.0) for s, value in dog.items())
     lengths = sqrt(sum(v * v for v in dog.values()) * sum(v * v for v in wolf.values()))
-    assert made("dog", "wolf") == pytest.approx(dot / lengths)
-    assert made("dog", "wolf") != pytest.approx(lin.similarity("dog", "wolf"))
+    assert created("dog", "wolf") == pytest.approx(dot / lengths)
+    assert created("dog", "wolf") != pytest.approx(lin.similarity("dog", "wolf"))
 
 
 def test_a_corpus_without_nouns_has_no_lin_similarity(wordnet) -> None:

@@ -38,12 +38,12 @@ def test_bags_of_words_are_cosines_of_weighted_counts(training, others, weightin
     def vector(item) -> np.ndarray:
         return np.array([sum(words.count(w) for words in item) * weight(w) for w in brute.WORDS])
 
-    found = BagOfWords(training, weighting=weighting).gram(others, training)
+    gram = BagOfWords(training, weighting=weighting).gram(others, training)
     for row, x in enumerate(others):
         for column, y in enumerate(training):
             a, b = vector(x), vector(y)
             lengths = np.linalg.norm(a) * np.linalg.norm(b)
-            assert found[row, column] == pytest.approx(a @ b / lengths if lengths else 0.0, abs=1e-12)
+            assert gram[row, column] == pytest.approx(a @ b / lengths if lengths else 0.0, abs=1e-12)
 
 
 @given(brute.collections, brute.collections, weightings, st.sampled_from([1.0, 0.5]))
@@ -91,12 +91,12 @@ def test_a_repeated_word_between_two_counts_once() -> None:
 
 
 def test_many_captions_of_all_lengths_fill_tiles_and_blocks_alike() -> None:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     items = [
-        [[f"w{w}" for w in dice.zipf(1.5, dice.integers(0, 14)) if w < 60] for _ in range(3)]
+        [[f"w{w}" for w in rng.zipf(1.5, rng.integers(0, 14)) if w < 60] for _ in range(3)]
         for _ in range(300)
     ]
-    near = dice.random((40, 6))
+    near = rng.random((40, 6))
     similarity = WordKernel.of_vectors([f"w{n}" for n in range(1, 41)], near).cut(0.7)
     kernel = SimilarTrigram(items, similarity, weighting="sqrt-idf")
     whole = kernel.gram(items, items)
@@ -120,10 +120,10 @@ def test_tag_ranks_are_equation_11(training, others) -> None:
     def ranks(words) -> tuple[np.ndarray, np.ndarray]:
         absolute, relative = np.zeros(len(brute.WORDS)), np.zeros(len(brute.WORDS))
         for number, word in enumerate(brute.WORDS):
-            places = [place for place, own in enumerate(words, start=1) if own == word]
+            places = [index for index, caption in enumerate(words, start=1) if caption == word]
             if places:
                 p = sum(places) / len(places)
-                seen = [k for own in captions for k, w in enumerate(own, start=1) if w == word]
+                seen = [k for caption in captions for k, w in enumerate(caption, start=1) if w == word]
                 absolute[number] = 1 / log2(1 + p)
                 relative[number] = 1 - sum(k <= p for k in seen) / len(seen) if seen else 0.0
         return absolute, relative
@@ -197,6 +197,6 @@ def test_an_empty_caption_shares_nothing() -> None:
     ],
 )
 def test_bad_settings_are_refused_in_one_line(make, message) -> None:
-    with pytest.raises(ValueError, match=message) as refused:
+    with pytest.raises(ValueError, match=message) as error:
         make()
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)

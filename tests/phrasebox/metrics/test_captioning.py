@@ -27,17 +27,17 @@ MORE = sized(1, 5)
 
 def corpora(seed: int, number: int) -> list[list[Item]]:
     """Random corpora over few words, so that runs repeat; captions of one word and more."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
 
     def text() -> list[str]:
-        return [dice.choice("abcde"[: dice.randint(1, 5)]) for _ in range(dice.randint(1, 9))]
+        return [rng.choice("abcde"[: rng.randint(1, 5)]) for _ in range(rng.randint(1, 9))]
 
     def item() -> Item:
-        references = [text() for _ in range(dice.randint(1, 5))]
+        references = [text() for _ in range(rng.randint(1, 5))]
         # Some candidates are a reference word for word, so that all orders match.
-        return (dice.choice(references) if dice.random() < 0.3 else text()), references
+        return (rng.choice(references) if rng.random() < 0.3 else text()), references
 
-    return [[item() for _ in range(dice.randint(1, 40))] for _ in range(number)]
+    return [[item() for _ in range(rng.randint(1, 40))] for _ in range(number)]
 
 
 def split(corpus: list[Item]) -> tuple[list[list[str]], list[list[list[str]]]]:
@@ -46,7 +46,7 @@ def split(corpus: list[Item]) -> tuple[list[list[str]], list[list[list[str]]]]:
 
 def coco(scorer: object, corpus: list[Item]) -> tuple[object, object]:
     """The oracle's corpus score and its scores by item."""
-    references = {n: [" ".join(text) for text in own] for n, (_, own) in enumerate(corpus)}
+    references = {n: [" ".join(text) for text in value] for n, (_, value) in enumerate(corpus)}
     candidates = {n: [" ".join(text)] for n, (text, _) in enumerate(corpus)}
     with contextlib.redirect_stdout(io.StringIO()):
         return scorer.compute_score(references, candidates)  # type: ignore[attr-defined]
@@ -58,8 +58,8 @@ def test_bleu_equals_sacrebleu_on_random_corpora() -> None:
         candidates, references = split(corpus)
         most = max(map(len, references))
         # SacreBLEU takes as many references for every item: the last is repeated, which changes nothing.
-        padded = [own + [own[-1]] * (most - len(own)) for own in references]
-        streams = [[" ".join(own[k]) for own in padded] for k in range(most)]
+        padded = [reference + [reference[-1]] * (most - len(reference)) for reference in references]
+        streams = [[" ".join(reference[k]) for reference in padded] for k in range(most)]
         ours = bleu(candidates, references).corpus()
         for order in range(1, 5):
             theirs = sacrebleu.BLEU(
@@ -72,14 +72,14 @@ def test_bleu_equals_the_coco_evaluation_where_every_order_has_a_match() -> None
     """That one adds 1e-15 to matches and 1e-9 to totals, so its zeros are small numbers and ours are 0."""
     matched = 0
     for corpus in corpora(seed=2, number=20 * MORE):
-        found = bleu(*split(corpus))
+        result = bleu(*split(corpus))
         theirs, by_item = coco(CocoBleu(4), corpus)
-        whole = found.matched.sum(axis=0) > 0
-        assert found.corpus()[whole] == pytest.approx(np.array(theirs)[whole], abs=1e-6)
-        assert (found.corpus()[~whole] == 0).all()
-        reached = np.cumprod(found.matched > 0, axis=1).astype(bool)
-        assert found.items()[reached] == pytest.approx(np.array(by_item).T[reached], abs=1e-6)
-        assert (found.items()[~reached] == 0).all()
+        whole = result.matched.sum(axis=0) > 0
+        assert result.corpus()[whole] == pytest.approx(np.array(theirs)[whole], abs=1e-6)
+        assert (result.corpus()[~whole] == 0).all()
+        reached = np.cumprod(result.matched > 0, axis=1).astype(bool)
+        assert result.items()[reached] == pytest.approx(np.array(by_item).T[reached], abs=1e-6)
+        assert (result.items()[~reached] == 0).all()
         matched += int(reached.sum())
     assert matched > 400 * MORE
 
@@ -110,24 +110,27 @@ def test_cider_is_the_mean_cosine_of_tf_idf_vectors() -> None:
     def vector(text: list[str], order: int, documents: list[set[tuple[str, ...]]]) -> Vector:
         grams = Counter(tuple(text[k : k + order]) for k in range(len(text) - order + 1))
         return {
-            gram: count * math.log(len(documents) / max(1, sum(gram in own for own in documents)))
+            gram: count
+            * math.log(len(documents) / max(1, sum(gram in image_texts for image_texts in documents)))
             for gram, count in grams.items()
         }
 
-    def cosine(one: Vector, other: Vector) -> float:
-        length = math.hypot(*one.values()) * math.hypot(*other.values())
-        return sum(weight * other.get(gram, 0) for gram, weight in one.items()) / length if length else 0.0
+    def cosine(first: Vector, second: Vector) -> float:
+        length = math.hypot(*first.values()) * math.hypot(*second.values())
+        return sum(weight * second.get(gram, 0) for gram, weight in first.items()) / length if length else 0.0
 
     for corpus in corpora(seed=5, number=5 * MORE):
         expected = np.zeros(len(corpus))
         for order in range(1, 5):
             documents = [
-                {tuple(text[k : k + order]) for text in own for k in range(len(text) - order + 1)}
-                for _, own in corpus
+                {tuple(text[k : k + order]) for text in image_texts for k in range(len(text) - order + 1)}
+                for _, image_texts in corpus
             ]
-            for item, (candidate, own) in enumerate(corpus):
+            for item, (candidate, image_texts) in enumerate(corpus):
                 mine = vector(candidate, order, documents)
-                expected[item] += np.mean([cosine(mine, vector(text, order, documents)) for text in own]) / 4
+                expected[item] += (
+                    np.mean([cosine(mine, vector(text, order, documents)) for text in image_texts]) / 4
+                )
         assert cider(*split(corpus)) == pytest.approx(expected, abs=1e-12)
 
 
@@ -141,14 +144,14 @@ def test_a_candidate_equal_to_its_only_reference_has_every_score_at_its_top() ->
 
 
 def test_a_short_candidate_pays_the_brevity_penalty_and_only_then() -> None:
-    found = bleu([["a", "b"]], [[["a", "b", "c", "d"]]], orders=1)
-    assert found.corpus() == pytest.approx([math.exp(1 - 4 / 2)])
-    assert found.corpus(brevity_penalty=False) == pytest.approx([1])
+    result = bleu([["a", "b"]], [[["a", "b", "c", "d"]]], orders=1)
+    assert result.corpus() == pytest.approx([math.exp(1 - 4 / 2)])
+    assert result.corpus(brevity_penalty=False) == pytest.approx([1])
 
 
 def test_of_two_reference_lengths_as_close_the_shorter_counts() -> None:
-    found = bleu([["a"] * 3], [[["a"] * 4, ["a"] * 2]])
-    assert found.reference_lengths.tolist() == [2]
+    result = bleu([["a"] * 3], [[["a"] * 4, ["a"] * 2]])
+    assert result.reference_lengths.tolist() == [2]
 
 
 def test_an_empty_candidate_scores_nothing() -> None:

@@ -35,48 +35,51 @@ TEXTS = st.lists(TEXT, min_size=3, max_size=3)
 
 
 def test_every_measure_gives_a_figure_and_one_for_each_item(stand_in: Path) -> None:
-    found = score_captions(Captions(CANDIDATES, REFERENCES), MEASURES)
-    assert tuple(found) == MEASURES
-    for score in found.values():
+    result = score_captions(Captions(CANDIDATES, REFERENCES), MEASURES)
+    assert tuple(result) == MEASURES
+    for score in result.values():
         assert score.per_item.shape == (2,)
         assert 0 < score.value <= (10 if score.measure == "CIDEr-D" else 1)
 
 
 @pytest.mark.parametrize(("tokens", "split"), [("ptb", ptb_words), ("own", words)])
 def test_texts_are_cut_into_words_and_scored_as_words_are(tokens: str, split: Callable[[str], Any]) -> None:
-    cut = [split(text) for text in CANDIDATES], [[split(text) for text in own] for own in REFERENCES]
+    cut = (
+        [split(text) for text in CANDIDATES],
+        [[split(text) for text in image_texts] for image_texts in REFERENCES],
+    )
     captions = Captions(CANDIDATES, REFERENCES, tokens=tokens)
-    found = score_captions(captions, ["Bleu_2", "ROUGE_L", "cider-d"])
-    assert found["BLEU-2"].value == bleu(*cut).corpus()[1]
-    assert found["BLEU-2"].per_item.tolist() == bleu(*cut).items()[:, 1].tolist()
-    assert found["ROUGE-L"].per_item.tolist() == rouge_l(*cut).tolist()
-    assert found["CIDEr-D"].value == cider_d(*cut).mean()
+    result = score_captions(captions, ["Bleu_2", "ROUGE_L", "cider-d"])
+    assert result["BLEU-2"].value == bleu(*cut).corpus()[1]
+    assert result["BLEU-2"].per_item.tolist() == bleu(*cut).items()[:, 1].tolist()
+    assert result["ROUGE-L"].per_item.tolist() == rouge_l(*cut).tolist()
+    assert result["CIDEr-D"].value == cider_d(*cut).mean()
 
 
 def test_rouge_1_and_bleu_pre_compare_stems_without_stop_words() -> None:
     """dog deep snow, against brown dog run snow and dog snow; two boi plai ball, against boi plai ball and
     two children plai red ball ("through", "with" and their like are stop words)."""
-    found = score_captions(Captions(CANDIDATES, REFERENCES), ["ROUGE-1", "BLEU_pre"])
-    assert found["ROUGE-1"].per_item.tolist() == [(2 + 2) / (4 + 2), (3 + 3) / (3 + 5)]
-    assert found["BLEU_pre"].per_item.tolist() == [2 / 3, 1]
+    result = score_captions(Captions(CANDIDATES, REFERENCES), ["ROUGE-1", "BLEU_pre"])
+    assert result["ROUGE-1"].per_item.tolist() == [(2 + 2) / (4 + 2), (3 + 3) / (3 + 5)]
+    assert result["BLEU_pre"].per_item.tolist() == [2 / 3, 1]
 
 
 def test_no_items_have_no_figure() -> None:
-    found = score_captions(Captions([], []), MEASURES)
-    assert all(math.isnan(score.value) and not len(score.per_item) for score in found.values())
+    result = score_captions(Captions([], []), MEASURES)
+    assert all(math.isnan(score.value) and not len(score.per_item) for score in result.values())
 
 
 def test_meteor_is_pooled_over_the_corpus(stand_in: Path) -> None:
     """The stand-in finds 2 of 2 words, and 1 of 4."""
-    found = score_captions(Captions(["a dog", "a boy plays ball"], [["a dog"], ["a girl"]]), ["meteor"])
-    assert found["METEOR"].per_item.tolist() == [1, 0.25]
-    assert found["METEOR"].value == 3 / 6
+    result = score_captions(Captions(["a dog", "a boy plays ball"], [["a dog"], ["a girl"]]), ["meteor"])
+    assert result["METEOR"].per_item.tolist() == [1, 0.25]
+    assert result["METEOR"].value == 3 / 6
 
 
 def _letters(candidates: list[str], references: list[list[str]]) -> Meteor:
     """In METEOR's place: the share of letters that a candidate has in common with its first reference."""
     pairs = zip(candidates, references, strict=True)
-    items = np.array([len({*text} & {*own[0]}) / max(1, len(text)) for text, own in pairs])
+    items = np.array([len({*text} & {*value[0]}) / max(1, len(text)) for text, value in pairs])
     return Meteor(float(items.mean()), items)
 
 
@@ -93,10 +96,10 @@ def test_no_figure_depends_on_a_stop_at_the_end_on_capitals_or_on_the_form_of_ac
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("phrasebox.metrics.captions.meteor", _letters)
-        plain = score_captions(Captions(texts, references, tokens=tokens), COCO_FAMILY)
+        plain_value = score_captions(Captions(texts, references, tokens=tokens), COCO_FAMILY)
         for change in changes:
             changed = score_captions(Captions([*map(change, texts)], references, tokens=tokens), COCO_FAMILY)
-            for name, score in plain.items():
+            for name, score in plain_value.items():
                 assert changed[name].value == score.value
                 assert changed[name].per_item.tolist() == score.per_item.tolist()
 

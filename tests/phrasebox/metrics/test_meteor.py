@@ -34,9 +34,9 @@ SCORED = "0.38846543748779433\n0.31059011936998926\n0.0\n0.253538779519744"
 
 
 def test_items_and_corpus_come_from_the_programs_statistics(stand_in: Path) -> None:
-    found = meteor(CANDIDATES, REFERENCES)
-    assert found.items.tolist() == [1.0, 0.5, 0.0, 1.0]
-    assert found.corpus == (3 + 2 + 0 + 2) / (3 + 4 + 0 + 2)
+    result = meteor(CANDIDATES, REFERENCES)
+    assert result.items.tolist() == [1.0, 0.5, 0.0, 1.0]
+    assert result.corpus == (3 + 2 + 0 + 2) / (3 + 4 + 0 + 2)
 
 
 def test_the_program_is_called_as_the_coco_evaluation_calls_it(stand_in: Path) -> None:
@@ -48,14 +48,14 @@ def test_the_program_is_called_as_the_coco_evaluation_calls_it(stand_in: Path) -
 
 def test_thousands_of_items_do_not_block_each_other(stand_in: Path) -> None:
     """Far more than a pipe holds goes to and fro."""
-    found = meteor(["a dog runs on grass"] * 5000, [["a dog runs"]] * 5000)
-    assert found.items.tolist() == [0.6] * 5000
-    assert found.corpus == 0.6
+    result = meteor(["a dog runs on grass"] * 5000, [["a dog runs"]] * 5000)
+    assert result.items.tolist() == [0.6] * 5000
+    assert result.corpus == 0.6
 
 
 def test_nothing_to_score_starts_no_program() -> None:
-    found = meteor([], [], program=Program(Path("absent"), Path("absent")))
-    assert math.isnan(found.corpus) and not len(found.items)
+    result = meteor([], [], program=Program(Path("absent"), Path("absent")))
+    assert math.isnan(result.corpus) and not len(result.items)
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_what_the_true_program_was_asked_and_answered_gives_what_the_coco_evalua
         "for line in sys.stdin:\n    print(answers[line.rstrip('\\n')], flush=True)\n"
     )
     script.chmod(0o755)
-    found = meteor(TEXTS, OTHERS, program=Program(script, tmp_path / "meteor-1.5.jar"))
+    result = meteor(TEXTS, OTHERS, program=Program(script, tmp_path / "meteor-1.5.jar"))
     # Those of pycocoevalcap, which calls the same program itself.
-    assert found.items == pytest.approx([0.38846543748779433, 0.31059011936998926, 0.0])
-    assert found.corpus == pytest.approx(0.253538779519744)
+    assert result.items == pytest.approx([0.38846543748779433, 0.31059011936998926, 0.0])
+    assert result.corpus == pytest.approx(0.253538779519744)
 
 
 @pytest.mark.slow

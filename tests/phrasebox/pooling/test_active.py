@@ -50,27 +50,27 @@ def test_without_a_stop_each_pair_is_judged_once_and_the_ranking_is_the_full_poo
     small: tuple, strategy: str
 ) -> None:
     never = Stop(at_least=1.0, patience=100)
-    found = judged(small, strategy, stop=never)
-    assert (found.judged, found.share) == (found.pool, 1)
-    assert found.tau == pytest.approx(1)
-    assert found.relevant == judged(small, "depth", stop=never).relevant > 0
+    result = judged(small, strategy, stop=never)
+    assert (result.judged, result.share) == (result.pool, 1)
+    assert result.tau == pytest.approx(1)
+    assert result.relevant == judged(small, "depth", stop=never).relevant > 0
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES.keys()])
 def test_an_order_follows_from_the_seed(small: tuple, strategy: str) -> None:
-    first, again, other = (judged(small, strategy, seed=seed).scores.tolist() for seed in (1, 1, 2))
-    assert first == again != other
+    first, again, another = (judged(small, strategy, seed=seed).scores.tolist() for seed in (1, 1, 2))
+    assert first == again != another
 
 
 @pytest.mark.parametrize("strategy", ACTIVE)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_half_the_judgments_order_generated_systems(small: tuple, strategy: str, seed: int) -> None:
-    found = judged(small, strategy, seed=seed)
-    assert found.stable and found.share <= 0.5
-    assert found.tau >= 0.9
+    result = judged(small, strategy, seed=seed)
+    assert result.stable and result.share <= 0.5
+    assert result.tau >= 0.9
     assert (
-        found.relevant
-        > 2 * found.share * judged(small, "depth", stop=Stop(at_least=1.0, patience=100)).relevant
+        result.relevant
+        > 2 * result.share * judged(small, "depth", stop=Stop(at_least=1.0, patience=100)).relevant
     )
 
 
@@ -79,9 +79,9 @@ def test_half_the_judgments_order_generated_systems(small: tuple, strategy: str,
 def test_half_the_judgments_order_systems_on_the_crowd_of_flickr8k(
     crowd: tuple, strategy: str, seed: int
 ) -> None:
-    found = judged(crowd, strategy, seed=seed)
-    assert found.stable and found.share <= 0.5
-    assert found.tau >= 0.9
+    result = judged(crowd, strategy, seed=seed)
+    assert result.stable and result.share <= 0.5
+    assert result.tau >= 0.9
 
 
 def test_a_list_whose_items_are_relevant_is_gone_through_at_once() -> None:
@@ -93,7 +93,7 @@ def test_a_list_whose_items_are_relevant_is_gone_through_at_once() -> None:
     seen = [next(asks)[0]]
     while len(seen) < 45:
         seen.append(asks.send(np.array([seen[-1] // 5 == 3]))[0])
-    first = next(place for place, item in enumerate(seen) if item // 5 == 3)
+    first = next(index for index, item in enumerate(seen) if item // 5 == 3)
     assert seen[first : first + 5] == [15, 16, 17, 18, 19]
     assert sorted(seen) == list(range(45))
 
@@ -124,46 +124,46 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
     lists, whole, relevant = small
     stop = stop_for(0.05)
     straight = judged(small, strategy, stop=stop)
-    asked = np.empty(0, np.int64)
+    requested = np.empty(0, np.int64)
     waves = []
     while True:
-        wave = choose_next_pairs(
+        next_pairs = choose_next_pairs(
             lists,
             whole,
             whole.to_judge,
-            asked=asked,
+            asked_pairs=requested,
             relevant=relevant,
             rule=RoundRule(strategy, stop, most=len(whole.to_judge)),
         )
-        if not len(wave.pairs):
+        if not len(next_pairs.pairs):
             break
-        assert not np.isin(wave.pairs, asked).any()
-        waves.append(len(wave.pairs))
-        asked = np.union1d(asked, wave.pairs)
-    assert (len(asked), wave.stable) == (straight.judged, straight.stable) == (sum(waves), True)
-    assert max(waves) <= round(0.05 * len(whole.to_judge)) and wave.tau >= stop.stable
+        assert not np.isin(next_pairs.pairs, requested).any()
+        waves.append(len(next_pairs.pairs))
+        requested = np.union1d(requested, next_pairs.pairs)
+    assert (len(requested), next_pairs.stable) == (straight.judged, straight.stable) == (sum(waves), True)
+    assert max(waves) <= round(0.05 * len(whole.to_judge)) and next_pairs.tau >= stop.stable
 
 
 def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
     lists, whole, relevant = small
     candidates = whole.to_judge[::3]
     known = candidates[::2]
-    asked = known
+    requested = known
     for _ in range(2):
-        wave = choose_next_pairs(
+        next_pairs = choose_next_pairs(
             lists,
             whole,
             candidates,
-            asked=asked,
+            asked_pairs=requested,
             relevant=relevant,
             rule=RoundRule("depth", stop_for(0.1), most=7),
         )
         assert (
-            len(wave.pairs) == 7
-            and np.isin(wave.pairs, candidates).all()
-            and not np.isin(wave.pairs, asked).any()
+            len(next_pairs.pairs) == 7
+            and np.isin(next_pairs.pairs, candidates).all()
+            and not np.isin(next_pairs.pairs, requested).any()
         )
-        asked = np.union1d(asked, wave.pairs)
+        requested = np.union1d(requested, next_pairs.pairs)
 
 
 def test_larger_waves_are_as_patient_in_pairs() -> None:
@@ -174,15 +174,19 @@ def test_larger_waves_are_as_patient_in_pairs() -> None:
 def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, strategy: str) -> None:
     lists, whole, relevant = small
     for candidates in (whole.to_judge[:0], whole.to_judge[:50]):
-        wave = choose_next_pairs(
+        next_pairs = choose_next_pairs(
             lists,
             whole,
             candidates,
-            asked=candidates,
+            asked_pairs=candidates,
             relevant=relevant,
             rule=RoundRule(strategy, stop_for(0.5), most=1),
         )
-        assert (len(wave.pairs), wave.pool, wave.asked) == (0, len(candidates), len(candidates))
+        assert (len(next_pairs.pairs), next_pairs.pool, next_pairs.asked_before) == (
+            0,
+            len(candidates),
+            len(candidates),
+        )
 
 
 def test_runs_without_any_order_are_no_stable_order() -> None:
@@ -194,17 +198,17 @@ def test_runs_without_any_order_are_no_stable_order() -> None:
         for name, way in (("up", 1), ("down", -1))
     ]
     whole = pool(lists, space, depth=5)
-    asked, nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+    requested, nothing = np.empty(0, np.int64), np.empty(0, np.int64)
     while True:
-        wave = choose_next_pairs(
+        next_pairs = choose_next_pairs(
             lists,
             whole,
             whole.to_judge,
-            asked=asked,
+            asked_pairs=requested,
             relevant=nothing,
             rule=RoundRule("depth", stop_for(0.1), most=40),
         )
-        asked = np.union1d(asked, wave.pairs)
-        if not len(wave.pairs):
+        requested = np.union1d(requested, next_pairs.pairs)
+        if not len(next_pairs.pairs):
             break
-    assert len(asked) == len(whole.to_judge) and not wave.stable
+    assert len(requested) == len(whole.to_judge) and not next_pairs.stable

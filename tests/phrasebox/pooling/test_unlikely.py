@@ -27,18 +27,18 @@ def slow(caption: str, references: list[str]) -> Fraction:
 
 
 def test_bleu_pre_is_exactly_its_definition() -> None:
-    dice = np.random.default_rng(1)
-    texts = [" ".join(dice.choice(WORDS, dice.integers(1, 9))) for _ in range(60)]
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(60)]
     space = Space(20, np.arange(60) // 3)
     references = [texts[3 * i : 3 * i + 3] for i in range(20)]
-    pairs = np.sort(dice.permutation(1200)[:500])
-    found = bleu_pre(texts, references, space, pairs)
+    pairs = np.sort(rng.permutation(1200)[:500])
+    result = bleu_pre(texts, references, space, pairs)
     exact = [
         slow(texts[c], references[i]) for i, c in zip(*(s.tolist() for s in space.parts(pairs)), strict=True)
     ]
-    assert found.tolist() == [float(one) for one in exact]
-    assert (found >= 0.25).tolist() == [one >= Fraction(1, 4) for one in exact]
-    assert 0 < (found >= 0.25).sum() < 500
+    assert result.tolist() == [float(row) for row in exact]
+    assert (result >= 0.25).tolist() == [row >= Fraction(1, 4) for row in exact]
+    assert 0 < (result >= 0.25).sum() < 500
 
 
 def test_an_image_without_captions_is_refused_where_it_is_asked_about() -> None:
@@ -54,26 +54,26 @@ def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
     relevant[[0, 1, 500]] = True
     some = relevant.copy()
     some[:17] = True
-    found = filter_loss(images, relevant, some, filtered=80_000, found=760)
-    assert found is not None
-    assert (found.judged, found.relevant, found.some_yes) == (1000, 3, 18)
-    assert found.expected == pytest.approx(240)
-    assert found.lost == pytest.approx(240 / 1000)
-    assert found.low * 80_000 == found.at_least < 240 < found.at_most
-    assert (found.low, found.high) == share_interval(
+    result = filter_loss(images, relevant, some, filtered=80_000, relevant_left=760)
+    assert result is not None
+    assert (result.judged, result.relevant, result.some_yes) == (1000, 3, 18)
+    assert result.expected == pytest.approx(240)
+    assert result.lost == pytest.approx(240 / 1000)
+    assert result.low * 80_000 == result.at_least < 240 < result.at_most
+    assert (result.low, result.high) == share_interval(
         np.array([2.0] + [0] * 24 + [1] + [0] * 24), np.full(50, 20.0)
     )
     # Two of the three are of one image: images tell less than as many independent pairs.
-    assert found.images == 50
-    assert found.effective < 1000
-    assert found.low < wilson(3, 1000)[0] and wilson(3, 1000)[1] < found.high
-    assert found.lost_at_most == pytest.approx(found.at_most / (found.at_most + 760))
+    assert result.images == 50
+    assert result.effective < 1000
+    assert result.low < wilson(3, 1000)[0] and wilson(3, 1000)[1] < result.high
+    assert result.lost_at_most == pytest.approx(result.at_most / (result.at_most + 760))
 
 
 def test_no_relevant_filler_still_bounds_the_loss() -> None:
     none = np.zeros(30, dtype=bool)
-    found = filter_loss(np.arange(30), none, none, filtered=300, found=0)
-    assert found is not None
-    assert (found.expected, found.low, found.lost) == (0, 0, None)
-    assert found.at_most == pytest.approx(300 * wilson(0, 30)[1])
-    assert filter_loss(np.empty(0, np.int64), none[:0], none[:0], filtered=5, found=0) is None
+    result = filter_loss(np.arange(30), none, none, filtered=300, relevant_left=0)
+    assert result is not None
+    assert (result.expected, result.low, result.lost) == (0, 0, None)
+    assert result.at_most == pytest.approx(300 * wilson(0, 30)[1])
+    assert filter_loss(np.empty(0, np.int64), none[:0], none[:0], filtered=5, relevant_left=0) is None

@@ -35,17 +35,17 @@ class Cases:
 def cases(seed: int, queries: int, *, levels: int = 0, all_retrieved: bool = False) -> Cases:
     """`levels` different scores (0: no two are equal), 1 to 30 items, grades -1 to 3; each query's
     shares of retrieved, judged and relevant items are drawn, 0 and 1 among them."""
-    dice = np.random.default_rng(seed)
-    items = int(dice.integers(1, 31))
+    rng = np.random.default_rng(seed)
+    items = int(rng.integers(1, 31))
     shape = (queries, items)
-    scores = dice.permuted(np.tile(np.arange(items, dtype=np.float64), (queries, 1)), axis=1)
+    scores = rng.permuted(np.tile(np.arange(items, dtype=np.float64), (queries, 1)), axis=1)
     if levels:
-        scores = dice.integers(0, levels, shape).astype(np.float64)
-    shares = dice.choice([0, 0.1, 0.3, 0.6, 1], (3, queries, 1))
-    seen = dice.random(shape) < shares[0]
-    grades = np.where(dice.random(shape) < shares[1], dice.integers(1, 4, shape), 0)
-    grades = np.where(dice.random(shape) < 0.15, -1, grades)
-    retrieved = np.ones(shape, bool) if all_retrieved else dice.random(shape) < shares[2]
+        scores = rng.integers(0, levels, shape).astype(np.float64)
+    shares = rng.choice([0, 0.1, 0.3, 0.6, 1], (3, queries, 1))
+    seen = rng.random(shape) < shares[0]
+    grades = np.where(rng.random(shape) < shares[1], rng.integers(1, 4, shape), 0)
+    grades = np.where(rng.random(shape) < 0.15, -1, grades)
+    retrieved = np.ones(shape, bool) if all_retrieved else rng.random(shape) < shares[2]
     # The oracles do not report a query without results or without judgments.
     retrieved[~retrieved.any(axis=1), 0] = True
     # trec_eval's code reads outside its arrays where all judgments of a query are -1.

@@ -40,9 +40,9 @@ def pixels(box: list[int]) -> set[tuple[int, int]]:
 
 
 @given(boxes(), boxes())
-def test_overlap_is_counted_in_pixels_with_both_corners_inside(one, other):
-    expected = len(pixels(one) & pixels(other)) / len(pixels(one) | pixels(other))
-    assert iou(one, other) == pytest.approx(expected)
+def test_overlap_is_counted_in_pixels_with_both_corners_inside(first, second):
+    expected = len(pixels(first) & pixels(second)) / len(pixels(first) | pixels(second))
+    assert iou(first, second) == pytest.approx(expected)
 
 
 def test_a_phrase_of_several_boxes_has_the_box_around_them():
@@ -74,22 +74,22 @@ def test_no_phrases_and_no_regions_are_no_fault():
     assert suppress([], [], []).shape == (0,)
 
 
-def plain_suppression(found, images, scores, threshold):
-    kept: list[int] = []
-    for n in sorted(range(len(found)), key=lambda n: (-scores[n], n)):
-        if all(images[n] != images[m] or iou(found[n], found[m]) <= threshold for m in kept):
-            kept.append(n)
-    return sorted(kept)
+def plain_suppression(result, images, scores, threshold):
+    stored: list[int] = []
+    for n in sorted(range(len(result)), key=lambda n: (-scores[n], n)):
+        if all(images[n] != images[m] or iou(result[n], result[m]) <= threshold for m in stored):
+            stored.append(n)
+    return sorted(stored)
 
 
-def plain_average_precision(found, images, scores, gold, gold_images):
+def plain_average_precision(result, images, scores, gold, gold_images):
     used: set[int] = set()
     points = []
     right = 0
-    for n, detection in enumerate(sorted(range(len(found)), key=lambda n: (-scores[n], n)), start=1):
-        own = [g for g in range(len(gold)) if gold_images[g] == images[detection]]
-        best = max(own, key=lambda g: (float(iou(found[detection], gold[g])), -g), default=None)
-        if best is not None and iou(found[detection], gold[best]) >= 0.5 and best not in used:
+    for n, detection in enumerate(sorted(range(len(result)), key=lambda n: (-scores[n], n)), start=1):
+        values = [g for g in range(len(gold)) if gold_images[g] == images[detection]]
+        best = max(values, key=lambda g: (float(iou(result[detection], gold[g])), -g), default=None)
+        if best is not None and iou(result[detection], gold[best]) >= 0.5 and best not in used:
             used.add(best)
             right += 1
         points.append((right / len(gold), right / n))
@@ -105,17 +105,17 @@ DETECTIONS = st.lists(st.tuples(boxes(), st.integers(0, 2), st.integers(0, 3)), 
 
 @given(DETECTIONS, st.sampled_from([0.3, 0.5]))
 def test_suppression_keeps_what_no_better_region_of_its_image_overlaps(detections, threshold):
-    found, images, scores = zip(*detections, strict=True) if detections else ((), (), ())
-    kept = suppress(found, images, scores, threshold=threshold)
-    assert kept.tolist() == plain_suppression(found, images, scores, threshold)
+    result, images, scores = zip(*detections, strict=True) if detections else ((), (), ())
+    stored = suppress(result, images, scores, threshold=threshold)
+    assert stored.tolist() == plain_suppression(result, images, scores, threshold)
 
 
 @given(DETECTIONS, st.lists(st.tuples(boxes(), st.integers(0, 2)), min_size=1, max_size=6))
 def test_average_precision_is_the_area_under_precision_made_falling(detections, golds):
-    found, images, scores = zip(*detections, strict=True) if detections else ((), (), ())
+    result, images, scores = zip(*detections, strict=True) if detections else ((), (), ())
     gold, gold_images = zip(*golds, strict=True)
-    expected = plain_average_precision(found, images, scores, gold, gold_images)
-    assert box_average_precision(found, images, scores, gold, gold_images) == pytest.approx(expected)
+    expected = plain_average_precision(result, images, scores, gold, gold_images)
+    assert box_average_precision(result, images, scores, gold, gold_images) == pytest.approx(expected)
 
 
 def test_a_second_detection_of_a_box_is_wrong():
@@ -132,9 +132,9 @@ def test_phrases_are_judged_one_by_one_after_suppression():
         np.array([2.0, 1.0, 1.0]),
     )
     gold = Regions(np.array([0, 1]), np.array([0, 1]), np.array([[0.0, 0, 9, 9]] * 2), np.zeros(2))
-    found = average_precisions(regions, gold, phrases=3)
-    assert found[:2].tolist() == [1.0, 0.0]
-    assert math.isnan(found[2])
+    result = average_precisions(regions, gold, phrases=3)
+    assert result[:2].tolist() == [1.0, 0.0]
+    assert math.isnan(result[2])
 
 
 def bitmap(box: np.ndarray) -> int:
@@ -144,8 +144,8 @@ def bitmap(box: np.ndarray) -> int:
     return sum(row << 16 * y for y in range(top, bottom + 1))
 
 
-def share(one: int, other: int) -> Fraction:
-    return Fraction((one & other).bit_count(), (one | other).bit_count())
+def share(first: int, second: int) -> Fraction:
+    return Fraction((first & second).bit_count(), (first | second).bit_count())
 
 
 def brute_force(regions: Regions, gold: Regions, phrase: int) -> float:
@@ -153,61 +153,61 @@ def brute_force(regions: Regions, gold: Regions, phrase: int) -> float:
 
     For each of m gold boxes: the best precision among the ranks by which so many are found, over m.
     """
-    own = [n for n in range(len(regions.phrases)) if regions.phrases[n] == phrase]
-    wanted = [n for n in range(len(gold.phrases)) if gold.phrases[n] == phrase]
-    seen = {n: bitmap(regions.boxes[n]) for n in own}
+    values = [n for n in range(len(regions.phrases)) if regions.phrases[n] == phrase]
+    expected = [n for n in range(len(gold.phrases)) if gold.phrases[n] == phrase]
+    seen = {n: bitmap(regions.boxes[n]) for n in values}
     ranked: list[int] = []
-    for n in sorted(own, key=lambda n: -regions.scores[n]):
+    for n in sorted(values, key=lambda n: -regions.scores[n]):
         rivals = [m for m in ranked if regions.images[m] == regions.images[n]]
         if not any(share(seen[n], seen[m]) > Fraction(3, 10) for m in rivals):
             ranked.append(n)
-    found: list[int] = []
+    result: list[int] = []
     taken: set[int] = set()
     for n in ranked:
-        there = [g for g in wanted if gold.images[g] == regions.images[n]]
+        there = [g for g in expected if gold.images[g] == regions.images[n]]
         overlaps = [share(seen[n], bitmap(gold.boxes[g])) for g in there]
         right = (
             {there[overlaps.index(max(overlaps))]} if max(overlaps, default=0) >= Fraction(1, 2) else set()
         )
-        found.append((found[-1] if found else 0) + len(right - taken))
+        result.append((result[-1] if result else 0) + len(right - taken))
         taken |= right
-    if not wanted:
+    if not expected:
         return math.nan
     precisions = [
-        max((Fraction(hits, rank) for rank, hits in enumerate(found, start=1) if hits >= level), default=0)
-        for level in range(1, len(wanted) + 1)
+        max((Fraction(hits, rank) for rank, hits in enumerate(result, start=1) if hits >= level), default=0)
+        for level in range(1, len(expected) + 1)
     ]
-    return float(sum(precisions) / Fraction(len(wanted)))
+    return float(sum(precisions) / Fraction(len(expected)))
 
 
-def scattered(dice: np.random.Generator, number: int, gold: np.ndarray) -> np.ndarray:
+def scattered(rng: np.random.Generator, number: int, gold: np.ndarray) -> np.ndarray:
     """Boxes on the grid, most of them a gold box moved a little."""
     if not len(gold):
-        corners = dice.integers(0, 16, (number, 2, 2))
+        corners = rng.integers(0, 16, (number, 2, 2))
     else:
-        corners = gold[dice.integers(0, len(gold), number)].reshape(-1, 2, 2).astype(int)
-        corners = np.clip(corners + dice.integers(-1, 2, corners.shape), 0, 15)
+        corners = gold[rng.integers(0, len(gold), number)].reshape(-1, 2, 2).astype(int)
+        corners = np.clip(corners + rng.integers(-1, 2, corners.shape), 0, 15)
     return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1).astype(float)
 
 
 def test_ap_after_suppression_is_the_brute_force_on_hundreds_of_random_cases():
-    dice = np.random.default_rng(2015)
+    rng = np.random.default_rng(2015)
     phrases, images, suppressed, hits = 3, 2, 0, 0
     for _ in range(600 * MORE):
-        m, n = int(dice.integers(0, 7)), int(dice.integers(0, 25))
-        boxes = scattered(dice, m, np.empty(0))
-        gold = Regions(dice.integers(0, phrases, m), dice.integers(0, images, m), boxes, np.zeros(m))
+        m, n = int(rng.integers(0, 7)), int(rng.integers(0, 25))
+        boxes = scattered(rng, m, np.empty(0))
+        gold = Regions(rng.integers(0, phrases, m), rng.integers(0, images, m), boxes, np.zeros(m))
         # Few different scores: ties are the rule.
-        scores = dice.integers(0, 6, n).astype(float)
+        scores = rng.integers(0, 6, n).astype(float)
         regions = Regions(
-            dice.integers(0, phrases, n), dice.integers(0, images, n), scattered(dice, n, boxes), scores
+            rng.integers(0, phrases, n), rng.integers(0, images, n), scattered(rng, n, boxes), scores
         )
         expected = [brute_force(regions, gold, phrase) for phrase in range(phrases)]
-        found = average_precisions(regions, gold, phrases=phrases)
-        assert found == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
-        own = regions.of(0)
-        suppressed += len(own.boxes) - len(suppress(own.boxes, own.images, own.scores))
-        hits += int((np.nan_to_num(found) > 0).sum())
+        result = average_precisions(regions, gold, phrases=phrases)
+        assert result == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
+        values = regions.of(0)
+        suppressed += len(values.boxes) - len(suppress(values.boxes, values.images, values.scores))
+        hits += int((np.nan_to_num(result) > 0).sum())
     assert suppressed > 200 * MORE and hits > 200 * MORE  # or the cases would show nothing
 
 
@@ -237,9 +237,9 @@ def test_what_cannot_be_localized_is_refused_in_one_line(ask: Callable[[], objec
     st.integers(1, 4),
 )
 def test_the_best_detections_are_the_first_that_suppressing_all_leaves(cases, most):
-    found, images = [box for box, _, _ in cases], [image for _, image, _ in cases]
+    result, images = [box for box, _, _ in cases], [image for _, image, _ in cases]
     # Of equal scores the earlier region comes first.
     scores = np.array([float(score) for _, _, score in cases])
-    whole = suppress(found, images, scores)
-    wanted = whole[np.argsort(-scores[whole], kind="stable")][:most]
-    assert best_detections(scores, found, images, most).tolist() == wanted.tolist()
+    whole = suppress(result, images, scores)
+    expected = whole[np.argsort(-scores[whole], kind="stable")][:most]
+    assert best_detections(scores, result, images, most).tolist() == expected.tolist()

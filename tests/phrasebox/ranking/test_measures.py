@@ -85,7 +85,7 @@ def test_tied_relevant_items_share_places_by_the_rule():
     # One better, then a group of two relevant and two others: places 1 + 2/2 + 1 and + 2.
     judgments = with_grades({1: 1, 2: 1}, 5)
     places = from_scores([[9, 5, 5, 5, 5]], judgments).places(np.array([True, True]))
-    assert places.place.tolist() == [3, 4]
+    assert places.rank.tolist() == [3, 4]
     assert one("MAP", from_scores([[9, 5, 5, 5, 5]], judgments)) == pytest.approx((1 / 3 + 2 / 4) / 2)
 
 
@@ -182,9 +182,9 @@ def test_scikit_learn_finds_the_same_precision_and_gain_where_nothing_ties(seed)
     case = cases(7000 + seed, 20, all_retrieved=True)
     figures = evaluate(from_scores(case.scores, case.judgments), ["MAP", "nDCG"])
     for query, values in enumerate(case.scores):
-        own = case.judgments.query == query
+        value = case.judgments.query == query
         truth = np.zeros(len(values))
-        truth[case.judgments.item[own]] = np.maximum(case.judgments.grade[own], 0)
+        truth[case.judgments.item[value]] = np.maximum(case.judgments.grade[value], 0)
         if truth.any() and len(values) > 1:
             expected = average_precision_score(truth > 0, values)
             assert figures["MAP"].per_query[query] == pytest.approx(expected)
@@ -193,9 +193,9 @@ def test_scikit_learn_finds_the_same_precision_and_gain_where_nothing_ties(seed)
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 7), st.sampled_from([2, 1000]))
 def test_both_directions_in_one_pass_are_each_direction_alone(seed, high, wide, levels):
-    dice = np.random.default_rng(seed)
-    scores = dice.integers(0, levels, (high, wide)).astype(np.float32)
-    chosen = dice.random((high, wide)) < 0.5
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, levels, (high, wide)).astype(np.float32)
+    chosen = rng.random((high, wide)) < 0.5
     query, item = np.nonzero(chosen)
     rows = judged(query, item, np.ones(len(query)), queries=high, items=wide)
     across, down = from_tiles(Dense(scores), rows, rows.swapped())
@@ -217,8 +217,8 @@ def test_qrels_by_name_keep_originals_relevant_judged_or_not():
         ["a", "b", "c"],
         originals=[("image", "a"), ("other", "c")],
     )
-    found = {(q, i): g for q, i, g in zip(judgments.query, judgments.item, judgments.grade, strict=True)}
-    assert found == {(0, 0): 1, (0, 1): 1, (0, 2): 0, (1, 2): 1}
+    result = {(q, i): g for q, i, g in zip(judgments.query, judgments.item, judgments.grade, strict=True)}
+    assert result == {(0, 0): 1, (0, 1): 1, (0, 2): 0, (1, 2): 1}
     assert judgments.original.tolist() == [True, False, False, True]
 
 
@@ -291,7 +291,7 @@ def test_an_unknown_measure_is_told_what_exists(name, message):
 @pytest.mark.parametrize("family", MEASURE_FAMILIES)
 def test_what_an_error_proposes_can_be_asked_for(family):
     """Names of every family, and such names with a letter too many."""
-    for name in [one for measure in METRICS for one in (measure.name, f"{measure.name}x")]:
+    for name in [row for measure in METRICS for row in (measure.name, f"{measure.name}x")]:
         try:
             METRICS.find(name, family=family)
         except UnknownMeasure as error:

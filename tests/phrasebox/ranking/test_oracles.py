@@ -42,9 +42,9 @@ MEASURES = {"map", "map_cut.5", "recip_rank", "Rprec", "P.1,10", "recall.5", "su
 
 
 def trec_eval(case: Cases) -> dict[str, np.ndarray]:
-    found = pytrec_eval.RelevanceEvaluator(case.qrels, MEASURES).evaluate(case.run)
+    result = pytrec_eval.RelevanceEvaluator(case.qrels, MEASURES).evaluate(case.run)
     queries = [f"q{q}" for q in range(case.judgments.queries)]
-    return {theirs: np.array([found[query][theirs] for query in queries]) for theirs in NAMES}
+    return {theirs: np.array([result[query][theirs] for query in queries]) for theirs in NAMES}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -53,8 +53,8 @@ def test_lists_score_as_trec_eval_scores_them(seed, levels):
     case = cases(seed, 100, levels=levels)
     ours = evaluate(from_lists(case.lists, case.judgments), NAMES.values())
     for theirs, values in trec_eval(case).items():
-        found = ours[NAMES[theirs]].per_query
-        np.testing.assert_allclose(found, values, atol=1e-9, err_msg=theirs)
+        per_query = ours[NAMES[theirs]].per_query
+        np.testing.assert_allclose(per_query, values, atol=1e-9, err_msg=theirs)
     relevant = case.judgments.query[case.judgments.grade > 0]
     assert len(np.unique(relevant)) < ours["S@1"].queries == 100, "some queries have no relevant item"
 
@@ -64,8 +64,8 @@ def test_dense_scores_without_ties_score_as_trec_eval_scores_them(seed):
     case = cases(1000 + seed, 100, all_retrieved=True)
     ours = evaluate(from_scores(case.scores, case.judgments), NAMES.values())
     for theirs, values in trec_eval(case).items():
-        found = ours[NAMES[theirs]].per_query
-        np.testing.assert_allclose(found, values, atol=1e-9, err_msg=theirs)
+        per_query = ours[NAMES[theirs]].per_query
+        np.testing.assert_allclose(per_query, values, atol=1e-9, err_msg=theirs)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -102,20 +102,20 @@ def test_ir_measures_finds_the_same_under_its_own_names(seed):
     case = cases(4000 + seed, 60)
     run = [
         ir_measures.ScoredDoc(query, item, score)
-        for query, own in case.run.items()
-        for item, score in own.items()
+        for query, qrel in case.run.items()
+        for item, score in qrel.items()
     ]
     qrels = [
         ir_measures.Qrel(query, item, grade)
-        for query, own in case.qrels.items()
-        for item, grade in own.items()
+        for query, qrel in case.qrels.items()
+        for item, grade in qrel.items()
     ]
     names = ["AP", "AP@5", "RR", "Rprec", "P@3", "nDCG", "nDCG@5", "Success@5", "Bpref", "infAP"]
     ours = evaluate(from_lists(case.lists, case.judgments), names)
     for name in names:
         measure = ir_measures.parse_measure(name)
-        found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
-        values = np.array([found.get(f"q{q}", 0) for q in range(case.judgments.queries)])
+        errors = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+        values = np.array([errors.get(f"q{q}", 0) for q in range(case.judgments.queries)])
         mine = ours[METRICS.find(name).name].per_query
         np.testing.assert_allclose(mine, values, atol=1e-9, err_msg=name)
 
@@ -128,18 +128,18 @@ def test_judged_share_is_ir_measures_s_but_for_pooled_pairs(seed, k):
     case = cases(5000 + seed, 60)
     qrels = [
         ir_measures.Qrel(query, item, grade)
-        for query, own in case.qrels.items()
-        for item, grade in own.items()
+        for query, qrel in case.qrels.items()
+        for item, grade in qrel.items()
         if grade >= 0
     ]
     run = [
         ir_measures.ScoredDoc(query, item, score)
-        for query, own in case.run.items()
-        for item, score in own.items()
+        for query, qrel in case.run.items()
+        for item, score in qrel.items()
     ]
     measure = ir_measures.parse_measure(f"Judged@{k}")
-    found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+    errors = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
     ranked = from_lists(case.lists, case.judgments)
     ours = evaluate(ranked, [f"Judged@{k}"])[f"judged@{k}"].per_query
-    assert {query: ours[int(query[1:])] for query in found} == pytest.approx(found)
+    assert {query: ours[int(query[1:])] for query in errors} == pytest.approx(errors)
     assert k == 1 or (ranked.depth < k).any()

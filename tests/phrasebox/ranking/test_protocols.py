@@ -66,10 +66,10 @@ def test_a_protocol_that_does_not_fit_is_refused_in_one_line(ask, message):
 def test_an_image_finds_any_of_its_captions_and_a_caption_its_one_image():
     # Image 0 ranks its second caption first; caption 3 (of image 1) prefers image 0.
     scores = Dense(np.array([[1.0, 9, 2, 8], [0, 1, 7, 2]]))
-    found = both_directions(scores, select("any of five", [0, 0, 1, 1]), ["R@1", "mean rank"])
-    assert found["annotation"]["R@1"].per_query.tolist() == [1, 1]
-    assert found["search"]["R@1"].per_query.tolist() == [1, 1, 1, 0]
-    assert found["search"]["mean rank"].value == 1.25
+    result = both_directions(scores, select("any of five", [0, 0, 1, 1]), ["R@1", "mean rank"])
+    assert result["annotation"]["R@1"].per_query.tolist() == [1, 1]
+    assert result["search"]["R@1"].per_query.tolist() == [1, 1, 1, 0]
+    assert result["search"]["mean rank"].value == 1.25
 
 
 def naive(scores: np.ndarray, image_of: np.ndarray) -> dict[str, dict[str, float]]:
@@ -93,10 +93,10 @@ def naive(scores: np.ndarray, image_of: np.ndarray) -> dict[str, dict[str, float
 
 @pytest.mark.parametrize("kind", ["dense", "embeddings"])
 def test_five_folds_average_what_each_fold_gives_alone(kind):
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     image_of = np.repeat(np.arange(50), 5)
-    images = dice.standard_normal((50, 8)).astype(np.float32)
-    captions = images[image_of] + 1.5 * dice.standard_normal((250, 8)).astype(np.float32)
+    images = rng.standard_normal((50, 8)).astype(np.float32)
+    captions = images[image_of] + 1.5 * rng.standard_normal((250, 8)).astype(np.float32)
     scores = Products(images, captions) if kind == "embeddings" else Dense(images @ captions.T)
     selection = select("any of five", image_of)
     whole = both_directions(scores, selection, MEASURES)
@@ -124,39 +124,41 @@ def test_eccv_caption_positives_agree_with_sorting_one_query_at_a_time(
     assert len(positives) == (1261 if direction == "image_to_caption" else 1332)
     positives = dict(list(positives.items())[:most])
     originals = json.loads((folder / f"original_{direction}.json").read_text())
-    originals = {query: own for query, own in originals.items() if most is None or query in positives}
-    items = sorted({item for own in (*positives.values(), *originals.values()) for item in own})
+    originals = {
+        query: positive for query, positive in originals.items() if most is None or query in positives
+    }
+    items = sorted({item for positive in (*positives.values(), *originals.values()) for item in positive})
     number = {item: n for n, item in enumerate(items)}
-    dice = np.random.default_rng(0)
-    scores = dice.standard_normal((len(positives), len(items)), dtype=np.float32)
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((len(positives), len(items)), dtype=np.float32)
     # Positives score higher, so that every measure is far from 0 and from 1.
-    for row, own in zip(scores, positives.values(), strict=True):
-        row[[number[item] for item in own]] += 2
-    rows = [(q, number[i]) for q, own in enumerate(positives.values()) for i in own]
-    is_original = [i in originals.get(query, []) for query, own in positives.items() for i in own]
+    for row, positive in zip(scores, positives.values(), strict=True):
+        row[[number[item] for item in positive]] += 2
+    rows = [(q, number[i]) for q, positive in enumerate(positives.values()) for i in positive]
+    is_original = [i in originals.get(query, []) for query, positive in positives.items() for i in positive]
     query, item = np.array(rows).T
     judgments = judged(
         query, item, np.ones(len(rows)), queries=len(positives), items=len(items), original=is_original
     )
     ranked, _ = from_tiles(Dense(scores), judgments, None)
     names = ["mAP@R", "R-precision", "R@1", "S@5"]
-    found = evaluate(ranked, names)
+    figures = evaluate(ranked, names)
 
     expected: dict[str, list[float]] = {name: [] for name in names}
-    for q, (name, own) in enumerate(positives.items()):
-        ranking = [items[i] for i in np.argsort(-scores[q])[: len(own)]]
-        right = [item in set(own) for item in ranking]
+    for q, (name, positive) in enumerate(positives.items()):
+        ranking = [items[i] for i in np.argsort(-scores[q])[: len(positive)]]
+        right = [item in set(positive) for item in ranking]
         expected["mAP@R"].append(
-            sum(sum(right[: n + 1]) / (n + 1) for n, r in enumerate(right) if r) / len(own)
+            sum(sum(right[: n + 1]) / (n + 1) for n, r in enumerate(right) if r) / len(positive)
         )
-        expected["R-precision"].append(sum(right) / len(own))
+        expected["R-precision"].append(sum(right) / len(positive))
         first = originals.get(name, [])
         top = items[int(np.argmax(scores[q]))]
-        if set(first) & set(own):
-            expected["R@1"].append(float(top in first and top in own))
+        if set(first) & set(positive):
+            expected["R@1"].append(float(top in first and top in positive))
         five = [items[i] for i in np.argsort(-scores[q])[:5]]
-        expected["S@5"].append(float(bool(set(five) & set(own))))
+        expected["S@5"].append(float(bool(set(five) & set(positive))))
     for name in names:
-        assert found[name].queries == len(expected[name])
-        assert found[name].value == pytest.approx(np.mean(expected[name]), abs=1e-9)
-        assert 0.02 < found[name].value < 0.98
+        assert figures[name].queries == len(expected[name])
+        assert figures[name].value == pytest.approx(np.mean(expected[name]), abs=1e-9)
+        assert 0.02 < figures[name].value < 0.98

@@ -30,9 +30,9 @@ def test_precision_compares_the_best_of_the_pool_with_the_first_true_tags():
 def test_without_distractors_precision_grows_to_one():
     scores = np.random.default_rng(0).random((200, 6))
     tags = [list(np.random.default_rng(n).permutation(6)) for n in range(200)]
-    found = [precision_at(scores, tags, k).mean() for k in range(1, 7)]
-    assert found == sorted(found)
-    assert found[-1] == 1
+    means = [precision_at(scores, tags, k).mean() for k in range(1, 7)]
+    assert means == sorted(means)
+    assert means[-1] == 1
 
 
 def test_a_cut_beyond_the_true_tags_stops_at_them():
@@ -49,27 +49,27 @@ def test_an_image_without_tags_has_no_precision():
 
 
 def test_a_random_order_reaches_what_is_expected_of_it():
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     tags = [[0, 1, 2]] * 4000
     distractors = [[3, 4, 5]] * 4000
     for k in (1, 2, 3, 9):
-        found = precision_at(dice.random((4000, 6)), tags, k, distractors=distractors).mean()
-        assert found == pytest.approx(expected_precision_at(tags, k, distractors=distractors)[0], abs=0.03)
+        mean = precision_at(rng.random((4000, 6)), tags, k, distractors=distractors).mean()
+        assert mean == pytest.approx(expected_precision_at(tags, k, distractors=distractors)[0], abs=0.03)
 
 
 def test_distractors_are_tags_of_other_images_and_the_seed_s():
     tags = [[0, 1], [1, 2, 3], [4]]
     drawn = draw_distractors(tags, 2, seed=5)
-    for own, extra in zip(tags, drawn, strict=True):
+    for tag, extra in zip(tags, drawn, strict=True):
         assert len(set(extra.tolist())) == 2
-        assert not set(extra.tolist()) & set(own)
+        assert not set(extra.tolist()) & set(tag)
     assert [d.tolist() for d in drawn] == [d.tolist() for d in draw_distractors(tags, 2, seed=5)]
     assert len(draw_distractors(tags, 99)[1]) == 2  # 0 and 4: there are no more
 
 
 def test_map_is_the_mean_over_tags_and_miap_over_images():
-    dice = np.random.default_rng(2)
-    scores, relevant = dice.random((40, 14)), dice.random((40, 14)) < 0.3
+    rng = np.random.default_rng(2)
+    scores, relevant = rng.random((40, 14)), rng.random((40, 14)) < 0.3
     relevant[:, 3] = False  # whoever averages leaves out a tag without images
     tags, images = by_tag_and_image(scores, relevant)
     by_tag = [
@@ -83,24 +83,24 @@ def test_map_is_the_mean_over_tags_and_miap_over_images():
 
 def test_wrong_tags_beside_are_as_columns_of_a_table_of_all():
     """Lists of different lengths, ties among listed tags too, and further tags that nobody lists."""
-    dice = np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     for tags, more in ((12, 30), (5, 1), (4, 0)):
         table = np.full((25, tags + more), -np.inf)
         for row in table:
-            listed = dice.permutation(tags + more)[: dice.integers(0, tags)]
-            row[listed] = dice.integers(0, 6, len(listed))
-        relevant = dice.random((25, tags)) < 0.3
+            listed = rng.permutation(tags + more)[: rng.integers(0, tags)]
+            row[listed] = rng.integers(0, 6, len(listed))
+        relevant = rng.random((25, tags)) < 0.3
         all_relevant = np.concatenate([relevant, np.zeros((25, more), bool)], axis=1)
         _, expected = by_tag_and_image(table, all_relevant)
         _, images = by_tag_and_image(table[:, :tags], relevant)
         others = [[score for score in row[tags:].tolist() if score > -np.inf] for row in table]
-        found = among_wrong_tags(images, table[:, :tags], others, more)
-        np.testing.assert_array_equal(found.better, expected.better)
-        np.testing.assert_array_equal(found.equal, expected.equal)
-        np.testing.assert_array_equal(found.depth, expected.depth)
+        result = among_wrong_tags(images, table[:, :tags], others, more)
+        np.testing.assert_array_equal(result.better, expected.better)
+        np.testing.assert_array_equal(result.equal, expected.equal)
+        np.testing.assert_array_equal(result.depth, expected.depth)
         measures = ["P@1", "P@5", "MiAP"]
         for name, figure in evaluate(expected, measures).items():
-            np.testing.assert_array_equal(evaluate(found, measures)[name].per_query, figure.per_query)
+            np.testing.assert_array_equal(evaluate(result, measures)[name].per_query, figure.per_query)
     with pytest.raises(ValueError, match="image 0 has 2 further tags; expected 1 at most"):
         among_wrong_tags(images, table[:, :tags], [[1.0, 2.0]], 1)
 

@@ -54,19 +54,19 @@ def test_a_gain_reaches_the_level_where_the_score_reaches_the_threshold(grades: 
 
 
 def test_qrels_keep_every_gain_and_originals_have_the_highest() -> None:
-    found = freeze_pairs(
+    pairs = freeze_pairs(
         [graded(2, 2, 3, document="near"), graded(3, 3, 3, document="good"), graded(1, 2, 2, document="own")],
         name="test",
         settings=QrelsSettings(MEAN_GRADE),
         originals=[("q", "own"), ("p", "unseen")],
     )
-    assert [(row.document, row.relevance, row.judged) for row in found.rows] == [
+    assert [(row.document, row.relevance, row.judged) for row in pairs.rows] == [
         ("unseen", 180, False),
         ("good", 120, True),
         ("near", 80, True),
         ("own", 180, True),
     ]
-    assert found.relevant == {"q": {"good", "own"}, "p": {"unseen"}}
+    assert pairs.relevant == {"q": {"good", "own"}, "p": {"unseen"}}
 
 
 def test_rules_are_counted_beside_those_of_their_kind() -> None:

@@ -45,19 +45,19 @@ def test_rules_are_found_by_name() -> None:
 
 
 def test_an_original_is_relevant_though_nobody_judged_it() -> None:
-    found = freeze_pairs(
+    pairs = freeze_pairs(
         [JudgedPair("a", "b#2", (1.0,)), JudgedPair("b", "b#2", (0.0,))],
         name="test",
         originals=[("a", "a#2"), ("b", "b#2")],
     )
-    assert found.relevant == {"a": {"a#2", "b#2"}, "b": {"b#2"}}
-    assert found.judged == {"a": {"b#2"}, "b": {"b#2"}}
+    assert pairs.relevant == {"a": {"a#2", "b#2"}, "b": {"b#2"}}
+    assert pairs.judged == {"a": {"b#2"}, "b": {"b#2"}}
 
 
 def test_a_query_may_have_several_originals() -> None:
-    found = freeze_pairs([], name="test", originals=[("a", "a#0"), ("a", "a#1"), ("b", "b#0")])
-    assert found.relevant == {"a": {"a#0", "a#1"}, "b": {"b#0"}}
-    assert found.judged == {}
+    pairs = freeze_pairs([], name="test", originals=[("a", "a#0"), ("a", "a#1"), ("b", "b#0")])
+    assert pairs.relevant == {"a": {"a#0", "a#1"}, "b": {"b#0"}}
+    assert pairs.judged == {}
 
 
 def test_every_rule_counts_originals_once() -> None:
@@ -67,37 +67,36 @@ def test_every_rule_counts_originals_once() -> None:
 
 
 def test_without_originals_judgments_alone_decide() -> None:
-    found = freeze_pairs(
+    pairs = freeze_pairs(
         [JudgedPair("b", "b#2", (0.0,))], name="test", settings=BARE, originals=[("b", "b#2")]
     )
-    assert found.relevant == {}
+    assert pairs.relevant == {}
 
 
 def test_turned_qrels_ask_the_other_way() -> None:
-    found = freeze_pairs(
+    pairs = freeze_pairs(
         [JudgedPair("a", "x", (1.0,)), JudgedPair("b", "x", (1.0,)), JudgedPair("a", "y", (0.0,))],
         name="test",
         settings=BARE,
     )
-    assert found.turned().relevant == {"x": {"a", "b"}}
-    assert found.turned().turned() == found
+    assert pairs.turned().relevant == {"x": {"a", "b"}}
+    assert pairs.turned().turned() == pairs
 
 
 def sample(seed: int = 0) -> list[JudgedPair]:
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     return [
-        JudgedPair(f"q{k % 7}", f"d{k}", tuple(float(dice.randint(0, 1)) for _ in range(3)))
-        for k in range(40)
+        JudgedPair(f"q{k % 7}", f"d{k}", tuple(float(rng.randint(0, 1)) for _ in range(3))) for k in range(40)
     ]
 
 
 def test_the_digest_is_of_the_content() -> None:
     pairs = sample()
-    found = freeze_pairs(pairs, name="one", settings=BARE)
+    result = freeze_pairs(pairs, name="one", settings=BARE)
     shuffled = random.Random(1).sample(pairs, len(pairs))
-    assert freeze_pairs(shuffled, name="two", settings=BARE).digest == found.digest
-    assert freeze_pairs(pairs[1:], name="one", settings=BARE).digest != found.digest
-    assert freeze_pairs(pairs, name="one", settings=replace(BARE, rule=HALF)).digest != found.digest
+    assert freeze_pairs(shuffled, name="two", settings=BARE).digest == result.digest
+    assert freeze_pairs(pairs[1:], name="one", settings=BARE).digest != result.digest
+    assert freeze_pairs(pairs, name="one", settings=replace(BARE, rule=HALF)).digest != result.digest
 
 
 def test_the_digest_stays_from_release_to_release() -> None:
@@ -136,9 +135,9 @@ def test_the_published_votes_give_these_many_relevant_pairs(
 ) -> None:
     """Hodosh et al. 2013 print 2,031 besides the 1,000 originals: as many yes as no is enough."""
     pairs, originals = crowd
-    found: Qrels = freeze_pairs(
+    qrels: Qrels = freeze_pairs(
         pairs, name="flickr8k", settings=QrelsSettings(RELEVANCE_RULES.get(rule)), originals=originals
     )
-    assert sum(row.relevance for row in found.rows) == relevant_by_rule(pairs, originals)[rule] == relevant
-    assert len(found.rows) == 47830 + 1000 - 721
-    assert sum(row.judged for row in found.rows) == 47830
+    assert sum(row.relevance for row in qrels.rows) == relevant_by_rule(pairs, originals)[rule] == relevant
+    assert len(qrels.rows) == 47830 + 1000 - 721
+    assert sum(row.judged for row in qrels.rows) == 47830

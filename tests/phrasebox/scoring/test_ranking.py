@@ -113,8 +113,8 @@ def test_what_cannot_be_ranked_is_refused_in_one_line(make: Callable[[], object]
 @pytest.mark.parametrize("cosine", [False, True])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_embeddings_score_as_their_products_do(small_tiles, cosine, dtype):
-    dice = np.random.default_rng(0)
-    queries, items = (dice.standard_normal((n, 6)).astype(dtype) for n in (8, 11))
+    rng = np.random.default_rng(0)
+    queries, items = (rng.standard_normal((n, 6)).astype(dtype) for n in (8, 11))
     queries[2] = 0
     scores = Products(queries, items, cosine=cosine)
     expected = queries.astype(np.float64) @ items.T.astype(np.float64)
@@ -147,7 +147,7 @@ def test_cosines_do_not_depend_on_lengths_that_single_precision_cannot_hold(dtyp
     expected /= np.abs(expected).max(axis=1, keepdims=True)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(scores.tile(slice(None), slice(None)), expected, rtol=1e-6)
-    assert [len(one) for side in scores.odd for one in side] == [0, 0, 0, 0]
+    assert [len(row) for side in scores.odd for row in side] == [0, 0, 0, 0]
     assert scores.tile(slice(None), slice(None)).dtype == np.result_type(dtype, np.float32)
 
 
@@ -166,22 +166,22 @@ def test_vectors_of_zeros_and_overflowing_ones_are_numbered_on_either_side():
     queries = np.array([[0, 0], [1e30, 0], [1, 0], [0, 0]], dtype=np.float32)
     items = np.array([[0, 1], [0, 0], [3e19, 0]], dtype=np.float32)
     products = Products(queries, items)
-    assert [[one.tolist() for one in side] for side in products.odd] == [[[0, 3], [1]], [[1], [2]]]
+    assert [[row.tolist() for row in side] for side in products.odd] == [[[0, 3], [1]], [[1], [2]]]
     assert products.turned().odd == products.odd[::-1]
-    assert [one.tolist() for one in products.select(np.array([2, 3]), np.array([0])).odd[0]] == [[1], []]
+    assert [row.tolist() for row in products.select(np.array([2, 3]), np.array([0])).odd[0]] == [[1], []]
     with np.errstate(over="ignore"):
         finite = np.isfinite(products.tile(slice(None), slice(None)))
     assert np.argwhere(~finite).tolist() == [[1, 2]]
-    assert [one.tolist() for one in Products(queries, items, cosine=True).odd[0]] == [[0, 3], []]
+    assert [row.tolist() for row in Products(queries, items, cosine=True).odd[0]] == [[0, 3], []]
     long = Products(np.full((2, 4), 1.7e308), np.eye(4), cosine=True)
-    assert [one.tolist() for one in long.odd[0]] == [[], [0, 1]]
+    assert [row.tolist() for row in long.odd[0]] == [[], [0, 1]]
 
 
 def test_an_item_ties_with_itself_and_its_copies_whatever_the_rounding():
-    dice = np.random.default_rng(1)
-    items = np.repeat(dice.standard_normal((900, 64), dtype=np.float32), 5, axis=0)
-    queries = dice.standard_normal((700, 64), dtype=np.float32)
-    gold = dice.integers(0, len(items), 700)
+    rng = np.random.default_rng(1)
+    items = np.repeat(rng.standard_normal((900, 64), dtype=np.float32), 5, axis=0)
+    queries = rng.standard_normal((700, 64), dtype=np.float32)
+    gold = rng.integers(0, len(items), 700)
     across, down = count(
         Products(queries, items, cosine=True), (np.arange(700), gold), (np.arange(700), gold)
     )
@@ -195,9 +195,9 @@ def test_copies_tie_wherever_they_stand(monkeypatch, cosine):
     monkeypatch.setattr(tiles, "_PRODUCT_ROWS", 16)
     monkeypatch.setattr(tiles, "_PRODUCT_COLUMNS", 24)
     monkeypatch.setattr(copies, "_TOGETHER", 3)
-    dice = np.random.default_rng(4)
-    base = dice.standard_normal((50, 40), dtype=np.float32)
-    queries, items = base[dice.integers(0, 40, 90)], base[dice.integers(10, 50, 130)]
+    rng = np.random.default_rng(4)
+    base = rng.standard_normal((50, 40), dtype=np.float32)
+    queries, items = base[rng.integers(0, 40, 90)], base[rng.integers(10, 50, 130)]
     items[7], items[100] = 0, 0
     scores = Products(queries, items, cosine=cosine)
     whole = np.empty(scores.shape, np.float32)
@@ -214,26 +214,26 @@ def test_copies_tie_wherever_they_stand(monkeypatch, cosine):
         assert len(first) < len(across)
         copied = whole[same] if across is queries else whole[:, same]
         np.testing.assert_array_equal(whole, copied)
-    places = np.arange(90), dice.integers(0, 130, 90)
+    places = np.arange(90), rng.integers(0, 130, 90)
     np.testing.assert_array_equal(scores.at(*places), whole[places])
     turned = scores.turned()
     assert turned._copies[0] is scores._copies[1]
 
 
 def test_selecting_queries_and_items_selects_their_scores():
-    dice = np.random.default_rng(2)
-    queries, items = dice.standard_normal((6, 4)), dice.standard_normal((7, 4))
+    rng = np.random.default_rng(2)
+    queries, items = rng.standard_normal((6, 4)), rng.standard_normal((7, 4))
     for rows, columns in (([1, 2, 3], [0, 1]), ([5, 0], [6, 2, 3])):
         chosen = np.array(rows), np.array(columns)
         expected = (queries @ items.T)[np.ix_(rows, columns)]
         for scores in (Products(queries, items), Dense(queries @ items.T)):
-            found = scores.select(*chosen)
-            np.testing.assert_allclose(found.tile(slice(None), slice(None)), expected)
+            result = scores.select(*chosen)
+            np.testing.assert_allclose(result.tile(slice(None), slice(None)), expected)
 
 
 def test_turned_scores_are_the_same_from_the_other_side(small_tiles):
-    dice = np.random.default_rng(5)
-    queries, items = dice.integers(-2, 3, (10, 3)).astype(float), dice.integers(-2, 3, (23, 3)).astype(float)
+    rng = np.random.default_rng(5)
+    queries, items = rng.integers(-2, 3, (10, 3)).astype(float), rng.integers(-2, 3, (23, 3)).astype(float)
     for scores in (Products(queries, items, cosine=True), Dense(queries @ items.T)):
         whole = scores.tile(slice(None), slice(None))
         assert scores.turned().shape == (23, 10)
@@ -252,9 +252,9 @@ def test_the_best_k_are_those_of_a_stable_sort(scores, k, entries):
 
 
 def test_the_best_k_of_many_tiles_are_those_of_the_whole(small_tiles):
-    dice = np.random.default_rng(3)
-    queries = dice.integers(-2, 3, (10, 3)).astype(float)
-    items = dice.integers(-2, 3, (23, 3)).astype(float)
+    rng = np.random.default_rng(3)
+    queries = rng.integers(-2, 3, (10, 3)).astype(float)
+    items = rng.integers(-2, 3, (23, 3)).astype(float)
     assert np.array_equal(top_k(Products(queries, items), 6).items, top_k(queries @ items.T, 6).items)
 
 
@@ -289,12 +289,12 @@ def test_borda_leaves_items_tied_that_are_equal_in_sum_and_median():
 def test_borda_orders_by_sum_then_median_exactly(systems, queries, items, seed):
     raw = np.random.default_rng(seed).integers(0, 3, (systems, queries, items))
     places = positions(raw)
-    made = borda(places)
+    created = borda(places)
     for query in range(queries):
         keys = [
             (float((items - places[:, query, i]).sum()), -float(np.median(places[:, query, i])))
             for i in range(items)
         ]
-        for one in range(items):
-            for other in range(items):
-                assert (made[query, one] > made[query, other]) == (keys[one] > keys[other])
+        for index in range(items):
+            for another in range(items):
+                assert (created[query, index] > created[query, another]) == (keys[index] > keys[another])

@@ -21,14 +21,14 @@ MEANS = ("ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
 
 def texts(seed: int, items: int) -> tuple[list[str], list[list[str]]]:
     """Captions that share some of their words with their references."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     references = [
-        [" ".join(dice.choices(WORDS, k=dice.randint(3, 9))) for _ in range(dice.randint(1, 4))]
+        [" ".join(rng.choices(WORDS, k=rng.randint(3, 9))) for _ in range(rng.randint(1, 4))]
         for _ in range(items)
     ]
     candidates = [
-        own[0] if dice.random() < 0.5 else " ".join(dice.choices(WORDS, k=dice.randint(2, 8)))
-        for own in references
+        reference[0] if rng.random() < 0.5 else " ".join(rng.choices(WORDS, k=rng.randint(2, 8)))
+        for reference in references
     ]
     return candidates, references
 
@@ -38,40 +38,49 @@ def test_bleu_is_drawn_from_its_counts_as_if_every_resample_were_scored(order: i
     candidates, references = texts(1, 15)
     images = list(range(15))
     (score,) = score_captions(Captions(candidates, references), [f"BLEU-{order}"]).values()
-    found = caption_interval(score, Bootstrap(images, resamples=60, seed=4))
-    dice = np.random.default_rng(4)
+    result = caption_interval(score, Bootstrap(images, resamples=60, seed=4))
+    rng = np.random.default_rng(4)
     drawn = []
-    for times in dice.multinomial(15, np.full(15, 1 / 15), size=60):
+    for times in rng.multinomial(15, np.full(15, 1 / 15), size=60):
         again = [image for image in images for _ in range(times[image])]
         cut = [candidates[k].split() for k in again], [[r.split() for r in references[k]] for k in again]
         drawn.append(bleu(*cut).corpus()[order - 1])
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, tails(0.95, 15))))
+    assert (result.low, result.high) == pytest.approx(tuple(np.quantile(drawn, tails(0.95, 15))))
     assert (
-        found.value
+        result.value
         == score.value
         == bleu(
-            [text.split() for text in candidates], [[r.split() for r in own] for own in references]
+            [text.split() for text in candidates],
+            [[r.split() for r in reference] for reference in references],
         ).corpus()[order - 1]
     )
-    assert found.low is not None and found.low < score.value < (found.high or 0)
+    assert result.low is not None and result.low < score.value < (result.high or 0)
 
 
 def test_means_have_the_interval_of_other_means() -> None:
     candidates, references = texts(2, 20)
     bootstrap = Bootstrap([f"{k}.jpg" for k in range(20)], resamples=200, level=0.9, seed=1)
     for score in score_captions(Captions(candidates, references), MEANS).values():
-        found, other = caption_interval(score, bootstrap), figure_interval(score.per_item, bootstrap)
-        assert (found.value, found.low, found.high) == pytest.approx((other.value, other.low, other.high))
-        assert (found.items, found.level, found.resamples, found.clusters) == (20, 0.9, 200, 20)
+        result, other_figure_interval = (
+            caption_interval(score, bootstrap),
+            figure_interval(score.per_item, bootstrap),
+        )
+        assert (result.value, result.low, result.high) == pytest.approx(
+            (other_figure_interval.value, other_figure_interval.low, other_figure_interval.high)
+        )
+        assert (result.items, result.level, result.resamples, result.clusters) == (20, 0.9, 200, 20)
 
 
 def test_captions_of_one_image_are_drawn_together() -> None:
     candidates, references = texts(3, 12)
     (score,) = score_captions(Captions(candidates, references), ["ROUGE-L"]).values()
     bootstrap = Bootstrap([k // 3 for k in range(12)], resamples=100)
-    found, other = caption_interval(score, bootstrap), figure_interval(score.per_item, bootstrap)
-    assert (found.low, found.high) == pytest.approx((other.low, other.high))
-    assert found.clusters == 4
+    result, other_figure_interval = (
+        caption_interval(score, bootstrap),
+        figure_interval(score.per_item, bootstrap),
+    )
+    assert (result.low, result.high) == pytest.approx((other_figure_interval.low, other_figure_interval.high))
+    assert result.clusters == 4
 
 
 def test_a_figure_says_why_it_has_no_interval() -> None:
@@ -80,10 +89,10 @@ def test_a_figure_says_why_it_has_no_interval() -> None:
     assert caption_interval(score, None).reason == ""
     (of_nothing,) = score_captions(Captions([], []), ["BLEU-1"]).values()
     assert caption_interval(of_nothing, None).reason == "no image was scored"
-    (one,) = score_captions(Captions(["a dog"], [["a cat"]]), ["BLEU-1"]).values()
-    assert "a bootstrap of 1 image, fewer than 10" in caption_interval(one, Bootstrap(["a"])).reason
+    (score_caption,) = score_captions(Captions(["a dog"], [["a cat"]]), ["BLEU-1"]).values()
+    assert "a bootstrap of 1 image, fewer than 10" in caption_interval(score_caption, Bootstrap(["a"])).reason
     with pytest.raises(AgreementError, match="2 clusters for 1 items"):
-        caption_interval(one, Bootstrap(["a", "b"]))
+        caption_interval(score_caption, Bootstrap(["a", "b"]))
 
 
 @settings(max_examples=5, deadline=None)
@@ -95,9 +104,9 @@ def test_differences_are_those_of_scoring_both_sets_in_every_resample_and_change
     others, _ = texts(seed + 1, images * each)
     measures = ("BLEU-4", "ROUGE-L", "CIDEr-D")
 
-    def scores(own: list[str], items: list[int]) -> dict[str, CaptionScore]:
+    def scores(value: list[str], items: list[int]) -> dict[str, CaptionScore]:
         again = [references[k] for k in items]
-        chosen = Captions([own[k] for k in items], again, tokens="own", documents=references)
+        chosen = Captions([value[k] for k in items], again, tokens="own", documents=references)
         return score_captions(chosen, measures)
 
     clusters = [item // each for item in range(images * each)]
@@ -112,16 +121,16 @@ def test_differences_are_those_of_scoring_both_sets_in_every_resample_and_change
             drawn[name].append(both[1][name].value - both[0][name].value)
     bootstrap = Bootstrap(clusters, resamples=6, seed=seed)
     for name in measures:
-        found = caption_difference(second[name], first[name], bootstrap)
+        result = caption_difference(second[name], first[name], bootstrap)
         turned = caption_difference(first[name], second[name], bootstrap)
-        assert found is not None and turned is not None
-        assert found.value == pytest.approx(second[name].value - first[name].value)
+        assert result is not None and turned is not None
+        assert result.value == pytest.approx(second[name].value - first[name].value)
         bounds = np.quantile(drawn[name], tails(0.95, images))
-        assert (found.low, found.high) == pytest.approx(tuple(bounds), abs=1e-9)
+        assert (result.low, result.high) == pytest.approx(tuple(bounds), abs=1e-9)
         assert (turned.value, turned.low, turned.high) == pytest.approx(
-            (-found.value, -found.high, -found.low), abs=1e-9
+            (-result.value, -result.high, -result.low), abs=1e-9
         )
-        assert turned.p == found.p
+        assert turned.p == result.p
 
 
 def test_a_figure_without_sums_or_resamples_has_a_difference_without_interval() -> None:

@@ -22,21 +22,21 @@ def exact(first: np.ndarray, second: np.ndarray, images: list[str], statistic) -
     seen, moved = statistic(first) - statistic(second), []
     for signs in product([False, True], repeat=len(names)):
         turned = np.array(signs)[of]
-        one, other = np.where(turned, second, first), np.where(turned, first, second)
-        moved.append(statistic(one) - statistic(other))
+        item, another = np.where(turned, second, first), np.where(turned, first, second)
+        moved.append(statistic(item) - statistic(another))
     return float(np.mean(np.abs(moved) >= abs(seen) - 1e-9))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_p_is_the_share_of_all_exchanges_of_whole_images(seed: int) -> None:
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     images = [f"i{n}" for n in range(8) for _ in range(1 + n % 3)]
-    first, second = dice.integers(1, 9, (2, len(images))).astype(float)
+    first, second = rng.integers(1, 9, (2, len(images))).astype(float)
     first[:4] += 3
     for test, statistic in ((of_mean, np.mean), (of_median, np.median)):
-        found = test(first, second, images=images, rounds=ROUNDS)
-        assert found.difference == pytest.approx(statistic(first) - statistic(second))
-        assert found.p == pytest.approx(exact(first, second, images, statistic), abs=0.015)
+        result = test(first, second, images=images, rounds=ROUNDS)
+        assert result.difference == pytest.approx(statistic(first) - statistic(second))
+        assert result.p == pytest.approx(exact(first, second, images, statistic), abs=0.015)
 
 
 def test_queries_without_a_value_are_left_out_with_their_images_kept_apart() -> None:
@@ -48,8 +48,8 @@ def test_queries_without_a_value_are_left_out_with_their_images_kept_apart() -> 
 
 
 def test_images_of_one_query_each_change_nothing() -> None:
-    dice = np.random.default_rng(3)
-    values = dice.random((3, 40))
+    rng = np.random.default_rng(3)
+    values = rng.random((3, 40))
     images = list(range(40))[::-1]
     np.testing.assert_array_equal(
         of_means(values, images=images, rounds=500).p, of_means(values, rounds=500).p
@@ -62,17 +62,17 @@ def test_images_of_one_query_each_change_nothing() -> None:
 def test_two_systems_that_are_equally_good_seldom_differ() -> None:
     """80 images of five captions that go together (as docs/significance.md has them): McNemar's test finds a
     difference in far more than one of twenty worlds."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     images = np.repeat(np.arange(80), 5).tolist()
     by_caption, by_image, held = [], [], []
     for _ in range(200):
-        one, other = ((dice.random((80, 1)) < 0.5) ^ (dice.random((80, 5)) < 0.22) for _ in range(2))
-        first, second = one.ravel().astype(float), other.ravel().astype(float)
+        item, another = ((rng.random((80, 1)) < 0.5) ^ (rng.random((80, 5)) < 0.22) for _ in range(2))
+        first, second = item.ravel().astype(float), another.ravel().astype(float)
         by_caption.append(mcnemar(first, second).p <= 0.05)
-        found = preference(first, second, images=images, rounds=400)
-        assert found.p == of_mean(first, second, images=images, rounds=400).p
-        by_image.append(found.p <= 0.05)
-        held.append(found.low <= 0.5 <= found.high)
+        result = preference(first, second, images=images, rounds=400)
+        assert result.p == of_mean(first, second, images=images, rounds=400).p
+        by_image.append(result.p <= 0.05)
+        held.append(result.low <= 0.5 <= result.high)
     assert np.mean(by_caption) > 0.15
     assert np.mean(by_image) < 0.1
     assert np.mean(held) > 0.9
@@ -81,8 +81,8 @@ def test_two_systems_that_are_equally_good_seldom_differ() -> None:
 def test_the_interval_of_preferences_is_that_of_images() -> None:
     first, second = [2, 2, 2, 1, 1, 1, 3], [1, 1, 1, 1, 1, 2, 1]
     images = ["a", "a", "a", "b", "b", "c", "d"]
-    found = preference(first, second, images=images, rounds=200)
-    assert (found.better, found.equal, found.worse, found.share) == (4, 2, 1, 0.8)
+    result = preference(first, second, images=images, rounds=200)
+    assert (result.better, result.equal, result.worse, result.share) == (4, 2, 1, 0.8)
     expected = share_interval(np.array([3, 0, 1]), np.array([3, 1, 1]))
-    assert (found.low, found.high) == expected
+    assert (result.low, result.high) == expected
     assert preference([1, 1], [1, 1], images=["a", "a"], rounds=10).share is None

@@ -31,12 +31,12 @@ def test_mcnemar_is_that_of_statsmodels(pairs):
     first, second = np.array(pairs).T
     table = [[sum(a == x and b == y for a, b in pairs) for y in (1, 0)] for x in (1, 0)]
     b, c = table[0][1], table[1][0]
-    found = mcnemar(first, second)
-    assert (found.first_only, found.second_only) == (b, c)
-    assert found.p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
+    result = mcnemar(first, second)
+    assert (result.first_only, result.second_only) == (b, c)
+    assert result.p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
     if b + c:  # statsmodels has no value without discordant pairs; ours is 1
-        plain = contingency_tables.mcnemar(table, exact=False, correction=False).pvalue
-        assert mcnemar(first, second, method="chi-square").p == pytest.approx(plain)
+        pvalue = contingency_tables.mcnemar(table, exact=False, correction=False).pvalue
+        assert mcnemar(first, second, method="chi-square").p == pytest.approx(pvalue)
     if abs(b - c) >= 1:  # statsmodels "corrects" no difference at all to one; ours stays 0
         corrected = contingency_tables.mcnemar(table, exact=False, correction=True).pvalue
         assert mcnemar(first, second, method="corrected").p == pytest.approx(corrected)
@@ -45,13 +45,13 @@ def test_mcnemar_is_that_of_statsmodels(pairs):
 @given(SUCCESSES)
 def test_mid_p_takes_half_of_what_was_seen(pairs):
     first, second = np.array(pairs).T
-    found = mcnemar(first, second, method="mid-p")
-    b, n = found.first_only, found.first_only + found.second_only
+    result = mcnemar(first, second, method="mid-p")
+    b, n = result.first_only, result.first_only + result.second_only
     chance = [math.comb(n, k) / 2**n for k in range(n + 1)]
     # Splits as uneven as the one seen count half, on either side.
     uneven = sum(chance[k] for k in range(n + 1) if abs(2 * k - n) > abs(2 * b - n))
     as_uneven = sum(chance[k] for k in range(n + 1) if abs(2 * k - n) == abs(2 * b - n))
-    assert found.p == pytest.approx(uneven + as_uneven / 2 if 2 * b != n else 1.0)
+    assert result.p == pytest.approx(uneven + as_uneven / 2 if 2 * b != n else 1.0)
 
 
 @pytest.mark.parametrize("method", ["exact", "mid-p", "chi-square", "corrected"])
@@ -63,8 +63,8 @@ def test_queries_without_a_value_for_either_are_left_out():
     nan = math.nan
     assert mcnemar([1, nan, 1, 0], [0, nan, 0, 0]) == mcnemar([1, 1, 0], [0, 0, 0])
     assert of_mean([1, nan, 3], [0, nan, 1], rounds=99) == of_mean([1, 3], [0, 1], rounds=99)
-    kept = bootstrap_difference([1, nan, 3], [0, nan, 1], Bootstrap(["a", "b", "c"]))
-    assert kept == bootstrap_difference([1, 3], [0, 1], Bootstrap(["a", "c"]))
+    stored = bootstrap_difference([1, nan, 3], [0, nan, 1], Bootstrap(["a", "b", "c"]))
+    assert stored == bootstrap_difference([1, 3], [0, 1], Bootstrap(["a", "c"]))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8))
@@ -73,9 +73,9 @@ def test_randomisation_of_means_nears_the_count_of_all_arrangements(pairs):
     difference = first - second
     all_signs = np.array(list(itertools.product([1, -1], repeat=len(pairs))))
     exact = np.mean(np.abs(all_signs @ difference) >= abs(difference.sum()) - 1e-9)
-    found = of_mean(first, second, rounds=20_000)
-    assert found.difference == pytest.approx(difference.mean())
-    assert found.p == pytest.approx(exact, abs=5 * math.sqrt(0.25 / 20_000))
+    result = of_mean(first, second, rounds=20_000)
+    assert result.difference == pytest.approx(difference.mean())
+    assert result.p == pytest.approx(exact, abs=5 * math.sqrt(0.25 / 20_000))
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=8))
@@ -86,27 +86,27 @@ def test_randomisation_of_medians_nears_the_count_of_all_arrangements(pairs):
     for swaps in itertools.product([0, 1], repeat=len(pairs)):
         arranged = np.where(np.array(swaps)[:, None], ranks[:, ::-1], ranks)
         counted.append(abs(np.median(arranged[:, 0]) - np.median(arranged[:, 1])) >= seen)
-    found = of_median(ranks[:, 0], ranks[:, 1], rounds=20_000)
-    assert found.p == pytest.approx(np.mean(counted), abs=5 * math.sqrt(0.25 / 20_000))
+    result = of_median(ranks[:, 0], ranks[:, 1], rounds=20_000)
+    assert result.p == pytest.approx(np.mean(counted), abs=5 * math.sqrt(0.25 / 20_000))
 
 
 @pytest.mark.parametrize("queries", [7, 8])
 def test_medians_are_those_of_the_values_exchanged_by_the_same_bits(queries):
-    dice = np.random.default_rng(queries)
-    first, second = dice.integers(1, 6, (2, queries)).astype(float)
+    rng = np.random.default_rng(queries)
+    first, second = rng.integers(1, 6, (2, queries)).astype(float)
     first[0] = math.inf
     seen, as_large = abs(np.median(first) - np.median(second)), 0
     for bits in randomisation._bits(300, queries, 5):
         for row in bits:
-            one, other = np.where(row, first, second), np.where(row, second, first)
-            as_large += abs(np.median(one) - np.median(other)) >= seen
+            item, another = np.where(row, first, second), np.where(row, second, first)
+            as_large += abs(np.median(item) - np.median(another)) >= seen
     assert of_median(first, second, rounds=300, seed=5).p == (as_large + 1) / 301
 
 
 def test_randomisation_agrees_with_scipy_on_continuous_values():
-    dice = np.random.default_rng(0)
-    first = dice.standard_normal(12)
-    second = first + 0.4 + dice.standard_normal(12)
+    rng = np.random.default_rng(0)
+    first = rng.standard_normal(12)
+    second = first + 0.4 + rng.standard_normal(12)
     exact = stats.permutation_test(
         (first, second), lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=np.inf
     )
@@ -116,11 +116,11 @@ def test_randomisation_agrees_with_scipy_on_continuous_values():
 def test_every_cell_of_a_table_of_systems_is_the_test_of_its_pair():
     systems = np.random.default_rng(1).random((5, 40))
     table = of_means(systems, rounds=500, seed=3)
-    for one, other in itertools.combinations(range(5), 2):
-        alone = of_mean(systems[one], systems[other], rounds=500, seed=3)
-        assert table.p[one, other] == table.p[other, one] == alone.p
-        assert table.differences[one, other] == pytest.approx(alone.difference)
-        assert table.differences[other, one] == pytest.approx(-alone.difference)
+    for first, second in itertools.combinations(range(5), 2):
+        alone = of_mean(systems[first], systems[second], rounds=500, seed=3)
+        assert table.p[first, second] == table.p[second, first] == alone.p
+        assert table.differences[first, second] == pytest.approx(alone.difference)
+        assert table.differences[second, first] == pytest.approx(-alone.difference)
     assert (np.diag(table.p) == 1).all()
 
 
@@ -153,15 +153,15 @@ def test_ranks_that_were_not_retrieved_are_the_largest():
     assert of_median([inf] * 9, [1] * 9, rounds=50).difference == inf
     both = bootstrap_difference([inf, inf], [inf, inf], Bootstrap([1, 2]), statistic="median")
     assert (both.value, both.low, both.high) == (0, 0, 0)
-    one = bootstrap_difference([inf, 3, 2, 2], [1, 1, 1, 1], Bootstrap(list("abcd")), statistic="median")
-    assert (one.value, one.low, one.high) == (1.5, 1, inf)
+    item = bootstrap_difference([inf, 3, 2, 2], [1, 1, 1, 1], Bootstrap(list("abcd")), statistic="median")
+    assert (item.value, item.low, item.high) == (1.5, 1, inf)
 
 
 @given(FEW, st.sampled_from(["mean", "median"]))
 def test_the_bootstrap_resamples_whole_images(pairs, statistic):
     first, second = np.array(pairs, dtype=float).T
     clusters = [n % 3 for n in range(len(pairs))]
-    found = bootstrap_difference(
+    result = bootstrap_difference(
         first, second, Bootstrap(clusters, resamples=200, seed=1), statistic=statistic
     )
     # By hand: the images drawn, each with all its captions.
@@ -171,53 +171,53 @@ def test_the_bootstrap_resamples_whole_images(pairs, statistic):
     take = np.mean if statistic == "mean" else np.median
     differences = []
     for times in drawn:
-        chosen = np.concatenate([np.tile(own, n) for own, n in zip(of_image, times, strict=True)])
+        chosen = np.concatenate([np.tile(value, n) for value, n in zip(of_image, times, strict=True)])
         differences.append(take(first[chosen]) - take(second[chosen]))
-    assert found.value == pytest.approx(take(first) - take(second))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, tails(0.95, number))))
-    assert found.clusters == number
-    assert found.remark.startswith(f"a bootstrap of {number} image")
+    assert result.value == pytest.approx(take(first) - take(second))
+    assert (result.low, result.high) == pytest.approx(tuple(np.quantile(differences, tails(0.95, number))))
+    assert result.clusters == number
+    assert result.remark.startswith(f"a bootstrap of {number} image")
 
 
 def test_captions_of_one_image_widen_the_interval():
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     image = np.repeat(np.arange(60), 5)
-    first = np.repeat(dice.standard_normal(60), 5)  # the captions of an image score alike
+    first = np.repeat(rng.standard_normal(60), 5)  # the captions of an image score alike
     clustered = bootstrap_difference(first, np.zeros(300), Bootstrap(image.tolist()))
     apart = bootstrap_difference(first, np.zeros(300), Bootstrap(list(range(300))))
     assert clustered.high - clustered.low > 1.8 * (apart.high - apart.low)
 
 
 def test_a_bootstrap_that_always_finds_the_same_sign_has_a_small_p():
-    found = bootstrap_difference(np.ones(20), np.zeros(20), Bootstrap(list(range(20)), resamples=999))
-    assert found.p == 2 / 1000
-    assert (found.low, found.high) == (1, 1)
+    result = bootstrap_difference(np.ones(20), np.zeros(20), Bootstrap(list(range(20)), resamples=999))
+    assert result.p == 2 / 1000
+    assert (result.low, result.high) == (1, 1)
 
 
 def test_the_difference_of_means_of_means_is_that_of_a_loop_over_the_same_draws():
     """Phrases of several categories: the mean over those categories that were drawn."""
-    dice = np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     phrases, categories = 9, 3
-    belongs = dice.random((phrases, categories)) < 0.4
+    belongs = rng.random((phrases, categories)) < 0.4
     belongs[:, 0] |= ~belongs.any(axis=1)
     belongs[3:, 2] = False  # so that some resamples draw none of the last
-    precisions = dice.random((2, phrases))
-    tables = [np.concatenate([own[:, None] * belongs, belongs], axis=1) for own in precisions]
+    precisions = rng.random((2, phrases))
+    tables = [np.concatenate([precision[:, None] * belongs, belongs], axis=1) for precision in precisions]
 
     def figure(sums):
         added, counted = sums[:, :categories], sums[:, categories:]
         return np.nanmean(np.where(counted > 0, added / np.maximum(counted, 1), np.nan), axis=1)
 
-    def by_hand(drawn, own):
+    def by_hand(drawn, precision):
         means = []
         for category in range(categories):
-            values = [own[phrase] for phrase in drawn if belongs[phrase, category]]
+            values = [precision[phrase] for phrase in drawn if belongs[phrase, category]]
             if values:
                 means.append(sum(values) / len(values))
         return sum(means) / len(means)
 
     bootstrap = Bootstrap([f"phrase {n}" for n in range(phrases)], resamples=400, seed=7)
-    found = bootstrap_difference_of_sums(tables[0], tables[1], figure, bootstrap)
+    result = bootstrap_difference_of_sums(tables[0], tables[1], figure, bootstrap)
     counts = np.random.default_rng(7).multinomial(phrases, np.full(phrases, 1 / phrases), size=400)
     assert (counts @ belongs == 0).any(), "a category is not drawn"
     moved = [
@@ -225,10 +225,10 @@ def test_the_difference_of_means_of_means_is_that_of_a_loop_over_the_same_draws(
         for drawn in (np.repeat(np.arange(phrases), row) for row in counts)
     ]
     every = list(range(phrases))
-    assert found.value == pytest.approx(by_hand(every, precisions[0]) - by_hand(every, precisions[1]))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(moved, tails(0.95, phrases))))
-    side = min(sum(one <= 0 for one in moved), sum(one >= 0 for one in moved))
-    assert found.p == min(1, 2 * (side + 1) / 401) and found.clusters == phrases
+    assert result.value == pytest.approx(by_hand(every, precisions[0]) - by_hand(every, precisions[1]))
+    assert (result.low, result.high) == pytest.approx(tuple(np.quantile(moved, tails(0.95, phrases))))
+    side = min(sum(item <= 0 for item in moved), sum(item >= 0 for item in moved))
+    assert result.p == min(1, 2 * (side + 1) / 401) and result.clusters == phrases
     twice = bootstrap_difference_of_sums(tables[0], tables[0], figure, bootstrap)
     assert (twice.value, twice.low, twice.high, twice.p) == (0, 0, 0, 1)
     together = Bootstrap(["a"] * 4 + ["b"] * 5, resamples=50)
@@ -314,17 +314,17 @@ def test_what_cannot_be_tested_is_refused_in_one_line(ask: Callable[[], object],
 
 
 def test_preferences_are_counted_query_by_query_and_tested_by_the_signs():
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     for _ in range(20):
-        first, second = dice.integers(1, 5, (2, 30))
-        found = preference(first, second)
+        first, second = rng.integers(1, 5, (2, 30))
+        result = preference(first, second)
         better = sum(int(a > b) for a, b in zip(first, second, strict=True))
         worse = sum(int(a < b) for a, b in zip(first, second, strict=True))
-        assert (found.better, found.equal, found.worse) == (better, 30 - better - worse, worse)
-        assert found.share == better / (better + worse) and found.low < found.share < found.high
-        assert found.p == pytest.approx(stats.binomtest(better, better + worse).pvalue)
+        assert (result.better, result.equal, result.worse) == (better, 30 - better - worse, worse)
+        assert result.share == better / (better + worse) and result.low < result.share < result.high
+        assert result.p == pytest.approx(stats.binomtest(better, better + worse).pvalue)
         turned = preference(first, second, higher_is_better=False)
-        assert (turned.better, turned.worse, turned.p) == (worse, better, found.p)
+        assert (turned.better, turned.worse, turned.p) == (worse, better, result.p)
     same = preference([1, 2], [1, 2])
     assert (same.equal, same.share, same.p) == (2, None, 1.0)
     assert preference([np.inf, 3], [np.inf, 2]).equal == 1

@@ -41,4 +41,4 @@ def test_nothing_is_stemmed_to_nothing() -> None:
 def test_threads_do_not_disturb_each_other() -> None:
     alone = stems(WORDS * 200)
     with ThreadPoolExecutor(8) as pool:
-        assert all(found == alone for found in pool.map(stems, [WORDS * 200] * 64))
+        assert all(result == alone for result in pool.map(stems, [WORDS * 200] * 64))

@@ -32,16 +32,16 @@ class CaptionBlocks(Format):
         written = Written(files=[out / FILE])
         with open_new(out / FILE) as stream:
             for record in writable(records, out, format=self, written=written):
-                said = [caption.text.strip() for caption in record.captions]
-                if broken := [text for text in said if len(text.splitlines()) != 1]:
+                texts = [caption.text.strip() for caption in record.captions]
+                if broken := [text for text in texts if len(text.splitlines()) != 1]:
                     raise FormatError(
                         f"image {short_repr(record.id)} has the caption {short_repr(broken[0])}",
                         file=out / FILE,
                         expected="captions of one line",
                     )
-                stream.write("\n".join([printed_name(record), *(INDENT + text for text in said), "", ""]))
+                stream.write("\n".join([printed_name(record), *(INDENT + text for text in texts), "", ""]))
                 written.add("images")
-                written.add("captions", len(said))
+                written.add("captions", len(texts))
         return written
 
 

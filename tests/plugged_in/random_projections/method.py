@@ -39,12 +39,12 @@ class RandomProjections(LinearEmbedder):
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RandomProjections:
         """Draw the directions of captions, and solve for the images'; there is nothing to choose."""
-        found = sums_of_dataset(train, context).covariances()
-        size = len(found.y_mean)
+        covariances = sums_of_dataset(train, context).covariances()
+        size = len(covariances.y_mean)
         drawn = context.rng("directions").standard_normal((size, self.settings.directions))
-        weights = np.linalg.solve(found.xx + np.eye(len(found.xx)), found.xy @ drawn)
-        self.captions_ = LinearMap(found.y_mean, drawn)
-        self.images_ = LinearMap(found.x_mean, np.asarray(weights, np.float64))
+        weights = np.linalg.solve(covariances.xx + np.eye(len(covariances.xx)), covariances.xy @ drawn)
+        self.captions_ = LinearMap(covariances.y_mean, drawn)
+        self.images_ = LinearMap(covariances.x_mean, np.asarray(weights, np.float64))
         return self
 
     def state(self) -> State:
@@ -54,9 +54,9 @@ class RandomProjections(LinearEmbedder):
     @classmethod
     def from_state(cls, settings: ProjectionSettings, state: State) -> RandomProjections:
         """What `state` gave; raises KeyError where something is missing."""
-        found = cls(settings)
-        found.take_maps(state[0])
-        return found
+        restored = cls(settings)
+        restored.take_maps(state[0])
+        return restored
 
 
 register_method(

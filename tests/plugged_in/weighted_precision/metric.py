@@ -16,10 +16,10 @@ from phrasebox.metrics.table import METRICS, Measure
 def weighted_precision(ranked: Ranked, k: int) -> QueryValues:
     """A share of each query, shape (queries,)."""
     places = ranked.places(ranked.relevant)
-    weight = np.where(places.place <= k, 1 / places.place, 0.0)
-    found = np.bincount(places.query, weights=weight, minlength=ranked.judged.queries)
+    weight = np.where(places.rank <= k, 1 / places.rank, 0.0)
+    values = np.bincount(places.query, weights=weight, minlength=ranked.judged.queries)
     whole = float(np.sum(1 / np.arange(1, k + 1)))
-    return np.minimum(found / whole, 1.0)
+    return np.minimum(values / whole, 1.0)
 
 
 METRICS.register(

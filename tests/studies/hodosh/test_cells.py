@@ -31,10 +31,10 @@ def test_tolerances(printed: float, ours: float, unit: str, within: bool) -> Non
 
 
 def test_what_cannot_be_had_is_not_counted() -> None:
-    found = tally([cell(0.5, 0.5, KAPPA), cell(0.5, 0.6, KAPPA), cell(0.5, None, KAPPA)])
-    assert (found.cells, found.within, found.share) == (2, 1, 0.5)
-    assert found.worst == pytest.approx(5)
-    assert found.mean == pytest.approx(2.5)
+    result = tally([cell(0.5, 0.5, KAPPA), cell(0.5, 0.6, KAPPA), cell(0.5, None, KAPPA)])
+    assert (result.cells, result.within, result.share) == (2, 1, 0.5)
+    assert result.worst == pytest.approx(5)
+    assert result.mean == pytest.approx(2.5)
 
 
 def test_nothing_counted_is_no_share() -> None:

@@ -39,9 +39,9 @@ def captions(real_data: Path) -> list[tuple[str, ...]]:
 def near(column: str, value) -> int:
     """How many printed similarities of a column are within tolerance."""
     return sum(
-        abs(value(word, other) - printed) <= tolerance(printed, KAPPA)
-        for word, own in PRINTED_FIGURE3[column].items()
-        for other, printed in own.items()
+        abs(value(word, another) - printed) <= tolerance(printed, KAPPA)
+        for word, values in PRINTED_FIGURE3[column].items()
+        for another, printed in values.items()
     )
 
 
@@ -60,10 +60,10 @@ def test_lin_s_are_for_eight_of_ten(captions, wordnet) -> None:
 def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, wordnet, capsys) -> None:
     word_similarity.main([str(real_data / "flickr8k"), "--json"])
     figure = read_result(Figure3, json.loads(capsys.readouterr().out))
-    assert figure.found(ALIGNMENT) >= 8
+    assert figure.count_listed(ALIGNMENT) >= 8
     assert figure.within(CAPTIONS) == 10
     assert figure.within(LIN) >= 8
-    missing = [one.cell for one in figure.neighbours if one.cell.column == BNC]
+    missing = [neighbour.cell for neighbour in figure.neighbours if neighbour.cell.column == BNC]
     assert len(missing) == 10
     assert all(cell.ours is None and "British National Corpus" in cell.why for cell in missing)
     ours = {cell.row: cell.ours for cell in figure.sizes}
@@ -74,21 +74,21 @@ def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, 
 
 def test_without_wordnet_and_without_the_words_columns_say_why() -> None:
     image = [[Word("dog", NOUN), Word("run", VERB)]] * 6
-    found = make_figure3([image], None, why_no_wordnet="no noun files")
-    assert found.within(LIN) == found.found(ALIGNMENT) == 0
-    why = {n.cell.column: n.cell.why for n in found.neighbours}
+    result = make_figure3([image], None, why_no_wordnet="no noun files")
+    assert result.within(LIN) == result.count_listed(ALIGNMENT) == 0
+    why = {n.cell.column: n.cell.why for n in result.neighbours}
     assert why[LIN] == "no noun files"
     assert why[ALIGNMENT] == "not in our vocabulary"
-    assert all(n.cell.ours is None and n.place is None for n in found.neighbours)
+    assert all(n.cell.ours is None and n.rank is None for n in result.neighbours)
 
 
 def test_folders_without_what_is_needed_are_refused_in_one_line(tmp_path) -> None:
     (tmp_path / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog .\n")
     with pytest.raises(SystemExit, match="names no training images"):
         word_similarity.main([str(tmp_path)])
-    with pytest.raises(SystemExit, match="no index.noun in .*wordnet-base") as refused:
+    with pytest.raises(SystemExit, match="no index.noun in .*wordnet-base") as error:
         word_similarity.main([str(tmp_path), "--wordnet", str(tmp_path)])
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
     (tmp_path / "Flickr_8k.trainImages.txt").write_text("a.jpg\n")
     (tmp_path / "Flickr8k.lemma.token.txt").write_text("b.jpg#0\ta dog .\n")
     with pytest.raises(SystemExit, match="has too few captions of a.jpg"):

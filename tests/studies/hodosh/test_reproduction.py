@@ -174,9 +174,9 @@ def test_each_rule_of_relevance_is_reported_beside_the_chosen(reproduced: Reprod
 def test_the_chosen_conventions_beat_their_alternatives(reproduced: ReproductionReport) -> None:
     """Of the families that an alternative moves, most fit better as chosen; the rest are named here."""
     better = {
-        (other.convention, other.family)
-        for other in reproduced.alternatives
-        if other.other.mean < other.chosen.mean - 0.05
+        (alternative.convention, alternative.family)
+        for alternative in reproduced.alternatives
+        if alternative.alternative.mean < alternative.chosen.mean - 0.05
     }
     assert better == {
         ("lemmatised captions", "Table 8, R1(gold), ROUGE"),
@@ -187,13 +187,13 @@ def test_the_chosen_conventions_beat_their_alternatives(reproduced: Reproduction
 
 
 def test_every_convention_has_an_alternative_that_moves_something(reproduced: ReproductionReport) -> None:
-    moved = {other.convention for other in reproduced.alternatives}
+    moved = {alternative.convention for alternative in reproduced.alternatives}
     assert moved == set(ALTERNATIVES)
     changed = {
         entry.name
-        for other in ALTERNATIVES.values()
+        for alternative in ALTERNATIVES.values()
         for entry in fields(Conventions)
-        if getattr(other, entry.name) != getattr(CHOSEN_CONVENTIONS, entry.name)
+        if getattr(alternative, entry.name) != getattr(CHOSEN_CONVENTIONS, entry.name)
     }
     assert changed == {entry.name for entry in fields(Conventions)}
 
@@ -223,7 +223,7 @@ def test_a_family_names_the_conventions_that_it_reads(evidence: Evidence) -> Non
 
 
 def test_one_convention_is_changed_at_a_time() -> None:
-    assert all(len(room._changed(other)) == 1 for other in ALTERNATIVES.values())
+    assert all(len(room._changed(alternative)) == 1 for alternative in ALTERNATIVES.values())
 
 
 def test_typed_tables_keep_the_order_of_systems_that_print_gives() -> None:
@@ -321,7 +321,7 @@ def test_reproduce_hodosh_prints_cells_and_alternatives(printed: str, reproduced
     assert (sum(within), len(counted)) == (reproduced.tally.within, reproduced.tally.cells)
     assert all(cell["why"] for cell in report["cells"] if cell["ours"] is None)
     assert {"table", "row", "column", "printed", "ours", "unit"} <= set(report["cells"][0])
-    assert len({other["convention"] for other in report["alternatives"]}) >= 10
+    assert len({alternative["convention"] for alternative in report["alternatives"]}) >= 10
 
 
 @pytest.fixture

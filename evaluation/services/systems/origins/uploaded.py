@@ -40,7 +40,7 @@ def _of_scores(file: Path, stored: Stored) -> ScoreMatrix:
         tuple(stored.settings["images_ids"]),
         tuple(stored.settings["captions_ids"]),
         Dense(stored.arrays["scores"]),
-        given=True,
+        precomputed=True,
     )
 
 

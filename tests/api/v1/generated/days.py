@@ -97,8 +97,8 @@ def half_hour(client: Any) -> list[str]:
     for offer in said(worker_tasks, client=client).tasks:
         if offer.nothing is not None or offer.kind in done or offer.campaign == "tested":
             continue
-        asked = m.WorkerNextTaskAsked(campaign=offer.campaign, kind=offer.kind)
-        task = said(worker_next, client=client, body=asked)
+        requested = m.WorkerNextTaskAsked(campaign=offer.campaign, kind=offer.kind)
+        task = said(worker_next, client=client, body=requested)
         if isinstance(task, m.WorkerNothing):
             continue
         assert task.kind == offer.kind
@@ -188,8 +188,8 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
     finished(said(open_batch, client=client, body=opened))
     assert said(batch_status, client=client, batch="pooled").summary.name == "pooled"
 
-    wanted = m.ExportCampaignExportCampaignRequest.from_dict({"format": "jsonl", "unfinished": "include"})
-    job = finished(said(export_campaign, client=client, campaign="quay", body=wanted))
+    expected = m.ExportCampaignExportCampaignRequest.from_dict({"format": "jsonl", "unfinished": "include"})
+    job = finished(said(export_campaign, client=client, campaign="quay", body=expected))
     archive = said(download_export, client=client, job=job.number).payload.read()
     report = m.BuildReportReportRequest(
         name="afternoon",

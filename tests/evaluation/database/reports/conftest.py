@@ -24,7 +24,7 @@ Bring = Callable[..., list[str]]
 
 
 @pytest.fixture
-def bring(corpus: str, tmp_path: Path) -> Bring:
+def add_runs(corpus: str, tmp_path: Path) -> Bring:
     """Add a system's scores as two runs, one a direction."""
 
     def brought(name: str, scores: Any, system: str = "") -> list[str]:
@@ -49,9 +49,9 @@ def bring(corpus: str, tmp_path: Path) -> Bring:
 
 
 @pytest.fixture
-def runs(bring: Bring) -> list[str]:
+def runs(add_runs: Bring) -> list[str]:
     """`good` ranks originals first, the other last."""
-    return [*bring("good", np.eye(3)), *bring("bad", -np.eye(3) + np.arange(3) / 10, ODD)]
+    return [*add_runs("good", np.eye(3)), *add_runs("bad", -np.eye(3) + np.arange(3) / 10, ODD)]
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def wanted(runs: list[str], **also: Any) -> ReportRequest:
     return ReportRequest(**{"name": "r", "qrels": "q", "runs": runs, **QUICK, **also})
 
 
-def built(wanted: ReportRequest) -> dict[str, Any]:
-    building.build_report(wanted, OperationContext())
+def built(report_request: ReportRequest) -> dict[str, Any]:
+    building.build_report(report_request, OperationContext())
     return plain()
 
 

@@ -32,27 +32,32 @@ def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Pa
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
-    found = built(wanted(names, batch="first"))
-    now, numbers = batch_state("first"), found["findings"]["batch"]
+    report = built(wanted(names, batch="first"))
+    now, numbers = batch_state("first"), report["findings"]["batch"]
     assert (numbers["numbers"]["asked"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
-        *(now.numbers["asked"], now.judged, now.answers, sum(one.answers > 0 for one in now.people.values())),
+        *(
+            now.numbers["asked"],
+            now.judged,
+            now.answers,
+            sum(person.answers > 0 for person in now.people.values()),
+        ),
     )
     assert numbers["askable"] is None
     assert numbers["filling"] == {
         "pages": batch.numbers["task_count"],
         **{key: batch.numbers[key] for key in ("blocks", "short_blocks", "fillers", "missing")},
     }
-    (section,) = (one for one in found["sections"] if one["title"].startswith("Batch first"))
+    (section,) = (person for person in report["sections"] if person["title"].startswith("Batch first"))
     lacking = batch.numbers["missing"]
     assert lacking and any(
         remark.startswith(f"Pages lack {lacking:,} captions") for remark in section["remarks"]
     )
     assert numbers["loss"]["relevant"] == now.loss.relevant if now.loss else numbers["loss"] is None
-    judging = found["findings"]["judging"]
-    assert sum(one["pairs"] for one in judging["per_pair"]) == judging["pairs"]
+    judging = report["findings"]["judging"]
+    assert sum(person["pairs"] for person in judging["per_pair"]) == judging["pairs"]
     rows = QrelsRow.objects.filter(snapshot=QrelsSnapshot.objects.get(name="q"), judged=True).count()
     assert judging["pairs"] == rows
-    assert found["inputs"]["batch"]["name"] == "first" and Report.objects.get(name="r").batch == batch
+    assert report["inputs"]["batch"]["name"] == "first" and Report.objects.get(name="r").batch == batch
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -74,7 +79,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
-    answered = [name for name, one in sorted(batch_state("first").people.items()) if one.answers]
+    answered = [name for name, item in sorted(batch_state("first").people.items()) if item.answers]
     below, gone, *others = answered
     # One who came and never answered has a standing all the same.
     idle = Worker.objects.create(pseudonym="idle")
@@ -92,20 +97,20 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
         worker=Worker.objects.get(pseudonym=gone).pk,
         reason="clicked without looking",
     )
-    made = building.build_report(wanted(names, batch="first", replace=True), OperationContext())
-    assert f"batch judges is {len(others)}, was {len(answered)}" in made.changes
+    report = building.build_report(wanted(names, batch="first", replace=True), OperationContext())
+    assert f"batch judges is {len(others)}, was {len(answered)}" in report.changes
     batch_found = plain()["findings"]["batch"]
     assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
         len(others),
         ["5 of 10 control items right"],
         ["clicked without looking"],
     )
-    (section,) = [one for one in plain()["sections"] if one["title"].startswith("Batch first")]
+    (section,) = [item for item in plain()["sections"] if item["title"].startswith("Batch first")]
     (table,) = section["tables"]
     rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
-    asked, askable = batch.numbers["asked"], batch.numbers["askable"]
-    assert 0 < asked < askable
-    assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(asked), str(askable))
+    requested, askable = batch.numbers["asked"], batch.numbers["askable"]
+    assert 0 < requested < askable
+    assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
     assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 control items right.",

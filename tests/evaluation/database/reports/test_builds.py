@@ -71,8 +71,8 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     ):
         building.build_report(wanted(runs), OperationContext())
     assert plain()["inputs"]["qrels"]["version"] == 1
-    made = building.build_report(wanted(runs, seed=3, replace=True), OperationContext())
-    assert "seed is 3, was 0" in made.changes
+    report = building.build_report(wanted(runs, seed=3, replace=True), OperationContext())
+    assert "seed is 3, was 0" in report.changes
     assert plain()["inputs"]["qrels"]["version"] == 2
     assert building.outdated(building.report_named("r")) == []
 
@@ -125,7 +125,7 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
     with pytest.raises(ReportError, match="was removed while it was built; build it again"):
         building.build_report(wanted(runs[2:], replace=True), OperationContext())
     assert plain() == stood and building.report_named("r").digest == row.digest
-    assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
+    assert [run.run.name for run in row.runs.order_by("position")] == runs[:2]
     assert building.read_report_file(row, building.JSON)
 
 
@@ -189,8 +189,8 @@ def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: l
 @pytest.mark.usefixtures("undrawn")
 def test_the_command_tells_where_it_is_and_refuses_in_one_line(qrels: str, runs: list[str]) -> None:
     line = ("build_report", "r", "--qrels", "q", "--runs", *runs, "--rounds", 200, "--resamples", 50)
-    found = json.loads(said(*line, "--json").splitlines()[-1])
-    assert (found["unchanged"], found["report"]) == (False, "r")
+    payload = json.loads(said(*line, "--json").splitlines()[-1])
+    assert (payload["unchanged"], payload["report"]) == (False, "r")
     text = said(*line)
     assert "already exists, nothing changed" in text and "reports/r/report.html" in text
     with pytest.raises(CommandError, match="--runs \\(1.\\): There is no run “nobody” here"):

@@ -31,18 +31,18 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.usefixtures("undrawn")
 def test_every_figure_and_test_is_that_of_compare(qrels: str, runs: list[str]) -> None:
     directions = built(wanted(runs))["findings"]["directions"]
-    assert [one["direction"] for one in directions] == ["annotation", "search"]
-    for one, names in zip(directions, (runs[::2], runs[1::2]), strict=True):
+    assert [direction["direction"] for direction in directions] == ["annotation", "search"]
+    for direction, names in zip(directions, (runs[::2], runs[1::2]), strict=True):
         scored, tests = score_against_first(
             [run_named(name) for name in names], snapshot_named("q"), REPORT_MEASURES, rounds=QUICK["rounds"]
         )
-        for system, score in zip(one["systems"], scored, strict=True):
+        for system, score in zip(direction["systems"], scored, strict=True):
             assert system["run"] == score.run
-            found = {name: figure["value"] for name, figure in system["figures"].items()}
-            assert found == {name: finite_or_none(figure.value) for name, figure in score.scores.items()}
+            values = {name: figure["value"] for name, figure in system["figures"].items()}
+            assert values == {name: finite_or_none(figure.value) for name, figure in score.scores.items()}
             judged = {name: (f["judged_at"], f["judged"]) for name, f in system["figures"].items()}
             assert judged == score.judged
-        assert [(t["run"], t["measure"], t["p"], t["adjusted"], t["mark"]) for t in one["tests"]] == [
+        assert [(t["run"], t["measure"], t["p"], t["adjusted"], t["mark"]) for t in direction["tests"]] == [
             (t.run, t.measure, t.p, t.adjusted, t.mark) for t in tests
         ]
 
@@ -82,9 +82,9 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
 
 @pytest.mark.usefixtures("undrawn")
 def test_one_system_in_one_direction_comes_out(qrels: str, runs: list[str]) -> None:
-    found = built(wanted(runs[:1]))
-    (direction,) = found["findings"]["directions"]
-    assert direction["tests"] == [] and found["findings"]["orders"] == []
+    report = built(wanted(runs[:1]))
+    (direction,) = report["findings"]["directions"]
+    assert direction["tests"] == [] and report["findings"]["orders"] == []
     assert {figure["weight"] for figure in direction["systems"][0]["figures"].values()} == {""}
 
 
@@ -99,11 +99,11 @@ def test_where_nobody_found_anything_relevant_figures_are_zero_and_say_so(
         JudgmentsImport(corpus=corpus, file=file, format="flickr8k-crowd", name="no"), OperationContext()
     )
     freeze_qrels(name="q", corpus=corpus, judgments="no", relevance=AS_JUDGED)
-    found = built(wanted(runs))
+    report = built(wanted(runs))
     # Originals are the corpus's, whether or not anybody judged them.
-    direction = found["findings"]["directions"][0]
+    direction = report["findings"]["directions"][0]
     assert direction["measures"] == list(REPORT_MEASURES)
-    assert [one["figures"]["R@1"]["value"] for one in direction["systems"]] == [1, 0]
+    assert [system["figures"]["R@1"]["value"] for system in direction["systems"]] == [1, 0]
     assert direction["basis"]["without_relevant"] == direction["basis"]["counted"] == len(IMAGES)
     text = (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
     assert " & 0.0 & 0.0 & 0.0 & 0.0 & " in text
@@ -119,13 +119,13 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
         JudgmentsImport(corpus=corpus, file=file, format="flickr8k-expert", name="expert"), OperationContext()
     )
     freeze_qrels(name="q", corpus=corpus, judgments="expert", relevance=AS_JUDGED)
-    found = built(wanted(runs))["findings"]
-    direction = found["directions"][0]
+    findings = built(wanted(runs))["findings"]
+    direction = findings["directions"][0]
     assert direction["measures"] == [*REPORT_MEASURES, "nDCG@10"]
     good = direction["systems"][0]["figures"]
     assert good["nDCG@10"]["value"] == 1
-    assert found["judging"]["scale"] == [1, 2, 4]
-    assert set(found["judging"]["coefficients"]) == {
+    assert findings["judging"]["scale"] == [1, 2, 4]
+    assert set(findings["judging"]["coefficients"]) == {
         "Krippendorff's alpha, nominal",
         "Krippendorff's alpha, ordinal",
         "Krippendorff's alpha, interval",
@@ -136,9 +136,9 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
 @pytest.mark.usefixtures("undrawn")
 def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
     freeze_protocol(name="q", corpus=corpus, protocol="one caption", number=2)
-    found = built(wanted(runs))
-    assert found["findings"]["judging"] is None
-    assert found["findings"]["directions"][0]["measures"] == ["R@1", "R@5", "R@10", "median rank"]
+    report = built(wanted(runs))
+    assert report["findings"]["judging"] is None
+    assert report["findings"]["directions"][0]["measures"] == ["R@1", "R@5", "R@10", "median rank"]
     assert "judged@10" not in (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
 
 
@@ -146,9 +146,9 @@ def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
 def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
     qrels: str, runs: list[str]
 ) -> None:
-    found = built(wanted(runs, baseline=["bad-s"]))
-    assert [one["baseline"] for one in found["findings"]["directions"]] == [ODD, ODD]
+    report = built(wanted(runs, baseline=["bad-s"]))
+    assert [direction["baseline"] for direction in report["findings"]["directions"]] == [ODD, ODD]
     with pytest.raises(ReportError, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
-        asked = wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
-        building.build_report(asked, OperationContext())
+        requested = wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
+        building.build_report(requested, OperationContext())

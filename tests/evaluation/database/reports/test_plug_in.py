@@ -43,7 +43,7 @@ def test_a_measure_of_one_folder_lacks_nothing() -> None:
 
 def test_it_scores_a_run_by_command(qrels: str, runs: list[str]) -> None:
     report = json.loads(said("score_run", "good-a", *ASKED, "--json"))
-    value = next(one["value"] for one in report["measures"] if one["measure"] == NAME)
+    value = next(measure["value"] for measure in report["measures"] if measure["measure"] == NAME)
     # a's own caption is first, and c's at place 2.5, behind the cut; each weight is 1 / (1 + 1/2).
     assert value == pytest.approx(2 / 3)
     assert NAME in said("score_run", "good-a", *ASKED)
@@ -61,8 +61,8 @@ def test_it_compares_systems_by_command_and_by_page(qrels: str, runs: list[str])
 
 @pytest.mark.usefixtures("undrawn")
 def test_it_has_its_column_in_a_report(qrels: str, runs: list[str]) -> None:
-    asked = ("--qrels", "q", "--measures", "wp@2", "R@1", "--rounds", 50, "--resamples", 20)
-    said("build_report", "r", "--runs", *runs, *asked)
+    requested = ("--qrels", "q", "--measures", "wp@2", "R@1", "--rounds", 50, "--resamples", 20)
+    said("build_report", "r", "--runs", *runs, *requested)
     assert plain()["inputs"]["settings"]["measures"] == [NAME, "R@1"]
     page = (building.report_folder("r") / "report.html").read_text()
     assert NAME in page and "66.7" in page

@@ -37,10 +37,10 @@ def tags(corpus: str) -> str:
     images = list(row.images.order_by("position"))
     for image in images:
         image.captions.filter(number=0).update(text="A dog sees a cat.")
-    made = np.random.default_rng(0).random((3, 4)).astype(np.float32)
+    created = np.random.default_rng(0).random((3, 4)).astype(np.float32)
 
     def rows() -> Iterator[tuple[int, list[list[Any]], bytes]]:
-        for image, scores in zip(images, made, strict=True):
+        for image, scores in zip(images, created, strict=True):
             yield image.pk, [["dog", 0.5]], scores.tobytes()
 
     settings = {"unit": "nouns", "alpha": 0.0}
@@ -59,9 +59,9 @@ def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str)
     how = TagScoring(resampling=Resampling(QUICK["resamples"], 0.95, 0))
     expected = score_tag_set(corpus="small", name=tags, how=how)
     assert report["findings"]["tags"] == [expected]
-    section = next(one for one in report["sections"] if one["title"] == "Tags")
-    assert [one["key"] for one in section["tables"]] == ["tags", "tag-intervals", "tag-gains"]
-    assert [one["key"] for one in section["figures"]] == ["tags"]
+    section = next(measure for measure in report["sections"] if measure["title"] == "Tags")
+    assert [measure["key"] for measure in section["tables"]] == ["tags", "tag-intervals", "tag-gains"]
+    assert [measure["key"] for measure in section["figures"]] == ["tags"]
     cells = dict(
         zip(
             [cell["text"] for cell in section["tables"][0]["head"]],
@@ -69,7 +69,9 @@ def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str)
             strict=True,
         )
     )
-    value = {(one["measure"], one["distractors"]): one["value"] for one in expected["measures"]}
+    value = {
+        (measure["measure"], measure["distractors"]): measure["value"] for measure in expected["measures"]
+    }
     assert cells["tag set"] == tags and cells["MiAP"] == f"{100 * value['MiAP', None]:.1f}"
     assert cells["p@1, 5 distractors"] == f"{100 * value['p@1', 5]:.1f}"
     table = (building.report_folder("r") / "tables" / "tags.csv").read_text()
@@ -81,7 +83,7 @@ def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str)
 def test_a_report_without_tag_sets_says_nothing_of_them(qrels: str, runs: list[str]) -> None:
     report = built(wanted(runs))
     assert "tags" not in report["inputs"] and "tags" not in report["findings"]
-    assert "Tags" not in {one["title"] for one in report["sections"]}
+    assert "Tags" not in {section["title"] for section in report["sections"]}
 
 
 def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: str) -> None:
@@ -119,7 +121,7 @@ def test_a_report_says_what_lists_are_scored_among(qrels: str, runs: list[str], 
         TagSet, "users", {"corpus": row.corpus, "source": "users"}, lambda new: fill_tag_set(new, lists)
     )
     report = built(wanted(runs, tags=["users", tags]))
-    users, found = report["findings"]["tags"]
-    assert (users["listed"], found["listed"], found["vocabulary"]) == (True, False, 4)
+    users, result = report["findings"]["tags"]
+    assert (users["listed"], result["listed"], result["vocabulary"]) == (True, False, 4)
     assert f"among {users['vocabulary']} that captions or lists name" in str(report["sections"])
     assert changed_inputs(report["inputs"], report["inputs"]) == []

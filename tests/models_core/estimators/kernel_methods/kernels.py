@@ -16,13 +16,11 @@ class Kernels(NamedTuple):
 
 def kernels(pairs: int, new: int = 20, *, topics: int = 8, features: int = 40, seed: int = 0) -> Kernels:
     """Radial kernels of two noisy views; of full rank unless pairs are repeated."""
-    dice = np.random.default_rng(seed)
-    common = dice.standard_normal((pairs + new, topics))
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((pairs + new, topics))
     sides = []
     for _ in range(2):
-        view = common @ dice.standard_normal((topics, features)) + dice.standard_normal(
-            (pairs + new, features)
-        )
+        view = common @ rng.standard_normal((topics, features)) + rng.standard_normal((pairs + new, features))
         squares = np.einsum("ij,ij->i", view, view)
         distances = squares[:, None] + squares - 2 * view @ view.T
         kernel = np.exp(-distances / np.median(distances))

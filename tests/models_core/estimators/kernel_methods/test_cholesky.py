@@ -9,13 +9,13 @@ from phrasebox.threads import one_blas_thread
 
 @pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 700, 1400])
 def test_it_solves_what_numpy_solves(size):
-    dice = np.random.default_rng(size)
-    half = dice.standard_normal((size, size)) / np.sqrt(size)
+    rng = np.random.default_rng(size)
+    half = rng.standard_normal((size, size)) / np.sqrt(size)
     matrix = half @ half.T
-    block = dice.standard_normal((size, 7))
+    block = rng.standard_normal((size, 7))
     with one_blas_thread():
-        found = Factor(matrix, 0.1).solve(block)
-    np.testing.assert_allclose(found, np.linalg.solve(matrix + 0.1 * np.eye(size), block), atol=1e-10)
+        result = Factor(matrix, 0.1).solve(block)
+    np.testing.assert_allclose(result, np.linalg.solve(matrix + 0.1 * np.eye(size), block), atol=1e-10)
 
 
 def test_a_block_of_one_vector_and_of_none_are_solved():
@@ -26,9 +26,9 @@ def test_a_block_of_one_vector_and_of_none_are_solved():
 
 
 def test_a_matrix_with_a_negative_eigenvalue_is_refused_wherever_it_lies():
-    for place in (0, 300, 599):
+    for index in (0, 300, 599):
         values = np.ones(600)
-        values[place] = -0.5
+        values[index] = -0.5
         with one_blas_thread():
             Factor(np.diag(values), 0.6)
             with pytest.raises(np.linalg.LinAlgError):

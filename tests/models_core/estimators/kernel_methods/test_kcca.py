@@ -24,58 +24,58 @@ def printed_problem(x, y, kappa):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("kappa", [0.1, 5.0])
 def test_every_solver_solves_the_printed_problem(center, kappa):
-    given = kernels(130)
-    x, y = (centred(side, center=center).kernel for side in given[:2])
+    provided = kernels(130)
+    x, y = (centred(side, center=center).kernel for side in provided[:2])
     alike = []
     for solver in ("full", "few"):
-        model = KCCA(15, kappa, center=center, solver=solver).fit(given.x, given.y)
-        found = relative_residuals(x, y, model.x_.weights, model.y_.weights, model.correlations_, kappa)
-        assert found.max() < 1e-8
+        model = KCCA(15, kappa, center=center, solver=solver).fit(provided.x, provided.y)
+        result = relative_residuals(x, y, model.x_.weights, model.y_.weights, model.correlations_, kappa)
+        assert result.max() < 1e-8
         alike.append(model)
     approximated = KCCA(15, kappa, center=center, solver="gram-schmidt", rank=130, tolerance=1e-13)
-    alike.append(approximated.fit(given.x, given.y))
-    first = alike[0].score_pairs(given.new_x, given.new_y)
-    for other in alike[1:]:
-        np.testing.assert_allclose(other.correlations_, alike[0].correlations_, rtol=1e-7)
-        np.testing.assert_allclose(other.score_pairs(given.new_x, given.new_y), first, atol=1e-6)
+    alike.append(approximated.fit(provided.x, provided.y))
+    first = alike[0].score_pairs(provided.new_x, provided.new_y)
+    for another in alike[1:]:
+        np.testing.assert_allclose(another.correlations_, alike[0].correlations_, rtol=1e-7)
+        np.testing.assert_allclose(another.score_pairs(provided.new_x, provided.new_y), first, atol=1e-6)
 
 
 def test_all_retained_dimensions_solve_it():
-    given = kernels(120)
-    model = KCCA(None, 0.5, solver="full").fit(given.x, given.y)
-    x, y = (centred(side).kernel for side in given[:2])
+    provided = kernels(120)
+    model = KCCA(None, 0.5, solver="full").fit(provided.x, provided.y)
+    x, y = (centred(side).kernel for side in provided[:2])
     residuals = relative_residuals(x, y, model.x_.weights, model.y_.weights, model.correlations_, 0.5)
     assert len(residuals) > 60
     assert residuals.max() < 1e-8
 
 
 def test_dimensions_that_hardly_correlate_are_solved_as_exactly_by_few():
-    dice = np.random.default_rng(3)
-    features = np.linalg.qr(dice.standard_normal((400, 300)))[0]
+    rng = np.random.default_rng(3)
+    features = np.linalg.qr(rng.standard_normal((400, 300)))[0]
     shared = 0.9 * 0.93 ** np.arange(150)
     left = features[:, :150]
     right = shared * left + np.sqrt(1 - shared**2) * features[:, 150:]
     x, y = 5 * left @ left.T, 5 * right @ right.T
     model = KCCA(60, 0.5, center=False, solver="few").fit(x, y)
     assert model.correlations_[-1] < 0.02 * model.correlations_[0]
-    found = relative_residuals(x, y, model.x_.weights, model.y_.weights, model.correlations_, 0.5)
-    assert found.max() < 1e-8
+    result = relative_residuals(x, y, model.x_.weights, model.y_.weights, model.correlations_, 0.5)
+    assert result.max() < 1e-8
     full = KCCA(60, 0.5, center=False, solver="full").fit(x, y)
     np.testing.assert_allclose(model.correlations_, full.correlations_, rtol=1e-8)
 
 
 def test_correlations_are_those_of_the_generalised_eigenproblem():
-    given = kernels(60)
-    wanted = printed_problem(given.x, given.y, 1.0)
-    model = KCCA(10, 1.0, center=False, solver="full").fit(given.x, given.y)
-    np.testing.assert_allclose(model.correlations_, wanted[:10], rtol=1e-8)
+    provided = kernels(60)
+    expected = printed_problem(provided.x, provided.y, 1.0)
+    model = KCCA(10, 1.0, center=False, solver="full").fit(provided.x, provided.y)
+    np.testing.assert_allclose(model.correlations_, expected[:10], rtol=1e-8)
 
 
 def test_weights_are_normalised_as_eq_3_constrains_them():
-    given = kernels(80)
-    x = centred(given.x).kernel
+    provided = kernels(80)
+    x = centred(provided.x).kernel
     for solver in ("full", "few"):
-        model = KCCA(5, 0.5, solver=solver).fit(given.x, given.y)
+        model = KCCA(5, 0.5, solver=solver).fit(provided.x, provided.y)
         alpha = model.x_.weights
         np.testing.assert_allclose(alpha.T @ (x @ x + 0.5 * x) @ alpha, np.eye(5), atol=1e-9)
 
@@ -91,57 +91,57 @@ def test_two_linear_kernels_of_one_feature_correlate_as_by_hand():
 
 
 def test_a_centred_kernel_does_not_feel_a_constant():
-    given = kernels(100)
-    plain = KCCA(10, 0.5).fit(given.x, given.y)
-    moved = KCCA(10, 0.5).fit(given.x + 3, given.y)
+    provided = kernels(100)
+    plain_value = KCCA(10, 0.5).fit(provided.x, provided.y)
+    moved = KCCA(10, 0.5).fit(provided.x + 3, provided.y)
     np.testing.assert_allclose(
-        moved.score_pairs(given.new_x + 3, given.new_y),
-        plain.score_pairs(given.new_x, given.new_y),
+        moved.score_pairs(provided.new_x + 3, provided.new_y),
+        plain_value.score_pairs(provided.new_x, provided.new_y),
         atol=1e-8,
     )
 
 
 def test_fewer_dimensions_are_a_prefix_of_more():
-    given = kernels(120)
-    more, fewer = (KCCA(d, 0.1, solver="full").fit(given.x, given.y) for d in (30, 7))
+    provided = kernels(120)
+    more, fewer = (KCCA(d, 0.1, solver="full").fit(provided.x, provided.y) for d in (30, 7))
     np.testing.assert_allclose(
-        more.first(7).score_pairs(given.new_x, given.new_y),
-        fewer.score_pairs(given.new_x, given.new_y),
+        more.first(7).score_pairs(provided.new_x, provided.new_y),
+        fewer.score_pairs(provided.new_x, provided.new_y),
         atol=1e-9,
     )
 
 
 def test_a_sweep_gives_what_single_fits_give():
-    given = kernels(120)
-    models = list(KappaSweep(centred(given.x), centred(given.y)).models([0.1, 5.0], 12))
+    provided = kernels(120)
+    models = list(KappaSweep(centred(provided.x), centred(provided.y)).models([0.1, 5.0], 12))
     for model, kappa in zip(models, (0.1, 5.0), strict=True):
-        alone = KCCA(12, kappa, solver="full").fit(given.x, given.y)
+        alone = KCCA(12, kappa, solver="full").fit(provided.x, provided.y)
         assert model.kappa == kappa
         np.testing.assert_allclose(model.correlations_, alone.correlations_, rtol=1e-10)
 
 
 def test_held_out_pairs_find_each_other():
-    given = kernels(250, 50)
-    scores = KCCA(8, 1.0).fit(given.x, given.y).score_pairs(given.new_x, given.new_y)
+    provided = kernels(250, 50)
+    scores = KCCA(8, 1.0).fit(provided.x, provided.y).score_pairs(provided.new_x, provided.new_y)
     assert np.mean(scores.argmax(axis=1) == np.arange(50)) > 0.3
 
 
 def test_kernels_of_low_rank_are_solved_by_all():
-    dice = np.random.default_rng(1)
-    left = dice.standard_normal((90, 12))
-    right = left @ dice.standard_normal((12, 9)) + dice.standard_normal((90, 9))
-    found = [
+    rng = np.random.default_rng(1)
+    left = rng.standard_normal((90, 12))
+    right = left @ rng.standard_normal((12, 9)) + rng.standard_normal((90, 9))
+    correlations = [
         KCCA(9, 0.5, solver=solver, rank=40).fit(left @ left.T, right @ right.T).correlations_
         for solver in ("full", "few", "gram-schmidt")
     ]
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
-    np.testing.assert_allclose(found[2], found[0], rtol=1e-9)
+    np.testing.assert_allclose(correlations[1], correlations[0], rtol=1e-9)
+    np.testing.assert_allclose(correlations[2], correlations[0], rtol=1e-9)
 
 
 def test_kernels_in_single_precision_are_solved_by_all():
-    dice = np.random.default_rng(2)
-    left = dice.random((120, 30))
-    right = left @ dice.random((30, 20)) + dice.random((120, 20))
+    rng = np.random.default_rng(2)
+    left = rng.random((120, 30))
+    right = left @ rng.random((30, 20)) + rng.random((120, 20))
     x, y = ((unit(side) @ unit(side).T).astype(np.float32) for side in (left, right))
     assert np.linalg.eigvalsh(x.astype(float))[0] < -1e-9
     models = [KCCA(10, 0.1, solver=solver).fit(x, y) for solver in ("full", "few")]
@@ -150,46 +150,47 @@ def test_kernels_in_single_precision_are_solved_by_all():
 
 
 def test_gram_schmidt_reads_few_columns_and_needs_only_those_of_new_items():
-    given = kernels(150)
+    provided = kernels(150)
     read: set[int] = set()
 
     def column(kernel):
-        def one(item):
+        def single(item):
             read.add(item)
             return kernel[:, item]
 
-        return Columns(np.diag(kernel).copy(), one)
+        return Columns(np.diag(kernel).copy(), single)
 
-    model = KCCA(5, 0.5, solver="gram-schmidt", rank=30).fit(column(given.x), column(given.y))
+    model = KCCA(5, 0.5, solver="gram-schmidt", rank=30).fit(column(provided.x), column(provided.y))
     assert len(read) <= 60
-    left = model.x_(given.new_x)
-    np.testing.assert_array_equal(model.x_(given.new_x[:, model.x_.columns]), left)
+    left = model.x_(provided.new_x)
+    np.testing.assert_array_equal(model.x_(provided.new_x[:, model.x_.columns]), left)
     assert model.x_.weights.shape == (30, 5)
 
 
 def test_negative_eigenvalues_are_left_out_by_full_and_refused_by_few():
-    given = kernels(60)
-    values, vectors = np.linalg.eigh(given.x)
+    provided = kernels(60)
+    values, vectors = np.linalg.eigh(provided.x)
     broken = (vectors * (values - 0.3)) @ vectors.T
     broken = (broken + broken.T) / 2
     mended = (vectors * np.where(values > 0.3, values - 0.3, 0)) @ vectors.T
-    full = KCCA(4, 0.5, center=False, solver="full").fit(broken, given.y)
-    repaired = KCCA(4, 0.5, center=False, solver="full").fit((mended + mended.T) / 2, given.y)
+    full = KCCA(4, 0.5, center=False, solver="full").fit(broken, provided.y)
+    repaired = KCCA(4, 0.5, center=False, solver="full").fit((mended + mended.T) / 2, provided.y)
     np.testing.assert_allclose(full.correlations_, repaired.correlations_, rtol=1e-9)
     with pytest.raises(NotSemidefinite, match="kernel x has negative eigenvalues; solver 'full'"):
-        KCCA(4, 0.5, center=False, solver="few").fit(broken, given.y)
+        KCCA(4, 0.5, center=False, solver="few").fit(broken, provided.y)
 
 
 def test_a_stored_model_scores_the_same(tmp_path):
-    given = kernels(80)
+    provided = kernels(80)
     for solver in ("full", "gram-schmidt"):
-        model = KCCA(6, 0.5, solver=solver, rank=30).fit(given.x, given.y)
+        model = KCCA(6, 0.5, solver=solver, rank=30).fit(provided.x, provided.y)
         model.save(tmp_path / solver, {"corpus": "abc"})
         again = KCCA.load(tmp_path / solver)
         assert again.solver_ == solver
         assert storage.read_manifest(tmp_path / solver)["facts"] == {"corpus": "abc"}
         np.testing.assert_array_equal(
-            again.score_pairs(given.new_x, given.new_y), model.score_pairs(given.new_x, given.new_y)
+            again.score_pairs(provided.new_x, provided.new_y),
+            model.score_pairs(provided.new_x, provided.new_y),
         )
 
 
@@ -230,9 +231,9 @@ GIVEN = kernels(30)
     ],
 )
 def test_bad_input_is_refused_in_one_line(x, y, settings, message):
-    with pytest.raises(ValueError, match=message) as refused:
+    with pytest.raises(ValueError, match=message) as error:
         KCCA(**{"dimensions": 5, **settings}).fit(x, y)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(error.value)
 
 
 def test_new_items_with_another_number_of_columns_are_refused():

@@ -12,14 +12,14 @@ SENTENCES = np.array([[0.5, 0.6, 0.1], [0.0, 0.2, 0.7], [1.0, 1.0, 0.0]])
 
 def test_annotation_scores_sentences_by_the_pair_of_the_nearest_image():
     # Image 0 is nearest to pair 0, image 1 to pair 2.
-    wanted = [[0.5, 0.0, 1.0], [0.1, 0.7, 0.0]]
-    np.testing.assert_array_equal(score_pairs(TRAINING_IMAGES, SENTENCES, direction="annotation"), wanted)
+    expected = [[0.5, 0.0, 1.0], [0.1, 0.7, 0.0]]
+    np.testing.assert_array_equal(score_pairs(TRAINING_IMAGES, SENTENCES, direction="annotation"), expected)
 
 
 def test_search_scores_images_by_the_pair_of_the_nearest_sentence():
     # Sentence 0 is nearest to pair 1, sentence 1 to pair 2, sentence 2 to the first of two.
-    wanted = [[0.1, 0.2, 0.9], [0.4, 0.8, 0.3]]
-    np.testing.assert_array_equal(score_pairs(TRAINING_IMAGES, SENTENCES, direction="search"), wanted)
+    expected = [[0.1, 0.2, 0.9], [0.4, 0.8, 0.3]]
+    np.testing.assert_array_equal(score_pairs(TRAINING_IMAGES, SENTENCES, direction="search"), expected)
 
 
 def test_f1_is_the_harmonic_mean_of_precision_and_recall():
@@ -34,13 +34,13 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall():
 
 
 def test_f1_equals_counting_by_hand():
-    dice = np.random.default_rng(0)
-    new, training, weights = dice.poisson(0.5, (7, 30)), dice.poisson(1.0, (9, 30)), dice.random(30)
-    found = f1_similarity(sparse.csr_matrix(new), sparse.csr_matrix(training), weights)
+    rng = np.random.default_rng(0)
+    new, training, weights = rng.poisson(0.5, (7, 30)), rng.poisson(1.0, (9, 30)), rng.random(30)
+    result = f1_similarity(sparse.csr_matrix(new), sparse.csr_matrix(training), weights)
     for i, a in enumerate(new):
         for j, b in enumerate(training):
-            wanted = 2 * (weights * np.minimum(a, b)).sum() / ((weights * a).sum() + (weights * b).sum())
-            assert found[i, j] == pytest.approx(wanted)
+            expected = 2 * (weights * np.minimum(a, b)).sum() / ((weights * a).sum() + (weights * b).sum())
+            assert result[i, j] == pytest.approx(expected)
 
 
 def test_what_does_not_fit_is_named():

@@ -18,16 +18,16 @@ from tests.models_core.estimators.kernel_methods.kernels import kernels
 
 
 def test_the_sizes_are_46_from_ten_to_all_in_equal_ratios():
-    found = sizes(6000)
-    assert len(found) == 46
-    assert (found[0], found[-1]) == (10, 6000)
-    assert np.ptp(np.log(found[20:])[1:] - np.log(found[20:])[:-1]) < 0.02
+    result = sizes(6000)
+    assert len(result) == 46
+    assert (result[0], result[-1]) == (10, 6000)
+    assert np.ptp(np.log(result[20:])[1:] - np.log(result[20:])[:-1]) < 0.02
     assert sizes(4) == [4]
 
 
 def test_prefixes_score_as_if_only_they_were_there():
-    dice = np.random.default_rng(0)
-    x, y = dice.standard_normal((5, 9)), dice.standard_normal((7, 9))
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((5, 9)), rng.standard_normal((7, 9))
     for size, scores in prefix_scores(x, y, [1, 4, 9]):
         np.testing.assert_allclose(scores, unit(x[:, :size]) @ unit(y[:, :size]).T)
 
@@ -44,8 +44,8 @@ def test_recall_counts_the_best_of_an_images_sentences():
 def test_five_settings_a_cut_off_are_picked_and_ties_go_to_the_earlier():
     shares = [(0.1, 0.5, 0.9), (0.2, 0.5, 0.8), (0.3, 0.5, 0.7)]
     trials = [
-        Trial(Setting(0.1, 10 + place), {"annotation": share, "search": share[::-1]})
-        for place, share in enumerate(shares)
+        Trial(Setting(0.1, 10 + index), {"annotation": share, "search": share[::-1]})
+        for index, share in enumerate(shares)
     ]
     picked = [setting.dimensions for setting in choose_settings(trials, "annotation", picks=2)]
     assert picked == [12, 11, 10, 11, 10, 11]
@@ -53,12 +53,12 @@ def test_five_settings_a_cut_off_are_picked_and_ties_go_to_the_earlier():
 
 
 def selected(**settings):
-    given = kernels(90, 40)
+    provided = kernels(90, 40)
     held, test = slice(0, 20), slice(20, 40)
     model = SelectedKCCA((0.1, 5.0), number=6, **settings).fit(
-        given.x, given.y, given.new_x[held], given.new_y[held]
+        provided.x, provided.y, provided.new_x[held], provided.new_y[held]
     )
-    return model, given.new_x[test], given.new_y[test]
+    return model, provided.new_x[test], provided.new_y[test]
 
 
 def test_fifteen_rankings_are_combined_by_borda():
@@ -70,11 +70,11 @@ def test_fifteen_rankings_are_combined_by_borda():
         for kappa, size in chosen:
             scores = model.models_[kappa].first(size).score_pairs(x, y)
             places.append(ranking.positions(scores if direction == "annotation" else scores.T))
-        wanted = ranking.borda(np.stack(places))
-        found = model.score_pairs(x, y, direction=direction)
+        expected = ranking.borda(np.stack(places))
+        result = model.score_pairs(x, y, direction=direction)
         # Rankings, not numbers: cosines of the two ways differ in their last bits.
-        found = found if direction == "annotation" else found.T
-        np.testing.assert_array_equal(ranking.positions(found), ranking.positions(wanted))
+        result = result if direction == "annotation" else result.T
+        np.testing.assert_array_equal(ranking.positions(result), ranking.positions(expected))
 
 
 def test_borda_of_settings_is_a_hand_worked_case():
@@ -109,8 +109,8 @@ def test_a_stored_selection_ranks_the_same(tmp_path):
 
 
 def test_owners_that_name_no_image_are_refused():
-    given = kernels(30, 5)
+    provided = kernels(30, 5)
     with pytest.raises(ValueError, match="5 held-out images and 4 sentences"):
-        SelectedKCCA().fit(given.x, given.y, given.new_x, given.new_y[:4])
+        SelectedKCCA().fit(provided.x, provided.y, provided.new_x, provided.new_y[:4])
     with pytest.raises(ValueError, match="expected 5 of 0..4"):
-        SelectedKCCA().fit(given.x, given.y, given.new_x, given.new_y, [0, 1, 2, 3, 5])
+        SelectedKCCA().fit(provided.x, provided.y, provided.new_x, provided.new_y, [0, 1, 2, 3, 5])

@@ -28,7 +28,7 @@ WRITES = CaptionerSettings(size=9, word_size=5, rates=(0.003,), dropout=0.0, bat
 
 def curves() -> dict[str, list[float]]:
     """The losses of 50 steps of each, in double precision, and the sum of the weights at the end."""
-    cpu, found = torch.device("cpu"), {}
+    cpu, result = torch.device("cpu"), {}
     pairs = TrainingPairs.of(scenes(30, captions=2)[0])
     pictures = CaptionedImages.of(named_pictures(30, captions=2)[0])
     runs: dict[str, GradientRun] = {
@@ -48,16 +48,16 @@ def curves() -> dict[str, list[float]]:
         run.network.double()
         steps = [run.step(batch) for _ in range(10) for batch in run.epoch_batches()]
         weights = network_weights(run.network)
-        found[name] = [*steps, float(sum(abs(own).sum() for own in weights.values()))]
-    return found
+        result[name] = [*steps, float(sum(abs(weight).sum() for weight in weights.values()))]
+    return result
 
 
 def main() -> None:
     torch.set_num_threads(1)
     with joined_processes("cpu") as (processes, _):
-        found = curves()
+        result = curves()
         if processes.first:
-            Path(sys.argv[1]).write_text(json.dumps(found))
+            Path(sys.argv[1]).write_text(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -13,44 +13,44 @@ def scenes(images=20, *, captions=2, things=8, numbers=6, noise=0.1, seed=0, hel
     An image shows two to four of the `things`, a region each. A caption names them all in any order, among
     words that say nothing.
     """
-    dice = np.random.default_rng(seed)
-    looks = dice.standard_normal((things, numbers))
+    rng = np.random.default_rng(seed)
+    looks = rng.standard_normal((things, numbers))
 
-    def made(count, each):
+    def created(count, item):
         regions, words = [], []
         for _ in range(count):
-            shown = dice.choice(things, dice.integers(2, 5), replace=False)
-            regions.append(looks[shown] + noise * dice.standard_normal((len(shown), numbers)))
-            for _ in range(each):
-                said = [*shown, *dice.integers(things, things + 3, dice.integers(0, 3))]
-                words.append(dice.permutation(said))
+            displayed = rng.choice(things, rng.integers(2, 5), replace=False)
+            regions.append(looks[displayed] + noise * rng.standard_normal((len(displayed), numbers)))
+            for _ in range(item):
+                message = [*displayed, *rng.integers(things, things + 3, rng.integers(0, 3))]
+                words.append(rng.permutation(message))
         return Dataset(
             {"images": rows_of(regions), "captions": numbers_of(words, things + 3)},
-            {LINK: np.repeat(np.arange(count), each)},
+            {LINK: np.repeat(np.arange(count), item)},
         )
 
-    return made(images, captions), made(held_out, 1) if held_out else None
+    return created(images, captions), created(held_out, 1) if held_out else None
 
 
-def rows_of(each):
+def rows_of(item):
     """Items with these rows."""
-    width = next((len(row) for rows in each for row in rows), 1)
-    values = np.concatenate([np.reshape(rows, (-1, width)) for rows in each]).astype(np.float32)
-    return RaggedRows.of_counts(values, [len(rows) for rows in each])
+    width = next((len(row) for rows in item for row in rows), 1)
+    values = np.concatenate([np.reshape(rows, (-1, width)) for rows in item]).astype(np.float32)
+    return RaggedRows.of_counts(values, [len(rows) for rows in item])
 
 
-def numbers_of(each, vocabulary, vectors=None):
+def numbers_of(item, vocabulary, vectors=None):
     """Sentences of these numbers of words."""
     rows = RaggedRows.of_counts(
-        np.concatenate([np.asarray(e, np.int64) for e in each]), [len(e) for e in each]
+        np.concatenate([np.asarray(e, np.int64) for e in item]), [len(e) for e in item]
     )
     return WordNumbers(rows.values, rows.begin, rows.end, vocabulary, vectors)
 
 
-def edges_as_numbers(each, vocabulary, relations, vectors=None):
+def edges_as_numbers(item, vocabulary, relations, vectors=None):
     """Sentences of these edges: a relation, the word depended on, the word."""
     rows = RaggedRows.of_counts(
-        np.concatenate([np.asarray(e, np.int64).reshape(-1, 3) for e in each]), [len(e) for e in each]
+        np.concatenate([np.asarray(e, np.int64).reshape(-1, 3) for e in item]), [len(e) for e in item]
     )
     return EdgeNumbers(rows.values, rows.begin, rows.end, vocabulary, vectors, relations)
 
@@ -58,15 +58,15 @@ def edges_as_numbers(each, vocabulary, relations, vectors=None):
 def in_edges(data, relations=3):
     """The same data, where each word depends on the one before, by a relation that says nothing."""
     words = data.captions
-    each = []
-    for place in range(len(words)):
-        own = words.item(place).tolist()
-        before = [words.vocabulary, *own[:-1]]
-        each.append(
-            [(n % relations, head, word) for n, (head, word) in enumerate(zip(before, own, strict=True))]
+    item = []
+    for index in range(len(words)):
+        values = words.item(index).tolist()
+        before = [words.vocabulary, *values[:-1]]
+        item.append(
+            [(n % relations, head, word) for n, (head, word) in enumerate(zip(before, values, strict=True))]
         )
-    made = edges_as_numbers(each, words.vocabulary + 1, relations)
-    return Dataset({**data.views, "captions": made}, data.links)
+    edges = edges_as_numbers(item, words.vocabulary + 1, relations)
+    return Dataset({**data.views, "captions": edges}, data.links)
 
 
 def named_pictures(images=20, *, captions=2, things=5, numbers=6, noise=0.1, seed=0, held_out=0):
@@ -75,18 +75,18 @@ def named_pictures(images=20, *, captions=2, things=5, numbers=6, noise=0.1, see
     An image shows two of the `things`, and its vector is their sum; a caption names them in the order of
     their numbers, between two words that all captions have.
     """
-    dice = np.random.default_rng(seed)
-    looks = dice.standard_normal((things, numbers))
+    rng = np.random.default_rng(seed)
+    looks = rng.standard_normal((things, numbers))
 
-    def made(count, each):
+    def created(count, item):
         vectors, words = [], []
         for _ in range(count):
-            shown = np.sort(dice.choice(things, 2, replace=False))
-            vectors.append(looks[shown].sum(axis=0) + noise * dice.standard_normal(numbers))
-            words += [[things, *shown, things + 1]] * each
+            displayed = np.sort(rng.choice(things, 2, replace=False))
+            vectors.append(looks[displayed].sum(axis=0) + noise * rng.standard_normal(numbers))
+            words += [[things, *displayed, things + 1]] * item
         return Dataset(
             {"images": np.asarray(vectors, np.float32), "captions": numbers_of(words, things + 2)},
-            {LINK: np.repeat(np.arange(count), each)},
+            {LINK: np.repeat(np.arange(count), item)},
         )
 
-    return made(images, captions), made(held_out, 1) if held_out else None
+    return created(images, captions), created(held_out, 1) if held_out else None

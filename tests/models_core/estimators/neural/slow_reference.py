@@ -33,9 +33,9 @@ def sentence(weights, numbers):
 
     def run(layer, order):
         state, states = zero, {}
-        for place in order:
-            state = relu(entered[place] + weights[f"{layer}.weight"] @ state + weights[f"{layer}.bias"])
-            states[place] = state
+        for index in order:
+            state = relu(entered[index] + weights[f"{layer}.weight"] @ state + weights[f"{layer}.bias"])
+            states[index] = state
         return states
 
     right = run("rightwards", range(len(numbers)))
@@ -57,26 +57,26 @@ def ranking_loss(scores, image_of):
     """Eq. 9 without what is not wrong."""
     total = 0.0
     for k in range(len(image_of)):
-        for other in range(len(image_of)):
-            if image_of[other] != image_of[k]:
-                total += max(0.0, scores[k][other] - scores[k][k] + 1)
-                total += max(0.0, scores[other][k] - scores[k][k] + 1)
+        for index in range(len(image_of)):
+            if image_of[index] != image_of[k]:
+                total += max(0.0, scores[k][index] - scores[k][k] + 1)
+                total += max(0.0, scores[index][k] - scores[k][k] + 1)
     return total
 
 
 def multiple_instance_loss(regions, words, image_of):
     """The term beside eq. 7: `regions` and `words` are embedded, a list for each pair."""
     losses: dict[bool, list[float]] = {True: [], False: []}
-    for k, own in enumerate(regions):
-        for pair, said in enumerate(words):
-            for s in said:
-                products = [float(v @ s) for v in own]
-                for place, product in enumerate(products):
+    for k, own_region in enumerate(regions):
+        for pair, word in enumerate(words):
+            for s in word:
+                products = [float(v @ s) for v in own_region]
+                for index, product in enumerate(products):
                     right = image_of[pair] == image_of[k] and (
-                        product > 0 or (max(products) <= 0 and place == int(np.argmax(products)))
+                        product > 0 or (max(products) <= 0 and index == int(np.argmax(products)))
                     )
                     losses[right].append(max(0.0, 1 - (1 if right else -1) * product))
-    return len(image_of) * sum(float(np.mean(each)) for each in losses.values() if each)
+    return len(image_of) * sum(float(np.mean(loss)) for loss in losses.values() if loss)
 
 
 def caption_log_probabilities(weights, image, words, *, rectified):
@@ -88,20 +88,20 @@ def caption_log_probabilities(weights, image, words, *, rectified):
     seen = (image - weights["centre"]) / weights["scale"]
     context = maybe(weights["image.weight"] @ seen)
     state = np.zeros(len(context))
-    found = []
+    result = []
     end = len(weights["words"])
     entered = weights["start"]
-    for place, word in enumerate([*words, end]):
+    for index, word in enumerate([*words, end]):
         state = (
             maybe(weights["entry.weight"] @ entered)
             + weights["recurrent.weight"] @ state
             + weights["recurrent.bias"]
-            + (context if place == 0 else 0)
+            + (context if index == 0 else 0)
         )
         state = np.maximum(state, 0)
-        said = weights["output.weight"] @ state + weights["output.bias"]
-        shifted = np.exp(said - said.max())
-        found.append(float(np.log(shifted[word] / shifted.sum())))
+        message = weights["output.weight"] @ state + weights["output.bias"]
+        shifted = np.exp(message - message.max())
+        result.append(float(np.log(shifted[word] / shifted.sum())))
         if word != end:
             entered = weights["words"][word]
-    return found
+    return result

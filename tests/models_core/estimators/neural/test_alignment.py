@@ -51,8 +51,8 @@ def run_of(data, settings=SMALL, context=None, steps=STEPS):
 
 def odd_pairs():
     """Padding, sentences of one word and of none, an image of one region, and one image in several pairs."""
-    dice = np.random.default_rng(3)
-    regions = rows_of([dice.standard_normal((count, 4)) for count in (1, 3, 2, 5)])
+    rng = np.random.default_rng(3)
+    regions = rows_of([rng.standard_normal((count, 4)) for count in (1, 3, 2, 5)])
     words = numbers_of([[0], [1, 2, 3, 0, 4], [], [2, 2], [4, 1, 3], [5]], 6)
     return Dataset({"images": regions, "captions": words}, {LINK: np.array([0, 1, 1, 2, 3, 0])})
 
@@ -85,11 +85,11 @@ def test_embeddings_scores_and_loss_are_those_of_the_slow_reference(settings, da
     weights = network_weights(run.network)
     regions = [[slow.region(weights, row) for row in data.images.item(i)] for i in range(4)]
     words = [slow.sentence(weights, data.captions.item(i)) for i in range(6)]
-    own, said = embed(run.network, data)
-    np.testing.assert_allclose(own.values, np.concatenate(regions), atol=1e-6)
-    np.testing.assert_allclose(said.values, np.concatenate([w for w in words if w]), atol=1e-6)
+    value, message = embed(run.network, data)
+    np.testing.assert_allclose(value.values, np.concatenate(regions), atol=1e-6)
+    np.testing.assert_allclose(message.values, np.concatenate([w for w in words if w]), atol=1e-6)
     expected = [[slow.score(r, w, settings.objective) for w in words] for r in regions]
-    scores = AlignmentScores(own, said, settings.objective)
+    scores = AlignmentScores(value, message, settings.objective)
     np.testing.assert_allclose(scores.tile(EVERYTHING, EVERYTHING), expected, rtol=1e-5, atol=1e-5)
 
     batch = np.array([5, 1, 0, 2, 4, 3])
@@ -114,23 +114,23 @@ def test_an_image_that_stands_twice_in_a_batch_does_not_make_its_own_captions_wr
 @pytest.mark.parametrize("data", [odd_pairs(), odd_edges()], ids=["words", "edges"])
 def test_gradients_are_those_of_finite_differences(settings, data):
     run = run_of(data, settings)
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for name, weights in run.network.named_parameters():
         if "bias" in name:  # with biases of 0, many sums lie in the bend of max(0, x)
-            weights.data += torch.from_numpy(0.3 * dice.standard_normal(tuple(weights.shape)))
+            weights.data += torch.from_numpy(0.3 * rng.standard_normal(tuple(weights.shape)))
     batch = np.arange(6)
     loss = run.batch_loss(batch)
     loss.backward()
     for name, weights in run.network.named_parameters():
         flat, gradient = weights.data.view(-1), weights.grad.view(-1)
-        for place in dice.choice(len(flat), min(6, len(flat)), replace=False):
-            before, step = float(flat[place]), 1e-6
-            flat[place] = before + step
+        for index in rng.choice(len(flat), min(6, len(flat)), replace=False):
+            before, step = float(flat[index]), 1e-6
+            flat[index] = before + step
             above = float(run.batch_loss(batch).detach())
-            flat[place] = before - step
+            flat[index] = before - step
             below = float(run.batch_loss(batch).detach())
-            flat[place] = before
-            assert float(gradient[place]) == pytest.approx(
+            flat[index] = before
+            assert float(gradient[index]) == pytest.approx(
                 (above - below) / (2 * step), abs=1e-4, rel=1e-5
             ), name
 
@@ -176,7 +176,7 @@ def test_in_bfloat16_it_learns_as_in_single_precision(monkeypatch):
     assert half.curve_[0, 1] == pytest.approx(single.curve_[0, 1], rel=0.01)
     assert half.curve_[0, 1] != single.curve_[0, 1]
     assert half.curve_[-1, 1] < half.curve_[0, 1] / 5
-    assert {own.dtype for own in half.members_[0].values()} == {np.dtype(np.float32)}
+    assert {value.dtype for value in half.members_[0].values()} == {np.dtype(np.float32)}
 
 
 def test_it_finds_new_images_with_the_rate_that_finds_the_most_held_out_ones():
@@ -199,63 +199,63 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypa
     settings = replace(SMALL, rates=(0.002, 0.004), trial_epochs=1, dropout=0.3)
     whole = Alignment(settings).fit(train, new, FitContext())
     monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0.0)
-    told = []
+    messages = []
 
-    def stop(*one):
-        told.append(one)
-        if len(told) == after:
+    def stop(*item):
+        messages.append(item)
+        if len(messages) == after:
             raise KeyboardInterrupt
 
-    facts = {"recipe": "mine"}
+    metadata = {"recipe": "mine"}
     with pytest.raises(KeyboardInterrupt):
         Alignment(settings).fit(
-            train, new, FitContext(progress=stop, checkpoints=Checkpoints(tmp_path, facts))
+            train, new, FitContext(progress=stop, checkpoints=Checkpoints(tmp_path, metadata))
         )
-    begun = len(told)
+    begun = len(messages)
     model = Alignment(settings).fit(
-        train, new, FitContext(progress=stop, checkpoints=Checkpoints(tmp_path, facts))
+        train, new, FitContext(progress=stop, checkpoints=Checkpoints(tmp_path, metadata))
     )
-    if told[after - 1][0] == "learning":
-        assert len(told) - begun < 15, "it started from the first epoch"
-    arrays, said = model.state()
+    if messages[after - 1][0] == "learning":
+        assert len(messages) - begun < 15, "it started from the first epoch"
+    arrays, stored_settings = model.state()
     expected, also = whole.state()
-    assert json.dumps(said) == json.dumps(also) and arrays.keys() == expected.keys()
-    for name, own in arrays.items():
-        np.testing.assert_array_equal(own, expected[name], err_msg=name)
+    assert json.dumps(stored_settings) == json.dumps(also) and arrays.keys() == expected.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
 def test_alike_sentences_and_images_have_equal_scores_wherever_they_stand():
     """Products of long vectors depend on the place in the matrix with some processors, in their last bits."""
-    dice = np.random.default_rng(5)
-    said = [dice.integers(0, 30, size=dice.integers(1, 20)).tolist() for _ in range(560)]
+    rng = np.random.default_rng(5)
+    message = [rng.integers(0, 30, size=rng.integers(1, 20)).tolist() for _ in range(560)]
     same = [0, 3, 130, 255, 300, 559]
-    for place in same[1:]:
-        said[place] = said[0]
-    said[7] = said[9] = []
-    shown = [dice.standard_normal((dice.integers(1, 9), 24)) for _ in range(40)]
+    for index in same[1:]:
+        message[index] = message[0]
+    message[7] = message[9] = []
+    displayed = [rng.standard_normal((rng.integers(1, 9), 24)) for _ in range(40)]
     alike = [2, 17, 39]
-    for place in alike[1:]:
-        shown[place] = shown[2].copy()
-    owners = dice.integers(0, 40, size=len(said))
-    data = Dataset({"images": rows_of(shown), "captions": numbers_of(said, 30)}, {LINK: owners})
+    for index in alike[1:]:
+        displayed[index] = displayed[2].copy()
+    owners = rng.integers(0, 40, size=len(message))
+    data = Dataset({"images": rows_of(displayed), "captions": numbers_of(message, 30)}, {LINK: owners})
     run = run_of(data, replace(SMALL, size=100, word_size=64))
     run.network.float()
     parts = regions, words = embed(run.network, data)
-    assert len(words.values) == sum(map(len, set(map(tuple, said))))
+    assert len(words.values) == sum(map(len, set(map(tuple, message))))
     for score in OBJECTIVES:
         scores = AlignmentScores(*parts, score)
-        found = np.empty(scores.shape, np.float32)
+        values = np.empty(scores.shape, np.float32)
         for rows, columns in tile_grid(scores):
-            found[rows, columns] = scores.tile(rows, columns)
-        assert all(np.array_equal(found[:, 0], found[:, place]) for place in same)
-        assert all(np.array_equal(found[2], found[place]) for place in alike)
-        assert not found[:, [7, 9]].any()
+            values[rows, columns] = scores.tile(rows, columns)
+        assert all(np.array_equal(values[:, 0], values[:, index]) for index in same)
+        assert all(np.array_equal(values[2], values[index]) for index in alike)
+        assert not values[:, [7, 9]].any()
         for row, column in itertools.product((0, 2, 39), (0, 1, 255, 558)):
             products = regions.item(row).astype(float) @ words.item(column).T.astype(float)
-            own = products.max(0) if score == "best-region" else np.maximum(products, 0).sum(0)
-            assert found[row, column] == pytest.approx(own.sum(), rel=1e-4, abs=1e-4)
+            own_max = products.max(0) if score == "best-region" else np.maximum(products, 0).sum(0)
+            assert values[row, column] == pytest.approx(own_max.sum(), rel=1e-4, abs=1e-4)
         turned = scores.turned()
-        np.testing.assert_array_equal(turned.tile(slice(0, 256), slice(0, 16)), found[:16, :256].T)
+        np.testing.assert_array_equal(turned.tile(slice(0, 256), slice(0, 16)), values[:16, :256].T)
 
 
 def test_a_rate_that_is_too_large_is_named_with_its_step_and_another_one_is_taken():
@@ -264,8 +264,8 @@ def test_a_rate_that_is_too_large_is_named_with_its_step_and_another_one_is_take
         Diverged, match=r"in epoch \d+, batch \d+, with the learning rate 1e\+20; choose a smaller"
     ):
         Alignment(replace(SMALL, rates=(1e20,))).fit(train, new, FitContext())
-    found = Alignment(replace(SMALL, rates=(1e20, 0.001), trial_epochs=2)).fit(train, new, FitContext())
-    assert found.rate_ == 0.001 and found.tried_[0, 2] == -1
+    result = Alignment(replace(SMALL, rates=(1e20, 0.001), trial_epochs=2)).fit(train, new, FitContext())
+    assert result.rate_ == 0.001 and result.tried_[0, 2] == -1
     with pytest.raises(Diverged, match="with none of the rates"):
         Alignment(replace(SMALL, rates=(1e20, 1e21), trial_epochs=2)).fit(train, new, FitContext())
 
@@ -276,19 +276,19 @@ def test_a_rate_whose_held_out_scores_are_no_numbers_gives_way_to_the_next_best(
 ):
     """The last step of an epoch may spoil the weights, which no loss tells."""
     train, new = scenes(20, held_out=12)
-    told = AlignmentRun.held_out_figure
+    held_out_figure = AlignmentRun.held_out_figure
 
     def spoilt(run: AlignmentRun) -> float:
         if run.sizes.rate != 0.002:
-            return told(run)
+            return held_out_figure(run)
         if fails == "in its trial" or run.name == "learning" and run.epoch == 3:
             raise NotANumber("score is NaN", 0, 1)
         return 1.0
 
     monkeypatch.setattr(AlignmentRun, "held_out_figure", spoilt)
     settings = replace(SMALL, trial_epochs=2, epochs=4)
-    found = Alignment(replace(settings, rates=(0.002, 0.001))).fit(train, new, FitContext())
-    assert found.rate_ == 0.001 and found.tried_[0, 2] == -1 and found.tried_[1, 2] > 0
+    result = Alignment(replace(settings, rates=(0.002, 0.001))).fit(train, new, FitContext())
+    assert result.rate_ == 0.001 and result.tried_[0, 2] == -1 and result.tried_[1, 2] > 0
     with pytest.raises(Diverged, match=r"recall is no number after epoch \d, with the learning rate 0.002"):
         Alignment(replace(settings, rates=(0.002,))).fit(train, new, FitContext())
 

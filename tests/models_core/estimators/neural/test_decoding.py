@@ -10,18 +10,20 @@ from models_core.estimators.neural.decoding import Segment, best_labels, segment
 
 def worth(products, labels, beta):
     """Eq. 10 to 12 of these labels."""
-    own = sum(products[label, word] for word, label in enumerate(labels))
-    return own + beta * sum(one == other for one, other in zip(labels, labels[1:], strict=False))
+    total = sum(products[label, word] for word, label in enumerate(labels))
+    return total + beta * sum(
+        item == other_label for item, other_label in zip(labels, labels[1:], strict=False)
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_labels_are_worth_more(seed):
-    dice = np.random.default_rng(seed)
-    regions, words = int(dice.integers(1, 5)), int(dice.integers(1, 7))
-    products, beta = dice.standard_normal((regions, words)), float(dice.choice([0.0, 0.3, 1.0, 5.0]))
-    found = best_labels(products, beta)
+    rng = np.random.default_rng(seed)
+    regions, words = int(rng.integers(1, 5)), int(rng.integers(1, 7))
+    products, beta = rng.standard_normal((regions, words)), float(rng.choice([0.0, 0.3, 1.0, 5.0]))
+    result = best_labels(products, beta)
     best = max(worth(products, labels, beta) for labels in product(range(regions), repeat=words))
-    assert worth(products, found.tolist(), beta) == pytest.approx(best, abs=1e-12)
+    assert worth(products, result.tolist(), beta) == pytest.approx(best, abs=1e-12)
 
 
 def test_beta_goes_from_each_word_by_itself_to_one_region_for_all():
@@ -39,7 +41,7 @@ def test_a_sentence_without_words_has_no_segments():
 
 
 @pytest.mark.parametrize(
-    ("products", "beta", "said"),
+    ("products", "beta", "message"),
     [
         (np.zeros((0, 2)), 1.0, "no region"),
         (np.zeros((2, 2)), -1.0, "beta is -1.0"),
@@ -48,6 +50,6 @@ def test_a_sentence_without_words_has_no_segments():
         (np.array([[np.nan]]), 1.0, "not finite"),
     ],
 )
-def test_what_cannot_be_decoded_is_refused(products, beta, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_decoded_is_refused(products, beta, message):
+    with pytest.raises(ValueError, match=message):
         best_labels(products, beta)

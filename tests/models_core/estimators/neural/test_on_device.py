@@ -30,14 +30,14 @@ ROUNDING = 0.01
 
 def test_the_proposer_learns_the_same_and_is_stored_without_the_device(tmp_path: Path) -> None:
     settings = ProposerSettings(side=SIDE, epochs=2, close_epochs=2, last_epochs=1, batch=4)
-    plain, found = (
+    plain_value, result = (
         BoxProposer(settings).fit(scenes(8, 1), seed=7, device=device) for device in ("cpu", TORCH)
     )
     new = scenes(6, 9)
-    np.testing.assert_allclose(best(found, new), best(plain, new), atol=0.05)
-    found.save(tmp_path / "kept")
+    np.testing.assert_allclose(best(result, new), best(plain_value, new), atol=0.05)
+    result.save(tmp_path / "kept")
     stored = BoxProposer.load(tmp_path / "kept")
-    np.testing.assert_allclose(best(stored, new), best(found, new), atol=1e-3)
+    np.testing.assert_allclose(best(stored, new), best(result, new), atol=1e-3)
     on = BoxProposer(settings).fit(scenes(8, 2), begin=stored, device=TORCH)
     assert len(best(on, new)) == 12
 
@@ -46,13 +46,13 @@ def test_the_proposer_learns_the_same_and_is_stored_without_the_device(tmp_path:
 def test_the_alignment_learns_the_same() -> None:
     train, _ = sentences(20, things=30, numbers=20, noise=0.5, seed=1)
     settings = AlignmentSettings(size=40, word_size=5, rates=(0.001,), dropout=0.0, batch=40, epochs=40)
-    plain, found = (
+    plain_value, result = (
         Alignment(settings).fit(train, None, FitContext(device=device)) for device in ("cpu", TORCH)
     )
-    assert found.curve_[0, 1] == pytest.approx(plain.curve_[0, 1], rel=ROUNDING)
-    assert found.curve_[-1, 1] < found.curve_[0, 1] / 5
+    assert result.curve_[0, 1] == pytest.approx(plain_value.curve_[0, 1], rel=ROUNDING)
+    assert result.curve_[-1, 1] < result.curve_[0, 1] / 5
     everything = slice(0, None)
-    scores = found.score(train, direction="annotation").tile(everything, everything)
+    scores = result.score(train, direction="annotation").tile(everything, everything)
     assert (train.image_of[scores.argmax(axis=1)] == np.arange(20)).mean() > 0.9
 
 
@@ -60,8 +60,8 @@ def test_the_alignment_learns_the_same() -> None:
 def test_the_captioner_learns_the_same() -> None:
     train, _ = named_pictures(20, captions=2)
     settings = CaptionerSettings(size=6, word_size=5, rates=(0.01,), dropout=0.0, batch=8, epochs=30)
-    plain, found = (
+    plain_value, result = (
         RecurrentCaptioner(settings).fit(train, None, FitContext(device=device)) for device in ("cpu", TORCH)
     )
-    assert found.curve_[0, 1] == pytest.approx(plain.curve_[0, 1], rel=ROUNDING)
-    assert found.curve_[-1, 1] < found.curve_[0, 1] / 3
+    assert result.curve_[0, 1] == pytest.approx(plain_value.curve_[0, 1], rel=ROUNDING)
+    assert result.curve_[-1, 1] < result.curve_[0, 1] / 3

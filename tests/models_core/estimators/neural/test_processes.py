@@ -19,8 +19,8 @@ def test_two_processes_have_the_losses_of_one_with_the_same_batches(tmp_path):
     torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--module", SCRIPT]
     for started, file in (([SCRIPT], alone), (torchrun, together)):
         subprocess.run([sys.executable, "-m", *started, str(file)], check=True, env=environment, timeout=120)
-    one, two = (json.loads(file.read_text()) for file in (alone, together))
-    assert one.keys() == {"best-region", "fragments", "captions"} == two.keys()
-    for name, losses in one.items():
+    item, two = (json.loads(file.read_text()) for file in (alone, together))
+    assert item.keys() == {"best-region", "fragments", "captions"} == two.keys()
+    for name, losses in item.items():
         assert len(losses) == 51 and losses[-2] < losses[0], "it learns"
         np.testing.assert_allclose(two[name], losses, rtol=1e-5, err_msg=name)

@@ -51,17 +51,17 @@ SIDE = 64
 COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220)}
 
 
-def scene(dice: np.random.Generator) -> TaughtPicture:
+def scene(rng: np.random.Generator) -> TaughtPicture:
     """A grey picture with a red square and a blue one, apart from each other."""
     colours: NDArray[np.uint8] = np.full((SIDE, SIDE, 3), 120, np.uint8)
     phrases = []
-    for place, (name, colour) in enumerate(COLOURS.items()):
-        side = int(dice.integers(16, 26))
+    for index, (name, colour) in enumerate(COLOURS.items()):
+        side = int(rng.integers(16, 26))
         left, top = (
-            int(dice.integers(0, SIDE - side)),
-            int(dice.integers(0, 30 - side + 1)) if side < 30 else 0,
+            int(rng.integers(0, SIDE - side)),
+            int(rng.integers(0, 30 - side + 1)) if side < 30 else 0,
         )
-        top += 32 * place
+        top += 32 * index
         colours[top : top + side, left : left + side] = colour
         box = np.array([[left, top, left + side, top + side]]) / SIDE
         phrases.append(TaughtPhrase((("a", name, "square"), (name.upper(),)), box))
@@ -69,8 +69,8 @@ def scene(dice: np.random.Generator) -> TaughtPicture:
 
 
 def scenes(count: int, seed: int) -> list[TaughtPicture]:
-    dice = np.random.default_rng(seed)
-    return [scene(dice) for _ in range(count)]
+    rng = np.random.default_rng(seed)
+    return [scene(rng) for _ in range(count)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,36 +98,36 @@ def taught() -> BoxProposer:
 
 def best(proposer: BoxProposer, pictures: list[TaughtPicture]) -> list[tuple[float, float]]:
     """(IoU of the best box, its chance) of each phrase."""
-    found = proposer.propose(
+    result = proposer.propose(
         [p.colours for p in pictures], [[t.wordings[0] for t in p.phrases] for p in pictures]
     )
     return [
         (float(box_overlap(rows[0], phrase.boxes).max()), float(rows[0][4]))
-        for picture, own in zip(pictures, found, strict=True)
-        for phrase, rows in zip(picture.phrases, own, strict=True)
+        for picture, value in zip(pictures, result, strict=True)
+        for phrase, rows in zip(picture.phrases, value, strict=True)
     ]
 
 
 @pytest.mark.slow
 def test_it_finds_what_a_phrase_names() -> None:
     proposer, new = learned(100, 30), scenes(12, 2)
-    found = best(proposer, new)
-    assert np.mean([iou for iou, _ in found]) > 0.7
+    result = best(proposer, new)
+    assert np.mean([iou for iou, _ in result]) > 0.7
     # The chance tells good boxes from bad ones.
-    sure = [iou for iou, chance in found if chance > 0.5]
-    assert len(sure) > len(found) / 2 and np.mean([iou >= ACCEPTED_IOU for iou in sure]) > 0.8
+    sure = [iou for iou, chance in result if chance > 0.5]
+    assert len(sure) > len(result) / 2 and np.mean([iou >= ACCEPTED_IOU for iou in sure]) > 0.8
 
 
 def test_its_loss_falls_as_it_learns() -> None:
     picture = scenes(1, 8)[0]
-    asked = cells_asked([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
+    requested = cells_asked([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
 
     def loss(proposer: BoxProposer) -> float:
         assert proposer.network_ is not None
-        said = proposer.words_.batch([t.wordings[0] for t in picture.phrases], [0, 0])
+        batch = proposer.words_.batch([t.wordings[0] for t in picture.phrases], [0, 0])
         with torch.inference_mode():
-            told = proposer.network_(pictures_tensor([picture.colours]), said, asked.cells)
-        return float(phrase_loss(told, asked, SIDE // 8))
+            network = proposer.network_(pictures_tensor([picture.colours]), batch, requested.cells)
+        return float(phrase_loss(network, requested, SIDE // 8))
 
     assert loss(learned(16, 4)) < loss(learned(16, 1))
 
@@ -135,51 +135,51 @@ def test_its_loss_falls_as_it_learns() -> None:
 def test_some_cells_say_what_they_say_among_all(taught: BoxProposer) -> None:
     assert taught.network_ is not None
     picture = scenes(1, 8)[0]
-    said = taught.words_.batch([("red",), ("blue",)], [0, 0])
+    batch = taught.words_.batch([("red",), ("blue",)], [0, 0])
     some = torch.tensor([[3, 40, 63], [0, 1, 2]])
     with torch.inference_mode():
-        every = taught.network_(pictures_tensor([picture.colours]), said)
-        own = taught.network_(pictures_tensor([picture.colours]), said, some)
+        every = taught.network_(pictures_tensor([picture.colours]), batch)
+        network = taught.network_(pictures_tensor([picture.colours]), batch, some)
     assert every.shape == (2, 64, 6)
     for phrase in range(2):
-        assert torch.allclose(own[phrase], every[phrase, some[phrase]], atol=1e-5)
+        assert torch.allclose(network[phrase], every[phrase, some[phrase]], atol=1e-5)
 
 
 def test_cells_asked_stand_for_all_cells_and_those_of_middles_are_in_middles() -> None:
     boxes = [np.array([[0.2, 0.2, 0.6, 0.8]]), np.array([[0.0, 0.0, 0.05, 0.05], [0.5, 0.5, 1.0, 1.0]])]
-    asked = cells_asked(boxes, 24, np.random.default_rng(2))
-    middles = asked.target.shape[1]
-    for phrase, own in enumerate(boxes):
-        centres = centres_of(asked.cells[phrase, :middles], 24).numpy()
-        target = asked.target[phrase].numpy()
+    requested = cells_asked(boxes, 24, np.random.default_rng(2))
+    middles = requested.target.shape[1]
+    for phrase, own_box in enumerate(boxes):
+        centres = centres_of(requested.cells[phrase, :middles], 24).numpy()
+        target = requested.target[phrase].numpy()
         for centre, box in zip(centres, target, strict=True):
-            assert any(np.allclose(box, one, atol=1e-6) for one in own)
+            assert any(np.allclose(box, row, atol=1e-6) for row in own_box)
             reach = np.maximum((box[2:] - box[:2]) * 0.2, 0.6 / 24) + 0.5 / 24
             assert (np.abs(centre - (box[:2] + box[2:]) / 2) <= reach + 1e-6).all()
         # Of the rest those in a middle count nothing: the others stand for the cells that are in none.
-        assert float(asked.weight[phrase].sum()) == pytest.approx(24 * 24, rel=0.2)
+        assert float(requested.weight[phrase].sum()) == pytest.approx(24 * 24, rel=0.2)
     # Either box of a phrase teaches as often, the small one too.
-    small = (asked.target[1, :, 2] < 0.1).float().mean()
+    small = (requested.target[1, :, 2] < 0.1).float().mean()
     assert 0.2 < float(small) < 0.8
 
 
 def test_its_proposals_are_within_the_picture_and_apart_with_falling_chances(taught: BoxProposer) -> None:
-    (own,) = taught.propose([scenes(1, 5)[0].colours], [[("a", "red", "square"), ("unheard",)]])
-    for rows in own:
+    (own_rows,) = taught.propose([scenes(1, 5)[0].colours], [[("a", "red", "square"), ("unheard",)]])
+    for rows in own_rows:
         assert rows.shape[1] == 5 and 1 <= len(rows) <= 5
         assert (rows >= 0).all() and (rows <= 1).all() and (rows[:, 2:4] > rows[:, :2]).all()
         assert (np.diff(rows[:, 4]) <= 0).all()
-        for place, row in enumerate(rows):
-            assert (box_overlap(row, rows[:place]) < 0.5).all()
+        for index, row in enumerate(rows):
+            assert (box_overlap(row, rows[:index]) < 0.5).all()
 
 
 def test_the_same_seed_learns_the_same_and_storing_keeps_it_to_the_bit(
     taught: BoxProposer, tmp_path: Path
 ) -> None:
     settings = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, last_epochs=1, batch=4)
-    one, two = (BoxProposer(settings).fit(scenes(8, 1), seed=7) for _ in range(2))
+    item, two = (BoxProposer(settings).fit(scenes(8, 1), seed=7) for _ in range(2))
     new = scenes(3, 9)
-    assert best(one, new) == best(two, new)
+    assert best(item, new) == best(two, new)
     taught.save(tmp_path / "kept", {"images": 60})
     assert best(BoxProposer.load(tmp_path / "kept"), new) == best(taught, new)
     with pytest.raises(FileExistsError):
@@ -239,11 +239,11 @@ def test_how_many_steps_a_lesson_takes() -> None:
 
 @pytest.mark.parametrize(("pictures", "steps"), [(10, 7), (3, 5), (1, 2), (9, 0)])
 def test_each_picture_is_learned_from_once_in_an_epoch(pictures: int, steps: int) -> None:
-    found = list(batches_of(pictures, 4, steps, np.random.default_rng(0)))
-    assert len(found) == steps
-    each = max(1, pictures // 4)
-    for start in range(0, steps - each + 1, each):
-        assert sorted(np.concatenate(found[start : start + each])) == list(range(pictures))
+    batches = list(batches_of(pictures, 4, steps, np.random.default_rng(0)))
+    assert len(batches) == steps
+    item = max(1, pictures // 4)
+    for start in range(0, steps - item + 1, item):
+        assert sorted(np.concatenate(batches[start : start + item])) == list(range(pictures))
 
 
 def test_a_lesson_takes_more_or_fewer_epochs_of_all_looks() -> None:
@@ -265,8 +265,8 @@ def test_more_is_held_out_of_few_pictures_and_nothing_of_very_few() -> None:
 
 
 def test_overlap_is_that_of_loops() -> None:
-    dice = np.random.default_rng(4)
-    boxes = np.sort(dice.random((6, 2, 2)), axis=1).reshape(6, 4)
+    rng = np.random.default_rng(4)
+    boxes = np.sort(rng.random((6, 2, 2)), axis=1).reshape(6, 4)
     tensor = torch.from_numpy(boxes)
     for a in range(6):
         for b in range(6):
@@ -280,17 +280,17 @@ def test_overlap_is_that_of_loops() -> None:
 
 def test_the_loss_falls_where_a_cell_says_the_truth() -> None:
     box = np.array([[0.25, 0.25, 0.75, 0.75]])
-    asked = cells_asked([box], 8, np.random.default_rng(0))
-    wrong = torch.zeros((1, asked.cells.shape[1], 6))
-    right = wrong.clone()
+    requested = cells_asked([box], 8, np.random.default_rng(0))
+    invalid = torch.zeros((1, requested.cells.shape[1], 6))
+    right = invalid.clone()
     # softplus(x) * 0.3 = 0.25 where x = log(exp(0.25 / 0.3) - 1): near the middle that is the box.
     right[..., 2:] = float(np.log(np.exp(0.25 / 0.3) - 1))
-    middles = asked.target.shape[1]
-    said = cell_boxes(right, centres_of(asked.cells, 8))[0, :middles]
-    assert torch.allclose(said.mean(0), torch.from_numpy(box[0].astype(np.float32)), atol=0.05)
+    middles = requested.target.shape[1]
+    cell_box = cell_boxes(right, centres_of(requested.cells, 8))[0, :middles]
+    assert torch.allclose(cell_box.mean(0), torch.from_numpy(box[0].astype(np.float32)), atol=0.05)
     right[..., :2] = -4.0
     right[:, :middles, :2] = 4.0
-    assert float(phrase_loss(right, asked, 8)) < float(phrase_loss(wrong, asked, 8))
+    assert float(phrase_loss(right, requested, 8)) < float(phrase_loss(invalid, requested, 8))
 
 
 @pytest.mark.parametrize("view", [SECOND_VIEW, LAST_VIEW, CloseView(48, 3.0)])
@@ -299,30 +299,30 @@ def test_a_close_up_shows_the_box_in_its_middle_however_large_it_is(view: CloseV
     colours[40:56, 40:72] = (250, 0, 0)
     colours[100:108, 0:8] = (0, 250, 0)
     boxes = np.array([[40, 40, 72, 56], [0, 100, 8, 108]]) / 128
-    shown, windows = close_ups([np.zeros_like(colours), colours], boxes, [1, 1], view)
-    assert shown.shape == (2, view.side, view.side, 3)
+    displayed, windows = close_ups([np.zeros_like(colours), colours], boxes, [1, 1], view)
+    assert displayed.shape == (2, view.side, view.side, 3)
     edge, slack = round(view.side * (1 - 1 / view.around) / 2), view.side // 12
-    for one, channel in zip(shown, (0, 1), strict=True):
-        assert (one[edge + slack : -edge - slack, edge + slack : -edge - slack, channel] > 200).all()
-        assert (one[: edge - slack, :, channel] < 140).all() and (one[slack - edge :, :, channel] < 140).all()
+    for row, channel in zip(displayed, (0, 1), strict=True):
+        assert (row[edge + slack : -edge - slack, edge + slack : -edge - slack, channel] > 200).all()
+        assert (row[: edge - slack, :, channel] < 140).all() and (row[slack - edge :, :, channel] < 140).all()
     # What is outside of the picture is grey, and the windows say what is shown.
-    assert (shown[1, :, : edge - slack] == 128).all()
+    assert (displayed[1, :, : edge - slack] == 128).all()
     far = np.array([-16, -8, 16, 8]) * view.around
     assert windows[0] == pytest.approx((np.array([56, 48, 56, 48]) + far) / 128)
     assert windows[1, 0] < 0
 
 
 def test_sides_are_at_the_mean_of_their_likelihoods() -> None:
-    dice = np.random.default_rng(1)
-    sides, windows = dice.normal(0, 2, (3, 4, 24)), np.array([[0.1, 0.2, 0.5, 0.4]] * 3)
-    found = refined_boxes(torch.from_numpy(sides), torch.from_numpy(windows)).numpy()
+    rng = np.random.default_rng(1)
+    sides, windows = rng.normal(0, 2, (3, 4, 24)), np.array([[0.1, 0.2, 0.5, 0.4]] * 3)
+    result = refined_boxes(torch.from_numpy(sides), torch.from_numpy(windows)).numpy()
     places = cell_places(24).double().numpy()
     for row in range(3):
         for side in range(4):
             chance = np.exp(sides[row, side]) / np.exp(sides[row, side]).sum()
             low, high = windows[row, side % 2], windows[row, 2 + side % 2]
             expected = np.clip(low + float(chance @ places) * (high - low), 0, 1)
-            assert found[row, side] == pytest.approx(expected, abs=1e-6)
+            assert result[row, side] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -> None:
@@ -344,14 +344,14 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
 
 
 @pytest.mark.parametrize(
-    ("view", "lesson", "steps", "off", "gain"),
+    ("view", "look_lesson", "steps", "off", "gain"),
     [
         (SECOND_VIEW, SECOND_LESSON, 27, (-0.06, 0.05, 0.07, 0.06), 0.1),
         (LAST_VIEW, LAST_LESSON, 15, (-0.02, 0.03, 0.03, 0.02), 0.08),
     ],
 )
 def test_looks_close_up_make_boxes_tighter(
-    view: CloseView, lesson: LookLesson, steps: int, off: tuple[float, ...], gain: float
+    view: CloseView, look_lesson: LookLesson, steps: int, off: tuple[float, ...], gain: float
 ) -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
     settings = ProposerSettings(side=SIDE, batch=8)
@@ -364,41 +364,41 @@ def test_looks_close_up_make_boxes_tighter(
         settings,
         np.random.default_rng(0),
         steps=steps,
-        training=lesson,
+        training=look_lesson,
     )
     before, after = [], []
     for picture in scenes(12, 2):
         boxes = np.concatenate([t.boxes for t in picture.phrases])
         moved = np.clip(boxes + off, 0, 1)
-        shown, windows = close_ups([picture.colours], moved, [0, 0], view)
+        displayed, windows = close_ups([picture.colours], moved, [0, 0], view)
         seen = torch.from_numpy(windows.astype(np.float32))
-        said = words.batch([t.wordings[0] for t in picture.phrases], [0, 1])
+        batch = words.batch([t.wordings[0] for t in picture.phrases], [0, 1])
         with torch.inference_mode():
-            sides, _ = network(pictures_tensor(list(shown)), seen, said, torch.arange(2))
-            found = refined_boxes(sides, seen).numpy()
+            sides, _ = network(pictures_tensor(list(displayed)), seen, batch, torch.arange(2))
+            result = refined_boxes(sides, seen).numpy()
         before += [box_overlap(a, b[None])[0] for a, b in zip(moved, boxes, strict=True)]
-        after += [box_overlap(a, b[None])[0] for a, b in zip(found, boxes, strict=True)]
+        after += [box_overlap(a, b[None])[0] for a, b in zip(result, boxes, strict=True)]
     assert np.mean(after) > np.mean(before) + gain
 
 
 def test_the_looks_are_weighed_by_what_was_accepted() -> None:
-    dice = np.random.default_rng(3)
-    logits = dice.normal(0, 2, (6000, 3))
-    accepted = dice.random(6000) < 1 / (1 + np.exp(-(logits @ [0.3, 0.6, 1.2] - 0.5)))
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 2, (6000, 3))
+    accepted = rng.random(6000) < 1 / (1 + np.exp(-(logits @ [0.3, 0.6, 1.2] - 0.5)))
     assert fit_weights(logits, accepted, (0.5, 0.5, 1.0)) == pytest.approx((0.3, 0.6, 1.2), abs=0.12)
     assert fit_weights(logits[:20], np.zeros(20, bool), (0.5, 0.5, 1.0)) is None
     # From where whole steps lead ever further away: nearly all are accepted, by logits that are much alike.
     alike = 3 * logits[:, :1] + 0.3 * logits + 6
-    accepted = dice.random(6000) < 1 / (1 + np.exp(-(alike @ [0.2, 0.3, 0.4] - 4)))
+    accepted = rng.random(6000) < 1 / (1 + np.exp(-(alike @ [0.2, 0.3, 0.4] - 4)))
     weights = fit_weights(alike, accepted, (4.0, 4.0, 4.0))
     assert weights is not None and sum(weights) == pytest.approx(0.9, abs=0.1)
 
 
 def test_chances_are_set_right_on_what_was_not_learned_from() -> None:
-    dice = np.random.default_rng(0)
-    logits = dice.normal(0, 3, 4000)
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 3, 4000)
     # Twice too sure, and too hopeful by one.
-    accepted = dice.random(4000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))
+    accepted = rng.random(4000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))
     slope, move = fit_chance(logits, accepted)
     assert slope == pytest.approx(0.5, abs=0.05) and move == pytest.approx(-1, abs=0.12)
     assert fit_chance(logits[:0], accepted[:0]) == (1.0, 0.0)

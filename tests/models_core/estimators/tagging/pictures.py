@@ -12,26 +12,26 @@ def tagged_pictures(images=20, *, things=8, numbers=10, noise=0.1, seed=0, held_
     An image shows two to four of the `things`, the first of them the most often; its tags name them, the one
     that looks largest first. Things have vectors of 6 numbers.
     """
-    dice = np.random.default_rng(seed)
-    looks, vectors = dice.standard_normal((things, numbers)), dice.standard_normal((things, 6))
+    rng = np.random.default_rng(seed)
+    looks, vectors = rng.standard_normal((things, numbers)), rng.standard_normal((things, 6))
     shares = 1 / np.arange(1, things + 1)
 
-    def made(count):
-        pictures, each = [], []
+    def created(count):
+        pictures, item = [], []
         for _ in range(count):
-            shown = dice.choice(things, dice.integers(2, 5), replace=False, p=shares / shares.sum())
-            sizes = 1 / np.arange(1, len(shown) + 1)
-            pictures.append(sizes @ looks[shown] + noise * dice.standard_normal(numbers))
-            each.append(shown)
-        views = {"images": np.asarray(pictures, np.float32), "captions": tags_of(each, things, vectors)}
+            displayed = rng.choice(things, rng.integers(2, 5), replace=False, p=shares / shares.sum())
+            sizes = 1 / np.arange(1, len(displayed) + 1)
+            pictures.append(sizes @ looks[displayed] + noise * rng.standard_normal(numbers))
+            item.append(displayed)
+        views = {"images": np.asarray(pictures, np.float32), "captions": tags_of(item, things, vectors)}
         return Dataset(views, {LINK: np.arange(count)})
 
-    return made(images), made(held_out) if held_out else None
+    return created(images), created(held_out) if held_out else None
 
 
-def tags_of(each, vocabulary, vectors=None):
+def tags_of(item, vocabulary, vectors=None):
     """Images with these numbers of tags."""
     rows = RaggedRows.of_counts(
-        np.concatenate([np.asarray(own, np.int64) for own in each]), [len(own) for own in each]
+        np.concatenate([np.asarray(value, np.int64) for value in item]), [len(value) for value in item]
     )
     return TagNumbers(rows.values, rows.begin, rows.end, vocabulary, vectors)

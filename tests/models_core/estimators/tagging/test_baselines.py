@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_core.estimators.base import Dataset, FitContext
-from models_core.estimators.taggers import CandidateTags
+from models_core.estimators.predictors import CandidateTags
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
 from models_core.estimators.tagging.held_out import held_out_precision, presence
 from models_core.estimators.tagging.machines import TagMachines, linear_machines
@@ -32,20 +32,20 @@ def test_frequency_is_the_share_of_training_images_and_nothing_for_other_tags():
 
 
 def test_a_random_order_depends_on_seed_and_image_alone():
-    made = [RandomTags(RandomSettings()).fit(LINE, None, FitContext(seed)) for seed in (0, 0, 1)]
-    found = [model.score_tags(LINE.images, ASKED) for model in made]
-    np.testing.assert_array_equal(found[0], found[1])
-    assert (found[0] != found[2]).all() and len(np.unique(found[0])) == found[0].size
+    created = [RandomTags(RandomSettings()).fit(LINE, None, FitContext(seed)) for seed in (0, 0, 1)]
+    result = [model.score_tags(LINE.images, ASKED) for model in created]
+    np.testing.assert_array_equal(result[0], result[1])
+    assert (result[0] != result[2]).all() and len(np.unique(result[0])) == result[0].size
 
 
 def test_neighbours_vote_by_distance():
     settings = NeighbourSettings(neighbours=(2,), decays=(2.0,))
     model = NeighbourVotes(settings).fit(LINE, None, FitContext())
-    found = model.score_tags(np.array([[0.25]]), ASKED)[0]
+    result = model.score_tags(np.array([[0.25]]), ASKED)[0]
     # Images 0 and 1 at 0.25 and 0.75: weights exp(-2/3) and exp(-2), as shares of their sum.
     near = np.exp(-2 / 3) / (np.exp(-2 / 3) + np.exp(-2))
-    np.testing.assert_allclose(found, [0, 0, 1, near], atol=1e-5)
-    assert found[0] > 0, "the tag of no neighbour goes by frequency"
+    np.testing.assert_allclose(result, [0, 0, 1, near], atol=1e-5)
+    assert result[0] > 0, "the tag of no neighbour goes by frequency"
 
 
 def test_settings_of_neighbours_are_chosen_on_held_out_images():
@@ -62,12 +62,12 @@ def test_machines_are_those_of_scikit_learn():
     signs = 2 * presence(train.captions) - 1
     for cost in (0.1, 10.0):
         settings = TagMachineSettings(costs=(cost,), tolerance=1e-8, steps=3000)
-        found = linear_machines(np.asarray(train.images, float), signs, cost, settings)
+        result = linear_machines(np.asarray(train.images, float), signs, cost, settings)
         for tag in range(5):
-            other = LinearSVC(loss="squared_hinge", C=cost, tol=1e-10, max_iter=100_000)
-            other.fit(train.images, signs[:, tag])
-            np.testing.assert_allclose(found[:-1, tag], other.coef_[0], atol=1e-4)
-            assert found[-1, tag] == pytest.approx(other.intercept_[0], abs=1e-4)
+            linear_svc = LinearSVC(loss="squared_hinge", C=cost, tol=1e-10, max_iter=100_000)
+            linear_svc.fit(train.images, signs[:, tag])
+            np.testing.assert_allclose(result[:-1, tag], linear_svc.coef_[0], atol=1e-4)
+            assert result[-1, tag] == pytest.approx(linear_svc.intercept_[0], abs=1e-4)
 
 
 def test_a_tag_of_too_few_images_gets_no_machine_and_the_cost_is_chosen_on_held_out_images():
@@ -78,18 +78,18 @@ def test_a_tag_of_too_few_images_gets_no_machine_and_the_cost_is_chosen_on_held_
     assert not model.weights_[:-1, rare].any()
     assert model.weights_[-1, rare] == pytest.approx(2 * (often - 1) / 60 - 1)
     assert model.cost_ == model.tried_[model.tried_[:, 1].argmax(), 0]
-    asked = CandidateTags(("", ""), np.array([-1, 0]))
-    assert (model.score_tags(new.images, asked)[:, 0] == -1).all()
+    candidate_tags = CandidateTags(("", ""), np.array([-1, 0]))
+    assert (model.score_tags(new.images, candidate_tags)[:, 0] == -1).all()
 
 
 def test_held_out_precision_is_that_of_the_metric():
     from phrasebox.metrics.tagging import precision_at
 
-    dice = np.random.default_rng(0)
-    each = [dice.permutation(12)[: dice.integers(0, 9)].tolist() for _ in range(40)]
-    scores = dice.integers(0, 4, (40, 12)).astype(float)
-    expected = [precision_at(scores, each, k) for k in (1, 5)]
-    assert held_out_precision(scores, tags_of(each, 12)) == pytest.approx(np.nanmean(expected))
+    rng = np.random.default_rng(0)
+    item = [rng.permutation(12)[: rng.integers(0, 9)].tolist() for _ in range(40)]
+    scores = rng.integers(0, 4, (40, 12)).astype(float)
+    expected = [precision_at(scores, item, k) for k in (1, 5)]
+    assert held_out_precision(scores, tags_of(item, 12)) == pytest.approx(np.nanmean(expected))
 
 
 @pytest.mark.parametrize(

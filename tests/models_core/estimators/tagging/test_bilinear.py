@@ -7,7 +7,7 @@ import pytest
 
 from models_core.checkpoints import Checkpoints
 from models_core.estimators.base import Dataset, FitContext
-from models_core.estimators.taggers import CandidateTags
+from models_core.estimators.predictors import CandidateTags
 from models_core.estimators.tagging.bilinear import BilinearTagger
 from models_core.estimators.tagging.held_out import held_out_precision, known_tags
 from models_core.estimators.tagging.settings import BilinearSettings
@@ -72,23 +72,23 @@ def test_the_first_step_is_adams_from_zero():
 
 def test_tags_that_were_never_learned_from_rank_above_chance():
     """Images are of things with traits; a tag's vector has the traits of its thing."""
-    dice = np.random.default_rng(0)
-    traits, looks = dice.standard_normal((60, 4)), dice.standard_normal((4, 10))
+    rng = np.random.default_rng(0)
+    traits, looks = rng.standard_normal((60, 4)), rng.standard_normal((4, 10))
     traits /= np.linalg.norm(traits, axis=1, keepdims=True)
 
-    def shown(count, things):
-        each = [dice.permutation(things)[:3] for _ in range(count)]
-        pictures = np.array([traits[own].T @ [1, 0.5, 0.25] for own in each]) @ looks
-        views = {"images": pictures, "captions": tags_of(each, 60, traits)}
+    def displayed(count, things):
+        item = [rng.permutation(things)[:3] for _ in range(count)]
+        pictures = np.array([traits[values].T @ [1, 0.5, 0.25] for values in item]) @ looks
+        views = {"images": pictures, "captions": tags_of(item, 60, traits)}
         return Dataset(views, {("captions", "images"): np.arange(count)})
 
     known = np.arange(40)
-    model = BilinearTagger(FEW).fit(shown(200, known), shown(30, known), FitContext())
-    new = shown(200, np.arange(40, 60))
-    found = model.score_tags(new.images, CandidateTags(("",) * 20, np.full(20, -1), traits[40:]))
-    first = np.array([new.captions.item(place)[0] - 40 for place in range(200)])
-    own = np.take_along_axis(found, first[:, None], axis=1)
-    assert np.mean(found < own) > 0.75, "half would be chance"
+    model = BilinearTagger(FEW).fit(displayed(200, known), displayed(30, known), FitContext())
+    new = displayed(200, np.arange(40, 60))
+    result = model.score_tags(new.images, CandidateTags(("",) * 20, np.full(20, -1), traits[40:]))
+    first = np.array([new.captions.item(index)[0] - 40 for index in range(200)])
+    values = np.take_along_axis(result, first[:, None], axis=1)
+    assert np.mean(result < values) > 0.75, "half would be chance"
 
 
 @pytest.mark.parametrize("at", [10, 24])
@@ -96,22 +96,22 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, at):
     train, new = tagged_pictures(40, held_out=12)
     few = replace(FEW, epochs=3)
     whole = BilinearTagger(few).fit(train, new, FitContext())
-    told = []
+    messages = []
 
-    def kill(*one):
-        told.append(one)
-        if len(told) == at:
+    def kill(*item):
+        messages.append(item)
+        if len(messages) == at:
             raise Killed
 
     def context(folder, progress):
         clock = iter(range(0, 10**6, 50))  # every third step is so late that it is kept
-        kept = Checkpoints(folder, {"seed": 0}, clock=lambda: next(clock))
-        return FitContext(progress=progress, checkpoints=kept)
+        checkpoints = Checkpoints(folder, {"seed": 0}, clock=lambda: next(clock))
+        return FitContext(progress=progress, checkpoints=checkpoints)
 
     with pytest.raises(Killed):
         BilinearTagger(few).fit(train, new, context(tmp_path, kill))
     steps = []
-    model = BilinearTagger(few).fit(train, new, context(tmp_path, lambda *one: steps.append(one)))
+    model = BilinearTagger(few).fit(train, new, context(tmp_path, lambda *item: steps.append(item)))
     assert 0 < steps[0][1] < at and steps[-1][1] == steps[-1][2] == len(whole.tried_) * 3 * 5
     assert steps[0][1] % 5, "in the middle of an epoch"
     for name in ("weights_", "centres_", "tried_", "curve_"):
@@ -122,36 +122,36 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, at):
 def test_what_it_cannot_learn_from_is_named_in_a_line():
     train, new = tagged_pictures(20, held_out=10)
 
-    def refused(match, images=None, tags=None, held_out=new, settings=FEW):
+    def error(match, images=None, tags=None, held_out=new, settings=FEW):
         views = {"images": train.images, "captions": train.captions}
         views |= {} if images is None else {"images": images}
         views |= {} if tags is None else {"captions": tags}
-        with pytest.raises(ValueError, match=match) as said:
+        with pytest.raises(ValueError, match=match) as message:
             BilinearTagger(settings).fit(Dataset(views, train.links), held_out, FitContext())
-        assert "\n" not in str(said.value)
+        assert "\n" not in str(message.value)
 
     broken = np.array(train.images)
     broken[2, 1] = np.nan
-    refused(r"images is nan at \(2, 1\)", images=broken)
-    refused("tags have no word vectors; give some", tags=replace(train.captions, vectors=None))
+    error(r"images is nan at \(2, 1\)", images=broken)
+    error("tags have no word vectors; give some", tags=replace(train.captions, vectors=None))
     vectors = np.array(train.captions.vectors)
     vectors[0, 0] = np.inf
-    refused(r"tag vectors is inf at \(0, 0\)", tags=replace(train.captions, vectors=vectors))
-    refused("no image has a known tag", tags=tags_of([[]] * 20, 8, train.captions.vectors))
+    error(r"tag vectors is inf at \(0, 0\)", tags=replace(train.captions, vectors=vectors))
+    error("no image has a known tag", tags=tags_of([[]] * 20, 8, train.captions.vectors))
     bare = Dataset({**new.views, "captions": tags_of([[]] * 10, 8, train.captions.vectors)}, new.links)
-    refused("no image has a known tag", held_out=bare)
-    refused("rate and epoch are chosen on held-out images", held_out=None)
+    error("no image has a known tag", held_out=bare)
+    error("rate and epoch are chosen on held-out images", held_out=None)
     narrow = Dataset({**new.views, "images": new.images[:, :4]}, new.links)
-    refused("held-out images of 4 numbers against 10; expected the same", held_out=narrow)
+    error("held-out images of 4 numbers against 10; expected the same", held_out=narrow)
 
 
 def test_what_it_cannot_score_is_named_in_a_line():
     model, tags = held(), CandidateTags(("a",), np.array([0]), np.ones((1, 2)))
-    for images, own, match in (
+    for images, value, match in (
         (np.ones((1, 3)), tags, "images of 3 numbers against 2; expected the same"),
         (np.full((1, 2), np.nan), tags, "every entry must be a finite number"),
         (np.ones((1, 2)), replace(tags, vectors=np.ones((1, 5))), "tag vectors of 5 numbers against 2"),
         (np.ones((1, 2)), replace(tags, vectors=None), "tags have no word vectors"),
     ):
         with pytest.raises(ValueError, match=match):
-            model.score_tags(images, own)
+            model.score_tags(images, value)

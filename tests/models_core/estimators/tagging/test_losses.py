@@ -34,10 +34,10 @@ def slow(loss, scores):
 def each(scores):
     """Scores of images with different numbers of tags, and where tags are."""
     there = np.zeros((len(scores), max(map(len, scores))), bool)
-    for row, own in enumerate(scores):
-        there[row, : len(own)] = True
+    for row, own_score in enumerate(scores):
+        there[row, : len(own_score)] = True
     padded = np.zeros(there.shape)
-    padded[there] = np.concatenate([np.asarray(own, float) for own in scores])
+    padded[there] = np.concatenate([np.asarray(own_score, float) for own_score in scores])
     return padded, there
 
 
@@ -58,36 +58,36 @@ def test_losses_are_those_computed_by_hand():
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_losses_equal_a_slow_sum(loss):
-    dice = np.random.default_rng(0)
-    rows = [dice.standard_normal(size) for size in dice.integers(0, 9, 200)]
-    found, gradient = loss.of(*each(rows))
-    np.testing.assert_allclose(found, np.array([slow(loss, own) for own in rows]), atol=1e-12)
+    rng = np.random.default_rng(0)
+    rows = [rng.standard_normal(size) for size in rng.integers(0, 9, 200)]
+    result, gradient = loss.of(*each(rows))
+    np.testing.assert_allclose(result, np.array([slow(loss, row) for row in rows]), atol=1e-12)
     assert not gradient[~each(rows)[1]].any(), "what is no tag has no part"
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_gradients_equal_finite_differences(loss):
-    dice = np.random.default_rng(1)
-    images, vectors = dice.standard_normal((6, 5)), dice.standard_normal((7, 4))
-    tags = tags_of([dice.permutation(7)[: dice.integers(1, 7)] for _ in range(6)], 7, vectors)
-    weights, batch = dice.standard_normal((5, 4)) / 3, np.array([5, 0, 3, 4])
+    rng = np.random.default_rng(1)
+    images, vectors = rng.standard_normal((6, 5)), rng.standard_normal((7, 4))
+    tags = tags_of([rng.permutation(7)[: rng.integers(1, 7)] for _ in range(6)], 7, vectors)
+    weights, batch = rng.standard_normal((5, 4)) / 3, np.array([5, 0, 3, 4])
 
     def value(at):
         return bilinear_loss(at, images, tags, vectors, loss, batch)[0] / len(batch)
 
     _, gradient = bilinear_loss(weights, images, tags, vectors, loss, batch)
     step = 1e-6
-    for place in np.ndindex(weights.shape):
+    for index in np.ndindex(weights.shape):
         ahead, behind = weights.copy(), weights.copy()
-        ahead[place] += step
-        behind[place] -= step
-        assert gradient[place] == pytest.approx((value(ahead) - value(behind)) / (2 * step), abs=1e-6)
+        ahead[index] += step
+        behind[index] -= step
+        assert gradient[index] == pytest.approx((value(ahead) - value(behind)) / (2 * step), abs=1e-6)
     assert np.abs(gradient).max() > 0.1
 
 
 def test_a_top_of_one_is_sje_with_delta_ii_of_two_tags_and_else_the_sum_of_its_hinges():
-    dice = np.random.default_rng(2)
-    two, many = each(dice.standard_normal((50, 2)).tolist()), each(dice.standard_normal((50, 6)).tolist())
+    rng = np.random.default_rng(2)
+    two, many = each(rng.standard_normal((50, 2)).tolist()), each(rng.standard_normal((50, 6)).tolist())
     for got, expected in zip(TagLoss("listwise", 1).of(*two), TagLoss("sje-2").of(*two), strict=True):
         np.testing.assert_array_equal(got, expected)
     hinges = np.maximum(0, delta_two(6)[0] + many[0] - many[0][:, :1])[:, 1:]

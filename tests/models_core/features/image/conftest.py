@@ -13,13 +13,13 @@ SMALL = CodebookSettings(longer_side=64, pictures=6, points=300, words=(8, 10, 1
 
 def draw(path: Path, kind: str, seed: int, size: tuple[int, int] = (80, 60)) -> Path:
     """Red stripes, or blue noise, as a PNG."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     field = np.zeros((size[1], size[0], 3))
     if kind == "stripes":
         field[..., 0] = 150 + 90 * np.sin(np.arange(size[0]) / 2 + seed)
     else:
-        field[..., 2] = dice.uniform(40, 250, field.shape[:2])
-    Image.fromarray((field + dice.uniform(0, 5, field.shape)).astype(np.uint8)).save(path)
+        field[..., 2] = rng.uniform(40, 250, field.shape[:2])
+    Image.fromarray((field + rng.uniform(0, 5, field.shape)).astype(np.uint8)).save(path)
     return path
 
 
@@ -27,7 +27,7 @@ def draw(path: Path, kind: str, seed: int, size: tuple[int, int] = (80, 60)) -> 
 def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("pictures")
     kinds = ("stripes", "noise") * 4
-    return [draw(folder / f"{place}.png", kind, place) for place, kind in enumerate(kinds)]
+    return [draw(folder / f"{index}.png", kind, index) for index, kind in enumerate(kinds)]
 
 
 @pytest.fixture(scope="session")

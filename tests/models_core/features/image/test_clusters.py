@@ -7,10 +7,10 @@ from sklearn.cluster import KMeans
 from models_core.features.image.clusters import k_means, nearest
 
 
-def blobs(number: int = 6, each: int = 100, dimensions: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    dice = np.random.default_rng(0)
-    middles = 20 * dice.standard_normal((number, dimensions))
-    points = np.repeat(middles, each, axis=0) + dice.standard_normal((number * each, dimensions))
+def blobs(number: int = 6, item: int = 100, dimensions: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    middles = 20 * rng.standard_normal((number, dimensions))
+    points = np.repeat(middles, item, axis=0) + rng.standard_normal((number * item, dimensions))
     return points.astype(np.float32), middles
 
 
@@ -24,10 +24,10 @@ def test_separate_clusters_are_found():
 def test_points_go_to_the_nearest_centre():
     points, _ = blobs()
     centres = points[::50]
-    wanted = ((points[:, None] - centres) ** 2).sum(axis=2)
+    total = ((points[:, None] - centres) ** 2).sum(axis=2)
     owner, squares = nearest(points, centres)
-    np.testing.assert_array_equal(owner, wanted.argmin(axis=1))
-    np.testing.assert_allclose(squares, wanted.min(axis=1), atol=1e-2)
+    np.testing.assert_array_equal(owner, total.argmin(axis=1))
+    np.testing.assert_allclose(squares, total.min(axis=1), atol=1e-2)
 
 
 def test_the_result_is_as_good_as_scikit_learns():
@@ -39,9 +39,9 @@ def test_the_result_is_as_good_as_scikit_learns():
 
 def test_the_seed_decides():
     points, _ = blobs()
-    first, again, other = (k_means(points, 9, seed=seed) for seed in (5, 5, 6))
+    first, again, another = (k_means(points, 9, seed=seed) for seed in (5, 5, 6))
     np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, another)
 
 
 def test_every_centre_serves_points_where_many_points_coincide():

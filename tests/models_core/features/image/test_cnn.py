@@ -21,10 +21,10 @@ PLAIN = CNNSettings(shorter=8, mean=(0.0, 0.0, 0.0), deviation=(1.0, 1.0, 1.0), 
 @pytest.fixture
 def picture(tmp_path: Path) -> Picture:
     """16 x 8 pixels: red from left to right in eight steps, green in the lower half, no blue."""
-    found = np.zeros((8, 16, 3), np.uint8)
-    found[:, :, 0] = np.arange(16) // 2 * 30
-    found[4:, :, 1] = 200
-    Image.fromarray(found).save(tmp_path / "p.png")
+    values = np.zeros((8, 16, 3), np.uint8)
+    values[:, :, 0] = np.arange(16) // 2 * 30
+    values[4:, :, 1] = 200
+    Image.fromarray(values).save(tmp_path / "p.png")
     return read_picture(tmp_path / "p.png")
 
 
@@ -34,33 +34,33 @@ def network(tmp_path: Path) -> Path:
 
 
 def test_the_square_in_the_middle_is_looked_at(network, picture):
-    found = CNN(network, PLAIN).describe([picture, picture])
+    result = CNN(network, PLAIN).describe([picture, picture])
     red = sum([60, 60, 90, 90, 120, 120, 150, 150]) / 8 / 255
-    np.testing.assert_allclose(found, [[red, 100 / 255, 0]] * 2, atol=1e-6)
+    np.testing.assert_allclose(result, [[red, 100 / 255, 0]] * 2, atol=1e-6)
 
 
 def test_ten_crops_are_the_corners_the_middle_and_their_mirror_images(network, picture):
     settings = dataclasses.replace(PLAIN, crops=10, output="maps", pooling="max")
-    found = CNN(network, settings).describe([picture])
+    result = CNN(network, settings).describe([picture])
     # The largest red of the left, middle and right squares: 90, 150 and 210, twice as often at the sides.
     red = (150 + 2 * 90 + 2 * 210) / 5 / 255
-    np.testing.assert_allclose(found, [[red, 200 / 255, 0]], atol=1e-6)
+    np.testing.assert_allclose(result, [[red, 200 / 255, 0]], atol=1e-6)
 
 
 def test_colours_are_scaled_and_blue_may_come_first(network, picture):
     settings = dataclasses.replace(PLAIN, mean=(0.5, 0.25, 0.125), deviation=(0.5, 0.5, 0.25))
-    plain = CNN(network, PLAIN).describe([picture])[0]
-    found = CNN(network, settings).describe([picture])[0]
-    np.testing.assert_allclose(found, (plain - [0.5, 0.25, 0.125]) / [0.5, 0.5, 0.25], atol=1e-5)
+    plain_value = CNN(network, PLAIN).describe([picture])[0]
+    result = CNN(network, settings).describe([picture])[0]
+    np.testing.assert_allclose(result, (plain_value - [0.5, 0.25, 0.125]) / [0.5, 0.5, 0.25], atol=1e-5)
     turned = CNN(network, dataclasses.replace(settings, blue_first=True)).describe([picture])[0]
-    np.testing.assert_allclose(turned, found[::-1], atol=1e-6)
+    np.testing.assert_allclose(turned, result[::-1], atol=1e-6)
 
 
 def test_regions_are_cut_out_and_scaled_to_the_square(network, picture):
-    found = CNN(network, PLAIN).describe_regions(picture, [(1, 1, 2, 4), (15, 5, 16, 8), (1, 1, 16, 8)])
-    np.testing.assert_allclose(found[0], 0, atol=1e-6)
-    np.testing.assert_allclose(found[1], [210 / 255, 200 / 255, 0], atol=1e-6)
-    assert found[2, 0] == pytest.approx(105 / 255, abs=0.01)
+    result = CNN(network, PLAIN).describe_regions(picture, [(1, 1, 2, 4), (15, 5, 16, 8), (1, 1, 16, 8)])
+    np.testing.assert_allclose(result[0], 0, atol=1e-6)
+    np.testing.assert_allclose(result[1], [210 / 255, 200 / 255, 0], atol=1e-6)
+    assert result[2, 0] == pytest.approx(105 / 255, abs=0.01)
     with pytest.raises(ValueError, match=r"box \(0, 1, 4, 4\) is not within picture .*p.png of 16 x 8"):
         CNN(network, PLAIN).describe_regions(picture, [(0, 1, 4, 4)])
 
@@ -72,11 +72,11 @@ def test_a_network_of_a_fixed_number_of_pictures_is_given_as_many(tmp_path, pict
 
 
 def test_the_digest_is_of_weights_and_settings(network, tmp_path):
-    other = colours(tmp_path / "other.onnx", side=4)
+    other_colours = colours(tmp_path / "other.onnx", side=4)
     digests = {
         CNN(network, PLAIN).digest,
         CNN(network, dataclasses.replace(PLAIN, crops=10)).digest,
-        CNN(other, PLAIN).digest,
+        CNN(other_colours, PLAIN).digest,
     }
     assert len(digests) == 3 and CNN(network, PLAIN).digest in digests
 
@@ -86,17 +86,17 @@ def test_rmac_adds_up_regions_of_three_scales():
     regions = rmac_regions(6, 9)
     # Side 2 * 6 / (scale + 1); one more along the longer side overlaps by a half, two more by 3/4.
     assert {side for _, _, side in regions} == {6, 4, 2}
-    assert [place for place in regions if place[2] == 6] == [(0, 0, 6), (0, 3, 6)]
+    assert [region for region in regions if region[2] == 6] == [(0, 0, 6), (0, 3, 6)]
     assert len(regions) == 1 * 2 + 2 * 3 + 4 * 5
     assert all(0 <= y <= 6 - side and 0 <= x <= 9 - side for y, x, side in regions)
-    wanted = np.zeros((2, 5))
+    expected = np.zeros((2, 5))
     for y, x, side in regions:
-        own = maps[:, :, y : y + side, x : x + side].reshape(2, 5, -1).max(axis=2)
-        wanted += own / np.linalg.norm(own, axis=1, keepdims=True)
-    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    np.testing.assert_allclose(pooled_maps(maps, "rmac"), wanted, atol=1e-5)
+        own_max = maps[:, :, y : y + side, x : x + side].reshape(2, 5, -1).max(axis=2)
+        expected += own_max / np.linalg.norm(own_max, axis=1, keepdims=True)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(pooled_maps(maps, "rmac"), expected, atol=1e-5)
     turned = pooled_maps(maps.transpose(0, 1, 3, 2).copy(), "rmac")
-    np.testing.assert_allclose(turned, wanted, atol=1e-5)
+    np.testing.assert_allclose(turned, expected, atol=1e-5)
 
 
 def test_what_is_no_network_for_pictures_is_named(network, tmp_path, picture):
@@ -125,6 +125,6 @@ def test_squeezenet_gives_the_vectors_that_others_computed(real_data, tmp_path):
     network = CNN(file, caffe)
     folder = real_data / "flickr8k" / "thumbnails"
     ours = network.describe([read_picture(folder / name) for name in names])
-    for own, other in zip(ours, theirs, strict=True):
+    for own_our, another in zip(ours, theirs, strict=True):
         # They scaled the whole picture to a square too, by another filter.
-        assert own @ other / np.linalg.norm(own) / np.linalg.norm(other) > 0.98
+        assert own_our @ another / np.linalg.norm(own_our) / np.linalg.norm(another) > 0.98

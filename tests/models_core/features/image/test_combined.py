@@ -28,9 +28,9 @@ def picture() -> np.ndarray:
 @pytest.mark.parametrize("bins", [8, 5])
 def test_the_histogram_is_numpys(picture, bins):
     edges = np.ceil(np.arange(bins + 1) * 256 / bins)
-    wanted, _ = np.histogramdd(picture.reshape(-1, 3), bins=[edges] * 3)
-    found = colour_histogram(picture, bins)
-    np.testing.assert_allclose(found, wanted.ravel() / wanted.sum(), atol=1e-7)
+    expected, _ = np.histogramdd(picture.reshape(-1, 3), bins=[edges] * 3)
+    result = colour_histogram(picture, bins)
+    np.testing.assert_allclose(result, expected.ravel() / expected.sum(), atol=1e-7)
     assert len(colour_histogram(picture)) == 512
 
 
@@ -39,17 +39,17 @@ def test_local_descriptors_lie_on_a_grid(picture):
     assert hog(picture).shape == (4, 5, 36)
     np.testing.assert_allclose(np.linalg.norm(hog(picture), axis=2), 1, atol=0.02)
     grey = np.repeat(picture[:, :, :1], 3, axis=2)
-    found = rgb_sift(grey, 6, 4.0)
-    np.testing.assert_array_equal(found[..., :128], found[..., 256:])
+    result = rgb_sift(grey, 6, 4.0)
+    np.testing.assert_array_equal(result[..., :128], result[..., 256:])
     assert not c_sift(grey, 6, 4.0)[..., :256].any()
 
 
 def test_hog_tells_upright_edges_where_they_are(picture):
     still = np.zeros((40, 56, 3), np.uint8)
     still[:, 40:] = 255
-    found = hog(still)
-    assert found.shape == (4, 6, 36) and not found[:, :3].any() and found[:, 4].any(axis=1).all()
-    np.testing.assert_allclose(found[0], found[3], atol=1e-6)
+    result = hog(still)
+    assert result.shape == (4, 6, 36) and not result[:, :3].any() and result[:, 4].any(axis=1).all()
+    np.testing.assert_allclose(result[0], result[3], atol=1e-6)
 
 
 def test_shadows_leave_the_quotients_of_colours():
@@ -63,19 +63,19 @@ def test_vectors_are_the_reduced_parts_side_by_side(paths, tmp_path):
     learned = learn_combined(paths, SMALL, cache=PhaseCache(tmp_path))
     assert learned.dimensions == 5 * (len(paths) - 1)
     pictures = [read_picture(path) for path in paths[:3]]
-    found = learned.describe(pictures)
-    assert found.shape == (3, learned.dimensions) and found.dtype == np.float32
+    result = learned.describe(pictures)
+    assert result.shape == (3, learned.dimensions) and result.dtype == np.float32
     whole = unreduced(pictures[1], SMALL, learned.codebooks)
     assert [len(whole[part]) for part in SMALL.parts] == [960, 512, 32, 32, 32]
     start = 0
     for part in SMALL.parts:
-        own = (whole[part] - learned.axes[part].mean) @ learned.axes[part].axes
+        value = (whole[part] - learned.axes[part].mean) @ learned.axes[part].axes
         np.testing.assert_allclose(
-            found[1, start : start + len(own)], own / np.linalg.norm(own), atol=1e-5, err_msg=part
+            result[1, start : start + len(value)], value / np.linalg.norm(value), atol=1e-5, err_msg=part
         )
-        start += len(own)
-    plain = learn_combined(paths, dataclasses.replace(SMALL, unit=False), cache=PhaseCache(tmp_path))
-    np.testing.assert_allclose(plain.describe(pictures)[1, -len(own) :], own, atol=1e-5)
+        start += len(value)
+    plain_value = learn_combined(paths, dataclasses.replace(SMALL, unit=False), cache=PhaseCache(tmp_path))
+    np.testing.assert_allclose(plain_value.describe(pictures)[1, -len(value) :], value, atol=1e-5)
 
 
 def test_what_is_learned_depends_on_seed_and_contents_alone(paths):

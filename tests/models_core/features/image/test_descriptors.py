@@ -10,13 +10,15 @@ from tests.models_core.features.image.conftest import draw
 
 def striped(angle: float, period: float = 8.0, side: int = 96) -> np.ndarray:
     y, x = np.mgrid[:side, :side]
-    wave = 128 + 100 * np.sin((x * np.cos(angle) + y * np.sin(angle)) * 2 * np.pi / period)
-    return np.repeat(wave.astype(np.uint8)[..., None], 3, axis=2)
+    next_round = 128 + 100 * np.sin((x * np.cos(angle) + y * np.sin(angle)) * 2 * np.pi / period)
+    return np.repeat(next_round.astype(np.uint8)[..., None], 3, axis=2)
 
 
 def test_colours_are_cielab_coordinates():
-    found = descriptors.colour(np.array([[[255, 255, 255], [0, 0, 0], [255, 0, 0]]], dtype=np.uint8))
-    np.testing.assert_allclose(found[0], [[100.0, 0.0, 0.0], [0.0, 0.0, 0.0], [53.24, 80.09, 67.2]], atol=0.1)
+    colour = descriptors.colour(np.array([[[255, 255, 255], [0, 0, 0], [255, 0, 0]]], dtype=np.uint8))
+    np.testing.assert_allclose(
+        colour[0], [[100.0, 0.0, 0.0], [0.0, 0.0, 0.0], [53.24, 80.09, 67.2]], atol=0.1
+    )
 
 
 def test_texture_does_not_change_as_the_stripes_turn_by_a_filters_angle():
@@ -38,15 +40,15 @@ def test_texture_does_not_feel_light_and_contrast():
 
 
 def test_a_picture_of_one_colour_has_no_texture_and_no_shape():
-    plain = np.full((40, 48, 3), 90, dtype=np.uint8)
-    assert not descriptors.texture(plain).any()
-    assert not descriptors.shape(plain).any()
+    plain_value = np.full((40, 48, 3), 90, dtype=np.uint8)
+    assert not descriptors.texture(plain_value).any()
+    assert not descriptors.shape(plain_value).any()
 
 
 def test_shapes_stand_on_a_grid_that_covers_the_picture():
-    found = descriptors.shape(striped(0.3)[:40, :50])
-    assert found.shape == (10, 12, 128)
-    np.testing.assert_allclose(np.linalg.norm(found[2:-2, 2:-2], axis=2), 512, rtol=0.05)
+    shape = descriptors.shape(striped(0.3)[:40, :50])
+    assert shape.shape == (10, 12, 128)
+    np.testing.assert_allclose(np.linalg.norm(shape[2:-2, 2:-2], axis=2), 512, rtol=0.05)
 
 
 def test_shapes_move_with_the_picture():

@@ -17,8 +17,8 @@ def named(paths):
 
 def test_codebooks_depend_on_seed_and_content_not_on_names_or_order(paths, vocabulary, tmp_path):
     moved = []
-    for place, path in enumerate(reversed(paths)):
-        moved.append(tmp_path / f"other{place}.png")
+    for index, path in enumerate(reversed(paths)):
+        moved.append(tmp_path / f"other{index}.png")
         moved[-1].write_bytes(path.read_bytes())
     again = learn(moved, SMALL)
     assert again.digest == vocabulary.digest
@@ -34,7 +34,7 @@ def test_every_point_is_counted(paths, vocabulary):
 
 
 def test_alike_pictures_share_words(paths, vocabulary, tmp_path):
-    counts = np.stack([found.counts for found in extract(named(paths), vocabulary, tmp_path)])
+    counts = np.stack([result.counts for result in extract(named(paths), vocabulary, tmp_path)])
     for kind in vocabulary.split(counts):
         shares = histogram(kind)
         alike = np.minimum(shares[:, None], shares).sum(axis=2)
@@ -50,13 +50,15 @@ def test_work_goes_on_where_it_was_stopped(paths, vocabulary, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         list(extract(named(paths), vocabulary, tmp_path, total=8, progress=stop_after_three))
-    told = []
-    rest = list(extract(named(paths), vocabulary, tmp_path, total=8, progress=lambda *at: told.append(at)))
-    assert [found.name for found in rest] == [path.name for path in paths]
-    assert [found.cached for found in rest[:3]] == [True] * 3
-    assert told[-1] == (8, 8)
-    for found, path in zip(rest, paths, strict=True):
-        np.testing.assert_array_equal(found.counts, vocabulary.counts(read_picture(path)))
+    messages = []
+    rest = list(
+        extract(named(paths), vocabulary, tmp_path, total=8, progress=lambda *at: messages.append(at))
+    )
+    assert [result.name for result in rest] == [path.name for path in paths]
+    assert [result.cached for result in rest[:3]] == [True] * 3
+    assert messages[-1] == (8, 8)
+    for result, path in zip(rest, paths, strict=True):
+        np.testing.assert_array_equal(result.counts, vocabulary.counts(read_picture(path)))
 
 
 def test_the_cache_knows_pictures_by_content(paths, vocabulary, tmp_path):
@@ -79,10 +81,10 @@ def test_a_damaged_entry_is_computed_anew(paths, vocabulary, tmp_path):
 
 
 def test_other_settings_have_other_entries(paths, vocabulary, tmp_path):
-    other = Vocabulary(tuple(centres + 1 for centres in vocabulary.centres), vocabulary.settings)
+    other_vocabulary = Vocabulary(tuple(centres + 1 for centres in vocabulary.centres), vocabulary.settings)
     digest = next(extract(named(paths[:1]), vocabulary, tmp_path)).digest
     assert Cache(tmp_path, vocabulary).get(digest) is not None
-    assert Cache(tmp_path, other).get(digest) is None
+    assert Cache(tmp_path, other_vocabulary).get(digest) is None
 
 
 def test_a_broken_picture_is_named_and_the_others_before_it_are_kept(paths, vocabulary, tmp_path):
@@ -106,16 +108,16 @@ def test_a_stored_vocabulary_counts_the_same(paths, vocabulary, tmp_path):
 def test_too_few_pictures_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no pictures were given"):
         learn([], SMALL)
-    plain = tmp_path / "plain.png"
-    Image.new("RGB", (64, 64), (9, 9, 9)).save(plain)
+    plain_value = tmp_path / "plain.png"
+    Image.new("RGB", (64, 64), (9, 9, 9)).save(plain_value)
     with pytest.raises(ValueError, match="8 clusters were requested, but there are only 1 different points"):
-        learn([plain], SMALL)
+        learn([plain_value], SMALL)
     assert draw(tmp_path / "a.png", "noise", 0).exists()
 
 
 def test_photographs_are_counted_whole(vocabulary, tmp_path, real_data):
     some = sorted((real_data / "flickr8k" / "thumbnails").glob("*.jpg"))[:6]
-    found = list(extract(named(some), vocabulary, tmp_path))
-    for counted in found:
+    result = list(extract(named(some), vocabulary, tmp_path))
+    for counted in result:
         colours, textures, _ = vocabulary.split(counted.counts)
         assert colours.sum() == textures.sum() > 16 * 64

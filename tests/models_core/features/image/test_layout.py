@@ -36,8 +36,8 @@ def test_a_region_is_described_by_its_colours_what_is_around_it_and_its_place(pi
 
 def test_the_frame_is_what_lies_around_a_region(picture):
     layout = RegionLayout()
-    (found,) = layout.describe_regions(picture, [(21, 11, 30, 30)])
-    around = found[3 * 16 + 64 + 32 : 3 * 16 + 64 + 32 + 3]
+    (result,) = layout.describe_regions(picture, [(21, 11, 30, 30)])
+    around = result[3 * 16 + 64 + 32 : 3 * 16 + 64 + 32 + 3]
     # A quarter of its width, 2.5 pixels, is rounded to 2; so two of its 14 columns are blue.
     share = 2 * 30 / (14 * 30 - 10 * 20)
     np.testing.assert_allclose(around, (np.array(BLUE) - RED) / 255 * share, atol=1e-5)

@@ -16,12 +16,12 @@ def thing(width=200, height=120, box=(61, 31, 120, 90)):
     return np.clip(colours, 0, 255).astype(np.uint8), box
 
 
-def overlap(one, other):
+def overlap(first, second):
     """The area that both boxes have, over that of either."""
-    left, top = np.maximum(one[:2], other[:2])
-    right, bottom = np.minimum(one[2:], other[2:])
+    left, top = np.maximum(first[:2], second[:2])
+    right, bottom = np.minimum(first[2:], second[2:])
     both = max(0, right - left + 1) * max(0, bottom - top + 1)
-    areas = [(box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (one, other)]
+    areas = [(box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (first, second)]
     return both / (sum(areas) - both)
 
 
@@ -45,7 +45,7 @@ def test_a_thing_is_found_at_any_size_of_its_picture(method, factor):
     colours, box = thing()
     colours = colours.repeat(factor, axis=0).repeat(factor, axis=1)
     box = (np.array([box[0] - 1, box[1] - 1, box[2], box[3]]) * factor) + (1, 1, 0, 0)
-    assert max(overlap(found, box) for found in PROPOSALS[method](colours, 19)) > 0.6
+    assert max(overlap(result, box) for result in PROPOSALS[method](colours, 19)) > 0.6
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -72,5 +72,5 @@ def test_boxes_of_edges_and_segments_keep_apart():
     colours = patches[np.arange(160) * 8 // 160][:, np.arange(240) * 8 // 240]
     boxes = PROPOSALS["edges-and-segments"](colours, 60)
     assert len(boxes) > 20
-    near = [overlap(one, other) for place, one in enumerate(boxes) for other in boxes[:place]]
+    near = [overlap(box, another) for index, box in enumerate(boxes) for another in boxes[:index]]
     assert max(near) <= 0.5

@@ -38,9 +38,9 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def trained() -> Small:
     torch.manual_seed(3)
-    found = Small()
-    found.norm.running_mean.normal_()
-    return found.eval()
+    small = Small()
+    small.norm.running_mean.normal_()
+    return small.eval()
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def weights(trained: Small, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def picture(tmp_path: Path) -> Picture:
-    dice = np.random.default_rng(0)
-    Image.fromarray(dice.integers(0, 256, (20, 24, 3), np.uint8)).save(tmp_path / "p.png")
+    rng = np.random.default_rng(0)
+    Image.fromarray(rng.integers(0, 256, (20, 24, 3), np.uint8)).save(tmp_path / "p.png")
     return read_picture(tmp_path / "p.png")
 
 
@@ -65,8 +65,8 @@ def by_hand(trained: Small, picture: Picture, *, shorter: int, how: Image.Resamp
     square = np.asarray(scaled.crop((left, top, left + 16, top + 16)), np.float32) / 255
     square = (square - 0.5) / np.array([0.25, 0.5, 0.5], np.float32)
     with torch.no_grad():
-        found: torch.Tensor = trained.conv1(torch.from_numpy(square.transpose(2, 0, 1)[None].copy()))
-    return found
+        tensor: torch.Tensor = trained.conv1(torch.from_numpy(square.transpose(2, 0, 1)[None].copy()))
+    return tensor
 
 
 @pytest.mark.parametrize(
@@ -92,21 +92,21 @@ def test_what_comes_before_the_classifier_is_the_vector_and_squares_are_as_publi
 def test_a_layer_is_taken_by_its_name_and_pooled(
     trained: Small, weights: Path, picture: Picture, library: str
 ) -> None:
-    given = {"network": f"{library}/small", "output": "conv1", "pooling": "rmac", "shorter": 20}
-    found = CNN(weights, cnn_settings({**given, "interpolation": "bilinear"})).describe([picture])
+    provided = {"network": f"{library}/small", "output": "conv1", "pooling": "rmac", "shorter": 20}
+    result = CNN(weights, cnn_settings({**provided, "interpolation": "bilinear"})).describe([picture])
     maps = by_hand(trained, picture, shorter=20, how=Image.Resampling.BILINEAR)
-    np.testing.assert_allclose(found, pooled_maps(maps.numpy(), "rmac"), atol=1e-5)
+    np.testing.assert_allclose(result, pooled_maps(maps.numpy(), "rmac"), atol=1e-5)
 
 
-@pytest.mark.parametrize("kept", ["bare", "state_dict", "model"])
+@pytest.mark.parametrize("stored", ["bare", "state_dict", "model"])
 def test_weights_as_torch_writes_them_give_the_same_vectors(
-    trained: Small, weights: Path, picture: Picture, tmp_path: Path, kept: str
+    trained: Small, weights: Path, picture: Picture, tmp_path: Path, stored: str
 ) -> None:
     state = trained.state_dict()
-    torch.save(state if kept == "bare" else {kept: state, "epoch": 3}, tmp_path / "w.pth")
+    torch.save(state if stored == "bare" else {stored: state, "epoch": 3}, tmp_path / "w.pth")
     settings = cnn_settings({"network": "timm/small"})
-    found = CNN(tmp_path / "w.pth", settings).describe([picture])
-    np.testing.assert_array_equal(found, CNN(weights, settings).describe([picture]))
+    result = CNN(tmp_path / "w.pth", settings).describe([picture])
+    np.testing.assert_array_equal(result, CNN(weights, settings).describe([picture]))
 
 
 class _Harm:
@@ -117,7 +117,7 @@ class _Harm:
 def test_what_is_no_state_dict_of_the_network_is_named(trained: Small, weights: Path, tmp_path: Path) -> None:
     settings = cnn_settings({"network": "timm/small"})
     state = trained.state_dict()
-    lacking = {name: own for name, own in state.items() if not name.startswith("conv1")}
+    lacking = {name: value for name, value in state.items() if not name.startswith("conv1")}
     for changed, expected in (
         (lacking, r"is not of network 'timm/small': it lacks 2 of its arrays \(conv1.weight, conv1.bias\)"),
         ({**state, "extra": torch.ones(1)}, r"it has besides 1 of its arrays \(extra\)"),

@@ -14,9 +14,9 @@ def read_slowly(captions: list[tuple[Word, ...]], alpha: Fraction) -> dict[str, 
     scores = {}
     for w in nouns:
         places = [
-            1 - Fraction(place + 1, len(caption))
+            1 - Fraction(index + 1, len(caption))
             for caption in bare
-            for place, word in enumerate(caption)
+            for index, word in enumerate(caption)
             if word == Word(w, NOUN)
         ]
         total = sum(word.part == NOUN for caption in bare for word in caption)

@@ -23,25 +23,25 @@ def by_hand(corpus, first, second):
         for word in (None, *s):
             for target in u:
                 t.setdefault(word, {})[target] = 1.0
-    t = {word: dict.fromkeys(own, 1 / len(own)) for word, own in t.items()}
+    t = {word: dict.fromkeys(values, 1 / len(values)) for word, values in t.items()}
     for step in range(first + second):
         count_t: dict = {}
         count_q: dict = {}
         for s, u in corpus:
             full = (None, *s)
             for j, target in enumerate(u):
-                place = j, len(s), len(u)
+                index = j, len(s), len(u)
                 even = dict.fromkeys(range(len(full)), 1 / len(full))
-                joint = [t[w][target] * q.get(place, even)[i] for i, w in enumerate(full)]
+                joint = [t[w][target] * q.get(index, even)[i] for i, w in enumerate(full)]
                 for i, (w, value) in enumerate(zip(full, joint, strict=True)):
                     share = value / sum(joint)
                     count_t.setdefault(w, {}).setdefault(target, 0.0)
                     count_t[w][target] += share
-                    count_q.setdefault(place, {}).setdefault(i, 0.0)
-                    count_q[place][i] += share
-        t = {w: {u: n / sum(own.values()) for u, n in own.items()} for w, own in count_t.items()}
+                    count_q.setdefault(index, {}).setdefault(i, 0.0)
+                    count_q[index][i] += share
+        t = {w: {u: n / sum(values.values()) for u, n in values.items()} for w, values in count_t.items()}
         if step >= first:
-            q = {p: {i: n / sum(own.values()) for i, n in own.items()} for p, own in count_q.items()}
+            q = {p: {i: n / sum(values.values()) for i, n in values.items()} for p, values in count_q.items()}
     return t
 
 
@@ -56,11 +56,11 @@ def test_translations_are_those_of_em_by_hand(corpus, first, second) -> None:
 
 @given(pairs)
 def test_the_likelihood_rises_at_every_step_of_both_models(corpus) -> None:
-    one, two = train_alignment(corpus, first=8, second=8).likelihoods
-    for likelihoods in (one, two):
+    item, two = train_alignment(corpus, first=8, second=8).likelihoods
+    for likelihoods in (item, two):
         assert np.diff(likelihoods).min() >= -1e-9
     # Model 2 starts with even places, where model 1 ended.
-    assert two[0] >= one[-1] - 1e-9
+    assert two[0] >= item[-1] - 1e-9
 
 
 def test_model_1_s_likelihood_rises_strictly_until_it_has_learned() -> None:
@@ -101,15 +101,15 @@ def test_words_for_the_same_thing_are_similar_and_nouns_never_align_with_verbs()
     things = [("rider", "biker"), ("dog", "puppy"), ("ball", "toy")]
     images = []
     for number in range(90):
-        one, other = things[number % 3], things[(number // 3 + number % 3 + 1) % 3]
-        captions = [noun(one[0], other[0]), noun(one[1], other[1]), noun(one[0], other[1])]
-        images.append([[*own, Word("swim", VERB)] for own in captions])
-    made = aligned(images)
-    assert made.nearest("rider", 1)[0][0] == "biker"
-    assert made.nearest("toy", 1)[0][0] == "ball"
-    assert made("dog", "puppy") > 2 * made("dog", "toy")
-    assert made("swim", "dog") == 0.0
-    assert np.linalg.eigvalsh(made.matrix).min() > -1e-9
+        first, second = things[number % 3], things[(number // 3 + number % 3 + 1) % 3]
+        captions = [noun(first[0], second[0]), noun(first[1], second[1]), noun(first[0], second[1])]
+        images.append([[*caption, Word("swim", VERB)] for caption in captions])
+    created = aligned(images)
+    assert created.nearest("rider", 1)[0][0] == "biker"
+    assert created.nearest("toy", 1)[0][0] == "ball"
+    assert created("dog", "puppy") > 2 * created("dog", "toy")
+    assert created("swim", "dog") == 0.0
+    assert np.linalg.eigvalsh(created.matrix).min() > -1e-9
 
 
 def test_one_caption_an_image_is_not_enough_to_align() -> None:

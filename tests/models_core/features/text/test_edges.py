@@ -8,8 +8,8 @@ from models_core.features.text.edges import ROOT_WORD, Edge, edges_of
 
 
 def test_every_word_but_signs_has_an_edge():
-    found = edges_of(("A", "Dog", "barks", "."), (2, 3, 0, 3), ("det", "nsubj", "root", "punct"))
-    assert found == (
+    edges = edges_of(("A", "Dog", "barks", "."), (2, 3, 0, 3), ("det", "nsubj", "root", "punct"))
+    assert edges == (
         Edge("det", "dog", "a"),
         Edge("nsubj", "barks", "dog"),
         Edge("root", ROOT_WORD, "barks"),

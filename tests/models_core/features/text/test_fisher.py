@@ -26,10 +26,10 @@ PLAIN = FisherSettings(power=False, normalised=False)
 
 def word_rows(count: int = 600) -> NDArray[np.float32]:
     """Three clusters; the first dimensions are Gaussian, the last two Laplacian."""
-    dice = np.random.default_rng(3)
-    rows = dice.standard_normal((count, WIDTH))
-    rows[:, 3:] = dice.laplace(size=(count, 2))
-    return np.asarray(rows + 3 * dice.integers(0, 3, (count, 1)), np.float32)
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((count, WIDTH))
+    rows[:, 3:] = rng.laplace(size=(count, 2))
+    return np.asarray(rows + 3 * rng.integers(0, 3, (count, 1)), np.float32)
 
 
 def learn(family: Family, **settings: Any) -> WordMixture:
@@ -40,18 +40,18 @@ def some_phrases(counts: tuple[int, ...] = (1, 4, 0, 7, 2)) -> RaggedRows:
     return RaggedRows.of_counts(word_rows()[: sum(counts)], counts)
 
 
-def whole(fisher: FisherVectors, *given: Any, rows: int = 0) -> NDArray[np.float32]:
-    return np.concatenate(list(fisher.blocks(*given, rows=rows)))
+def whole(fisher: FisherVectors, *arguments: Any, rows: int = 0) -> NDArray[np.float32]:
+    return np.concatenate(list(fisher.blocks(*arguments, rows=rows)))
 
 
-def log_density(row: NDArray[Any], found: MixtureParameters) -> float:
+def log_density(row: NDArray[Any], mixture_parameters: MixtureParameters) -> float:
     """log p of one row, by loops."""
     total = 0.0
-    for k, weight in enumerate(found.weights):
+    for k, weight in enumerate(mixture_parameters.weights):
         density = float(weight)
         for d, x in enumerate(row):
-            m, s = found.locations[k, d], found.scales[k, d]
-            if found.laplacian[k, d]:
+            m, s = mixture_parameters.locations[k, d], mixture_parameters.scales[k, d]
+            if mixture_parameters.laplacian[k, d]:
                 density *= np.exp(-abs(x - m) / s) / (2 * s)
             else:
                 density *= np.exp(-((x - m) ** 2) / (2 * s**2)) / (s * np.sqrt(2 * np.pi))
@@ -59,22 +59,22 @@ def log_density(row: NDArray[Any], found: MixtureParameters) -> float:
     return float(np.log(total))
 
 
-def information(found: MixtureParameters) -> NDArray[np.float64]:
+def information(mixture_parameters: MixtureParameters) -> NDArray[np.float64]:
     """Roots of the Fisher information by location and by scale, shape (2, components, dimensions)."""
-    first = np.sqrt(found.weights)[:, None] / found.scales
-    return np.stack([first, first * np.where(found.laplacian, 1, np.sqrt(2))])
+    first = np.sqrt(mixture_parameters.weights)[:, None] / mixture_parameters.scales
+    return np.stack([first, first * np.where(mixture_parameters.laplacian, 1, np.sqrt(2))])
 
 
-def slow_fisher(rows: NDArray[Any], found: MixtureParameters) -> NDArray[np.float64]:
+def slow_fisher(rows: NDArray[Any], mixture_parameters: MixtureParameters) -> NDArray[np.float64]:
     """Not normalised, by loops over words, components and dimensions."""
-    out = np.zeros((2, *found.locations.shape))
+    out = np.zeros((2, *mixture_parameters.locations.shape))
     for row in rows.astype(float):
-        for k, weight in enumerate(found.weights):
-            alone = replace(found, weights=np.eye(len(found.weights))[k] * weight)
-            share = np.exp(log_density(row, alone) - log_density(row, found))
+        for k, weight in enumerate(mixture_parameters.weights):
+            alone = replace(mixture_parameters, weights=np.eye(len(mixture_parameters.weights))[k] * weight)
+            share = np.exp(log_density(row, alone) - log_density(row, mixture_parameters))
             for d, x in enumerate(row):
-                z = (x - found.locations[k, d]) / found.scales[k, d]
-                if found.laplacian[k, d]:
+                z = (x - mixture_parameters.locations[k, d]) / mixture_parameters.scales[k, d]
+                if mixture_parameters.laplacian[k, d]:
                     gradients = np.sign(z), abs(z) - 1
                 else:
                     gradients = z, (z**2 - 1) / np.sqrt(2)
@@ -86,38 +86,38 @@ def slow_fisher(rows: NDArray[Any], found: MixtureParameters) -> NDArray[np.floa
 @pytest.mark.parametrize("family", FAMILIES)
 def test_vectors_are_those_of_the_equations(family: Family) -> None:
     fisher = FisherVectors(learn(family), PLAIN)
-    given = some_phrases()
-    found = whole(fisher, given)
-    assert found.dtype == np.float32 and found.shape == (5, fisher.size) == (5, 2 * 3 * WIDTH)
-    for place in (0, 1, 3, 4):
-        assert found[place] == pytest.approx(
-            slow_fisher(given.item(place), fisher.mixture.parameters_), abs=1e-6
+    provided = some_phrases()
+    result = whole(fisher, provided)
+    assert result.dtype == np.float32 and result.shape == (5, fisher.size) == (5, 2 * 3 * WIDTH)
+    for index in (0, 1, 3, 4):
+        assert result[index] == pytest.approx(
+            slow_fisher(provided.item(index), fisher.mixture.parameters_), abs=1e-6
         )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_are_finite_differences_of_the_log_likelihood(family: Family) -> None:
     mixture = learn(family)
-    found = mixture.parameters_
-    given = some_phrases((3, 6))
-    vectors = whole(FisherVectors(mixture, PLAIN), given).reshape(2, 2, 3, WIDTH)
+    parameters = mixture.parameters_
+    provided = some_phrases((3, 6))
+    vectors = whole(FisherVectors(mixture, PLAIN), provided).reshape(2, 2, 3, WIDTH)
     step = 1e-6
 
     def likelihood(rows: NDArray[Any], name: str, k: int, d: int, change: float) -> float:
-        moved = getattr(found, name).copy()
+        moved = getattr(parameters, name).copy()
         moved[k, d] += change
-        other = WordMixture(mixture.settings)
-        other.parameters_ = replace(found, **{name: moved})
-        return float(other.log_likelihoods(rows).mean())
+        other_word_mixture = WordMixture(mixture.settings)
+        other_word_mixture.parameters_ = replace(parameters, **{name: moved})
+        return float(other_word_mixture.log_likelihoods(rows).mean())
 
-    for place in range(2):
-        rows = given.item(place).astype(float)
-        gradients = vectors[place] * information(found)
+    for index in range(2):
+        rows = provided.item(index).astype(float)
+        gradients = vectors[index] * information(parameters)
         for order, name in enumerate(("locations", "scales")):
             for k in range(3):
                 for d in range(WIDTH):
                     # Where a word lies on a Laplacian's location there is no derivative.
-                    if np.abs(rows[:, d] - found.locations[k, d]).min() < 2 * step:
+                    if np.abs(rows[:, d] - parameters.locations[k, d]).min() < 2 * step:
                         continue
                     ends = [likelihood(rows, name, k, d, sign * step) for sign in (1, -1)]
                     slope = (ends[0] - ends[1]) / (2 * step)
@@ -130,14 +130,22 @@ def test_gaussian_vectors_are_those_of_scikit_image(improved: bool) -> None:
     length of 1 counts the numbers of weights, so that it is taken anew without these."""
     settings = FisherSettings() if improved else PLAIN
     fisher = FisherVectors(learn("gaussian"), settings)
-    found, given = fisher.mixture.parameters_, some_phrases((1, 5, 40))
-    theirs = GaussianMixture(len(found.weights), covariance_type="diag")
-    theirs.weights_, theirs.means_, theirs.covariances_ = found.weights, found.locations, found.scales**2
-    theirs.precisions_cholesky_ = 1 / found.scales
-    for place, vector in enumerate(whole(fisher, given)):
-        other = fisher_vector(given.item(place).astype(float), theirs, improved=improved)
-        other = other[len(found.weights) :] * np.repeat([1, -1], fisher.size // 2)
-        expected = other / np.linalg.norm(other) if improved else other
+    parameters, provided = fisher.mixture.parameters_, some_phrases((1, 5, 40))
+    theirs = GaussianMixture(len(parameters.weights), covariance_type="diag")
+    theirs.weights_, theirs.means_, theirs.covariances_ = (
+        parameters.weights,
+        parameters.locations,
+        parameters.scales**2,
+    )
+    theirs.precisions_cholesky_ = 1 / parameters.scales
+    for index, vector in enumerate(whole(fisher, provided)):
+        other_fisher_vector = fisher_vector(provided.item(index).astype(float), theirs, improved=improved)
+        other_fisher_vector = other_fisher_vector[len(parameters.weights) :] * np.repeat(
+            [1, -1], fisher.size // 2
+        )
+        expected = (
+            other_fisher_vector / np.linalg.norm(other_fisher_vector) if improved else other_fisher_vector
+        )
         assert vector == pytest.approx(expected, abs=1e-6)
 
 
@@ -152,21 +160,21 @@ def test_log_likelihoods_are_those_of_the_loop(family: Family) -> None:
 
 
 def test_power_and_length() -> None:
-    mixture, given = learn("hybrid"), some_phrases()
-    plain = whole(FisherVectors(mixture, PLAIN), given)
-    rooted = np.sign(plain) * np.sqrt(np.abs(plain))
+    mixture, provided = learn("hybrid"), some_phrases()
+    plain_value = whole(FisherVectors(mixture, PLAIN), provided)
+    rooted = np.sign(plain_value) * np.sqrt(np.abs(plain_value))
     lengths = np.linalg.norm(rooted, axis=1, keepdims=True)
     only_power = FisherVectors(mixture, FisherSettings(normalised=False))
-    assert whole(only_power, given) == pytest.approx(rooted, abs=1e-6)
-    assert whole(FisherVectors(mixture), given) == pytest.approx(
+    assert whole(only_power, provided) == pytest.approx(rooted, abs=1e-6)
+    assert whole(FisherVectors(mixture), provided) == pytest.approx(
         rooted / np.where(lengths > 0, lengths, 1), abs=1e-6
     )
 
 
 def test_a_phrase_without_words_is_zeros_and_counted() -> None:
-    given = some_phrases()
-    assert not whole(FisherVectors(learn("hybrid")), given)[2].any()
-    assert wordless(given.begin, given.end) == 1
+    provided = some_phrases()
+    assert not whole(FisherVectors(learn("hybrid")), provided)[2].any()
+    assert wordless(provided.begin, provided.end) == 1
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
@@ -186,9 +194,9 @@ def test_half_precision_and_mapped_vectors_are_read(tmp_path) -> None:
     fisher, words = FisherVectors(learn("hybrid")), word_rows()[:30].astype(np.float16)
     np.save(tmp_path / "words.npy", words)
     mapped = np.load(tmp_path / "words.npy", mmap_mode="r")
-    given = WordNumbers(np.arange(6), np.array([0, 2]), np.array([2, 6]), 30)
-    by_row = RaggedRows(words.astype(np.float32), given.begin, given.end)
-    assert whole(fisher, given, mapped) == pytest.approx(whole(fisher, by_row), abs=1e-6)
+    word_numbers = WordNumbers(np.arange(6), np.array([0, 2]), np.array([2, 6]), 30)
+    by_row = RaggedRows(words.astype(np.float32), word_numbers.begin, word_numbers.end)
+    assert whole(fisher, word_numbers, mapped) == pytest.approx(whole(fisher, by_row), abs=1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -211,27 +219,31 @@ def test_gaussians_are_those_of_scikit_learn() -> None:
 
 def test_one_laplacian_is_the_median_and_the_mean_deviation() -> None:
     rows = word_rows()[:, :2]
-    found = WordMixture(MixtureSettings(family="laplacian", components=1)).fit(rows).parameters_
-    medians = found.locations[0]
+    parameters = WordMixture(MixtureSettings(family="laplacian", components=1)).fit(rows).parameters_
+    medians = parameters.locations[0]
     assert (np.mean(rows <= medians, axis=0) >= 0.5).all() and (np.mean(rows >= medians, axis=0) >= 0.5).all()
-    assert found.scales[0] == pytest.approx(np.abs(rows - np.median(rows, axis=0)).mean(axis=0), abs=1e-6)
+    assert parameters.scales[0] == pytest.approx(
+        np.abs(rows - np.median(rows, axis=0)).mean(axis=0), abs=1e-6
+    )
 
 
 def test_with_few_edges_the_median_is_near() -> None:
     """64 edges, one component: the rank is wrong by at most 1/64, and the deviation is the edge's."""
     rows = word_rows()[:, :1].astype(float)
-    found = WordMixture(MixtureSettings(family="laplacian", components=1, bins=64)).fit(rows).parameters_
-    assert np.mean(rows < found.locations[0, 0]) == pytest.approx(0.5, abs=1 / 64)
-    assert found.scales[0, 0] == pytest.approx(np.abs(rows - found.locations[0, 0]).mean(), abs=1e-9)
+    parameters = WordMixture(MixtureSettings(family="laplacian", components=1, bins=64)).fit(rows).parameters_
+    assert np.mean(rows < parameters.locations[0, 0]) == pytest.approx(0.5, abs=1 / 64)
+    assert parameters.scales[0, 0] == pytest.approx(
+        np.abs(rows - parameters.locations[0, 0]).mean(), abs=1e-9
+    )
 
 
 def test_a_hybrid_picks_what_fits() -> None:
-    dice = np.random.default_rng(5)
-    rows = dice.standard_normal((4000, 6))
-    rows[:, ::2] = dice.laplace(size=(4000, 3))
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((4000, 6))
+    rows[:, ::2] = rng.laplace(size=(4000, 3))
     rows[:2000] += 10
-    found = WordMixture(MixtureSettings(components=2, passes=10)).fit(rows).parameters_
-    assert found.laplacian.tolist() == [[True, False] * 3] * 2
+    parameters = WordMixture(MixtureSettings(components=2, passes=10)).fit(rows).parameters_
+    assert parameters.laplacian.tolist() == [[True, False] * 3] * 2
 
 
 def test_counts_are_rows_that_come_more_than_once() -> None:
@@ -274,10 +286,10 @@ def test_memory_does_not_grow_with_the_rows(monkeypatch) -> None:
 
 
 def test_the_seed_decides() -> None:
-    one, again = learn("hybrid", seed=4, passes=5), learn("hybrid", seed=4, passes=5)
-    assert (one.curve_ == again.curve_).all()
-    assert (one.parameters_.locations == again.parameters_.locations).all()
-    assert (one.curve_[0] != learn("hybrid", seed=5, passes=5).curve_[0]).all()
+    item, again = learn("hybrid", seed=4, passes=5), learn("hybrid", seed=4, passes=5)
+    assert (item.curve_ == again.curve_).all()
+    assert (item.parameters_.locations == again.parameters_.locations).all()
+    assert (item.curve_[0] != learn("hybrid", seed=5, passes=5).curve_[0]).all()
 
 
 def test_a_dimension_that_never_changes_has_a_scale() -> None:
@@ -285,8 +297,8 @@ def test_a_dimension_that_never_changes_has_a_scale() -> None:
     rows[:, 1] = 2
     mixture = WordMixture(MixtureSettings(components=3)).fit(rows)
     assert (mixture.parameters_.scales > 0).all() and np.isfinite(mixture.curve_).all()
-    given = RaggedRows.of_counts(rows[:5], [5])
-    assert np.isfinite(whole(FisherVectors(mixture), given)).all()
+    provided = RaggedRows.of_counts(rows[:5], [5])
+    assert np.isfinite(whole(FisherVectors(mixture), provided)).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -308,7 +320,7 @@ def broken_rows() -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize(
-    ("rows", "counts", "said"),
+    ("rows", "counts", "message"),
     [
         (broken_rows(), None, "row 7, column 2 .counted from 0. is nan; expected finite numbers"),
         (word_rows()[:2], None, "3 components were requested, but there are only 2 rows"),
@@ -319,14 +331,14 @@ def broken_rows() -> NDArray[np.float32]:
         (word_rows(), np.zeros(600), "no row counts"),
     ],
 )
-def test_rows_that_cannot_be_learned_from_are_named(rows: Any, counts: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as caught:
+def test_rows_that_cannot_be_learned_from_are_named(rows: Any, counts: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
         WordMixture(MixtureSettings(components=3)).fit(rows, counts=counts)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("phrases", "vectors", "said"),
+    ("phrases", "vectors", "message"),
     [
         (RaggedRows.of_counts(word_rows()[:4, :3], [4]), None, r"shape \(4, 3\); expected \(words, 5\)"),
         (RaggedRows.of_counts(broken_rows()[:9], [9]), None, "row 7, column 2"),
@@ -343,9 +355,9 @@ def test_rows_that_cannot_be_learned_from_are_named(rows: Any, counts: Any, said
         (RaggedRows.of_counts(word_rows()[:4], [4]), word_rows(), "expected numbers of words"),
     ],
 )
-def test_phrases_that_cannot_be_described_are_named(phrases: Any, vectors: Any, said: str) -> None:
+def test_phrases_that_cannot_be_described_are_named(phrases: Any, vectors: Any, message: str) -> None:
     fisher = FisherVectors(learn("hybrid", passes=1))
-    with pytest.raises(ValueError, match=said) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         list(fisher.blocks(phrases, vectors))
     assert "\n" not in str(caught.value)
 

@@ -60,6 +60,6 @@ def test_what_is_looked_up_once_is_what_hanta_says_of_each_caption() -> None:
     hanta, lemmatiser = HanoverTagger("morphmodel_en.pgz"), Lemmatiser()
     for caption in captions:
         tokens = caption.split()
-        shown = [tokens[0].lower(), *tokens[1:]]
-        said = [lemma.lower() for _, lemma, _ in hanta.tag_sent(shown, taglevel=1)]
-        assert [word.lemma for word in lemmatiser.every_token(tokens)] == said
+        displayed = [tokens[0].lower(), *tokens[1:]]
+        message = [lemma.lower() for _, lemma, _ in hanta.tag_sent(displayed, taglevel=1)]
+        assert [word.lemma for word in lemmatiser.every_token(tokens)] == message

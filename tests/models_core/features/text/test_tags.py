@@ -21,7 +21,7 @@ def marked(text: str) -> tuple[Word, ...]:
 
 
 def ranked(*captions: str, alpha: float, unit: TagUnit = "nouns") -> dict[str, float]:
-    return dict(ranked_tags([tags_in_caption(marked(one), unit=unit) for one in captions], alpha))
+    return dict(ranked_tags([tags_in_caption(marked(caption), unit=unit) for caption in captions], alpha))
 
 
 def test_the_example_of_the_paper() -> None:
@@ -63,9 +63,9 @@ def test_a_compound_is_one_tag_and_stands_where_its_last_noun_stands() -> None:
 
 def test_phrases_part_compounds_and_nouns_outside_are_none() -> None:
     words = marked("girl/n swim/n suit/n in front/n of water/n")
-    found = tags_in_caption(words, [(0, 1), (1, 3), (6, 7)], unit="compounds")
-    assert [one.tag for one in found] == ["girl", "swim suit", "water"]
-    assert [one.tag for one in tags_in_caption(words, [(0, 1), (1, 3), (6, 7)])] == [
+    tags = tags_in_caption(words, [(0, 1), (1, 3), (6, 7)], unit="compounds")
+    assert [tag.tag for tag in tags] == ["girl", "swim suit", "water"]
+    assert [tag.tag for tag in tags_in_caption(words, [(0, 1), (1, 3), (6, 7)])] == [
         "girl",
         "swim",
         "suit",
@@ -83,8 +83,8 @@ def test_scores_that_are_equal_by_the_equations_are_equal() -> None:
     a = [TagPlace("zebra", 0.9)] + [TagPlace("zebra", 1.0)] * 2
     b = [TagPlace("ant", 1 - 0.1)] * 3
     rest = [TagPlace("x", 1.0)] * 4
-    found = dict(ranked_tags([a, b, rest], 0.1))
-    assert found["zebra"] == found["ant"]
+    result = dict(ranked_tags([a, b, rest], 0.1))
+    assert result["zebra"] == result["ant"]
 
 
 @pytest.mark.parametrize("captions", [(), ("",), (".",), ("run/v fast", "!")])
@@ -99,21 +99,23 @@ def test_an_alpha_out_of_range_is_refused(alpha: float) -> None:
 
 
 def test_generated_captions_rank_as_in_a_slow_reading_of_the_equations() -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     words = [Word(f"w{n}", NOUN if n % 3 else VERB) for n in range(12)] + [Word(",", ""), Word("the", "")]
     for _ in range(300):
-        captions = [tuple(dice.choices(words, k=dice.randint(0, 12))) for _ in range(dice.randint(0, 5))]
-        alpha = Fraction(dice.randint(0, 8), 8)
+        captions = [tuple(rng.choices(words, k=rng.randint(0, 12))) for _ in range(rng.randint(0, 5))]
+        alpha = Fraction(rng.randint(0, 8), 8)
         expected = read_slowly(captions, alpha)
-        found = ranked_tags(map(tags_in_caption, captions), float(alpha))
-        assert [tag for tag, _ in found] == sorted(expected, key=lambda tag: (-expected[tag], tag))
-        assert dict(found) == pytest.approx({tag: float(score) for tag, score in expected.items()}, abs=1e-11)
+        result = ranked_tags(map(tags_in_caption, captions), float(alpha))
+        assert [tag for tag, _ in result] == sorted(expected, key=lambda tag: (-expected[tag], tag))
+        assert dict(result) == pytest.approx(
+            {tag: float(score) for tag, score in expected.items()}, abs=1e-11
+        )
 
 
 def test_every_token_has_its_lemma_and_part() -> None:
-    found = Lemmatiser().every_token("Two dogs , running .".split())
-    assert [word.lemma for word in found] == ["two", "dog", ",", "run", "."]
-    assert found[1].part == NOUN
+    token = Lemmatiser().every_token("Two dogs , running .".split())
+    assert [word.lemma for word in token] == ["two", "dog", ",", "run", "."]
+    assert token[1].part == NOUN
 
 
 def test_the_distance_to_the_root_of_a_parse_is_relative_to_the_farthest_word() -> None:
@@ -123,9 +125,9 @@ def test_the_distance_to_the_root_of_a_parse_is_relative_to_the_farthest_word() 
     assert tree_locations(heads) == (0.5, 0.0, 1.0, 0.5, 1.0)
     assert tree_locations((0,)) == (0.0,) and tree_locations(()) == ()
     words = marked("a mirror/n that show/v dog/n")
-    found = tags_in_caption(words, locations=tree_locations(heads))
-    assert found == (TagPlace("mirror", 0.0), TagPlace("dog", 1.0))
-    assert dict(ranked_tags([found], 0.0)) == {"mirror": 1.0, "dog": 0.0}
+    tags = tags_in_caption(words, locations=tree_locations(heads))
+    assert tags == (TagPlace("mirror", 0.0), TagPlace("dog", 1.0))
+    assert dict(ranked_tags([tags], 0.0)) == {"mirror": 1.0, "dog": 0.0}
 
 
 def test_a_compound_is_as_near_to_the_root_as_its_head() -> None:

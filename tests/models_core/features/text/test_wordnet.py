@@ -21,8 +21,8 @@ def test_senses_come_in_their_order(nouns):
 
 
 def test_a_word_and_its_plural_have_the_same_first_sense(nouns):
-    for one, many in (("dog", "dogs"), ("goose", "geese"), ("church", "churches"), ("party", "Parties")):
-        assert nouns.senses(one)[0] == nouns.senses(many)[0]
+    for item, many in (("dog", "dogs"), ("goose", "geese"), ("church", "churches"), ("party", "Parties")):
+        assert nouns.senses(item)[0] == nouns.senses(many)[0]
 
 
 def test_base_forms_put_the_word_first_then_exceptions_then_endings(nouns):

@@ -16,8 +16,8 @@ class Small(torch.nn.Module):
 
     def forward(self, squares: torch.Tensor) -> torch.Tensor:
         """Scores of classes, shape (pictures, 5), or what the classifier takes where it is off."""
-        found: torch.Tensor = self.fc(torch.relu(self.norm(self.conv1(squares))).mean(dim=(2, 3)))
-        return found
+        tensor: torch.Tensor = self.fc(torch.relu(self.norm(self.conv1(squares))).mean(dim=(2, 3)))
+        return tensor
 
     def reset_classifier(self, classes: int) -> None:
         """As timm's networks have it."""

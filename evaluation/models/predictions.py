@@ -1,4 +1,4 @@
-"""Where systems find phrases: regions of an image for each mention, and detections of each phrase."""
+"""What systems made of images besides rankings: boxes of phrases, tags, and captions."""
 
 from django.db import models
 
@@ -87,3 +87,84 @@ class PhraseDetections(models.Model):
 
     def __str__(self) -> str:
         return self.phrase
+
+
+class TagSet(StoredPredictions):
+    """Ranked tags of images of a corpus: of one system, or of the collection that is its `source`.
+
+    `settings` say how they were found. `vocabulary` are the tags among which the system chose; it is empty
+    where a list is all that is known. `figures` are the scores that a job found last, as plain data.
+    """
+
+    source = models.TextField(blank=True)
+    settings = models.JSONField(default=dict)
+    features = models.TextField(blank=True)
+    vocabulary = models.JSONField(default=list, blank=True)
+    figures = models.JSONField(default=dict, blank=True)
+
+    class Meta(StoredPredictions.Meta):
+        verbose_name = "tag set"
+
+
+class TaggedImage(models.Model):
+    """The tags of an image: pairs of tag and score, the best first. `scores` are those of the whole
+    vocabulary in its order, as float32; empty where a list is all that is known."""
+
+    tag_set = models.ForeignKey(TagSet, on_delete=models.CASCADE, related_name="images", db_index=False)
+    position = models.PositiveIntegerField(help_text="Order of images, from 0")
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, related_name="+")
+    tags = models.JSONField(default=list)
+    scores = models.BinaryField(default=bytes, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tag_set", "position"], name="tagged_image_position_once_per_set"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tag_set} {self.position}"
+
+
+class CaptionSet(StoredPredictions):
+    """The captions that one system wrote of the images of a corpus, or of their regions.
+
+    `settings` say how sentences were found, `regions` is the feature set whose regions were described, and
+    empty where whole images were. `in_training` of them stand word for word among the training captions.
+    """
+
+    made_by = models.ForeignKey("evaluation.System", on_delete=models.PROTECT, related_name="captionsets")
+    settings = models.JSONField(default=dict)
+    features = models.TextField(blank=True)
+    regions = models.TextField(blank=True)
+    caption_count = models.PositiveIntegerField(default=0)
+    distinct = models.PositiveIntegerField(default=0)
+    in_training = models.PositiveIntegerField(default=0)
+
+    class Meta(StoredPredictions.Meta):
+        verbose_name = "caption set"
+
+
+class WrittenCaption(models.Model):
+    """A caption of a set. `box` has the corners of its region in pixels, and is empty for a whole image;
+    `log_probability` is 0 where its system has none."""
+
+    caption_set = models.ForeignKey(
+        CaptionSet, on_delete=models.CASCADE, related_name="captions", db_index=False
+    )
+    position = models.PositiveIntegerField(help_text="Order of images, and of the regions of each, from 0")
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, related_name="+")
+    box = models.JSONField(default=list, blank=True)
+    text = models.TextField(blank=True)
+    log_probability = models.FloatField(default=0.0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["caption_set", "position"], name="written_caption_position_once_per_set"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
