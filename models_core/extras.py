@@ -28,11 +28,12 @@ def load_extra(name: str) -> Any:
     top = name.partition(".")[0]
     package, purpose = EXTRAS[top]
     try:
-        return importlib.import_module(name)
+        importlib.import_module(top)
     except ModuleNotFoundError as error:
         if error.name != top:
             raise
         raise MissingExtra(f"{purpose} need {package}, which is not installed: {REMEDY}") from None
+    return importlib.import_module(name)
 
 
 class LazyExtra:
