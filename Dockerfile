@@ -5,7 +5,7 @@ WORKDIR /app
 COPY constraints.txt ./
 RUN pip install --no-cache-dir mkdocs-material -c constraints.txt
 COPY . .
-RUN mkdocs build --quiet
+RUN mkdocs build
 
 # One image for web, worker and periodic jobs; docker-compose.yml says which is which.
 FROM python:3.11.13-slim-trixie

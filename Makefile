@@ -23,7 +23,7 @@ serve: .venv/runtime ## Serve what is there at http://127.0.0.1:8000
 	@.venv/bin/python manage.py serve
 
 docs: .venv/development ## Build the documentation into build/docs; the server shows it under /docs/
-	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build
 	@echo "build/docs/index.html; with a server: http://127.0.0.1:8000/docs/"
 
 test: .venv/development ## All tests but the slow ones, on SQLite and PostgreSQL side by side (ARGS=... goes to pytest)

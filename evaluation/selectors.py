@@ -22,9 +22,8 @@ from annotation.common.database import chunks
 from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import Account, Corpus, corpus_named, within_scope
 from annotation.selectors.pair_judgments import asked_pairs
-from annotation.selectors.scopes import Account, Corpus, within_scope
 from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
 from phrasebox.registry import UnknownName
 from phrasebox.relevance.pairs import JudgedPair

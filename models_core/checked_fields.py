@@ -50,7 +50,7 @@ class FieldRule:
     `sort`: JSON schema's word ("integer", "number", "boolean", "string", "array", "object"), or its format
     ("date"). Numbers are `least` to `most`, both allowed, and greater than `above`; of lists it is the
     length. `choices`: all that a text can be, where they are few. `example`: how
-    it is written. `optional`: nothing at all (None) is allowed. `each`: what a list or a table holds.
+    it is written. `optional`: nothing at all (None) is allowed. `element`: what a list or a table holds.
     """
 
     sort: str

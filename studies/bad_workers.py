@@ -137,7 +137,7 @@ def _same(gold: Gold, simulated: SimulatedImage, out: set[tuple[str, str]], seed
     changed = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]
 
     def discarded(judgments: Sequence[Judgment]) -> list[Judgment]:
-        return [replace(j, void=(j.worker, j.question) in out) for j in judgments]
+        return [replace(j, withdrawn=(j.worker, j.question) in out) for j in judgments]
 
     return fold(discarded(simulated.judgments)) == fold(discarded(changed))
 

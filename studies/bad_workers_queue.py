@@ -48,7 +48,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         for row in out:
             discarding.discard_worker(campaign=campaign, worker=row.worker_id, kind=row.kind)
         report.answers += answers
-        report.withdrawn += campaign.judgments.filter(void=True).count()
+        report.withdrawn += campaign.judgments.filter(withdrawn=True).count()
         second = run_campaign_crowd(
             campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL_CONDUCT, patience=0.0)
         )

@@ -74,7 +74,7 @@ def made_up(images: int, *, layered: bool) -> Iterator[ImageRecord]:
                 objects.append(LayerObject((name,), Box(x, y, x + rng.randrange(100), y + 99)))
             if not boxes:
                 objects.append(LayerObject((name,), nobndbox=True))
-        chains.sort(key=lambda chain: chain.mentions[0].place)
+        chains.sort(key=lambda chain: chain.mentions[0].span)
         yield ImageRecord(
             id=str(1_000_000 + number),
             filename=f"{1_000_000 + number}.jpg",

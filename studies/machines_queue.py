@@ -210,7 +210,9 @@ def _count(campaign: Campaign, arm: StudiedArm) -> None:
     (images,) = arm.seeds
     for image in images:
         image.runs += 1
-    people = campaign.judgments.filter(image__isnull=False, void=False).exclude(worker__kind=Worker.MACHINE)
+    people = campaign.judgments.filter(image__isnull=False, withdrawn=False).exclude(
+        worker__kind=Worker.MACHINE
+    )
     for key, kind, number in people.values_list("image__image__key", "kind").annotate(n=Count("pk")):
         images[numbers[key]].judgments[kind] += number
     ruled = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)

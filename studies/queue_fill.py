@@ -117,7 +117,7 @@ def copy(rounds: int, *, answers: bool = False) -> None:
                     "key": f"{row['key']}-{copy_number}",
                 }
             if model is OpenImage:
-                new["place"] = row["place"] + copy_number * places
+                new["position"] = row["position"] + copy_number * places
             if model is Task:
                 new["rank"] = row["rank"] + copy_number * places  # A rank rises with its image's place.
             if model in (Item, Assignment):

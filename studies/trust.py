@@ -80,7 +80,7 @@ def fate(
         answers[rows] += 1
         bad = mistakes[rows].sum(axis=1)
         out[rows] = (answers[rows] >= least) & ((window - bad) / window < bar)
-        # Only those who were just asked, and at the end of probation everybody, can change.
+        # Only those who were just asked, and at the end of warm-up everybody, can change.
         judged = everybody if item == settings.warm_up_items else rows
         looked = np.minimum(answers[judged], window)
         at_bar = (looked - mistakes[judged].sum(axis=1)) / np.maximum(looked, 1) >= bar

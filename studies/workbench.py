@@ -261,7 +261,7 @@ def _forget() -> None:
 
     cache.clear()
     pools.control_pool.cache_clear()
-    controls.control_facts.cache_clear()
+    controls.control_metadata.cache_clear()
 
 
 def _p95(times: Sequence[float]) -> float:

@@ -53,25 +53,25 @@ class CompleteProduct:
 
 @contextlib.contextmanager
 def complete_product(
-    folder: Path, *, postgresql: Path, redis: Path, **provided: str
+    folder: Path, *, postgresql: Path, redis: Path, **variables: str
 ) -> Iterator[CompleteProduct]:
     """The product at work in `folder`, by the servers of these binaries; ended afterwards.
 
-    `given` are further variables of its environment.
+    `variables` are further variables of its environment.
     """
     logs = folder / "logs"
     logs.mkdir(parents=True)
     with contextlib.ExitStack() as stack:
-        provided["DATABASE_URL"] = stack.enter_context(services.postgres(postgresql))
-        provided["REDIS_URL"] = stack.enter_context(services.redis_server(redis))
-        done = product.manage(folder, "migrate", "--verbosity", "0", **provided)
+        variables["DATABASE_URL"] = stack.enter_context(services.postgres(postgresql))
+        variables["REDIS_URL"] = stack.enter_context(services.redis_server(redis))
+        done = product.manage(folder, "migrate", "--verbosity", "0", **variables)
         assert done.returncode == 0, done.stderr
         port = services.free_port()
         serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "2"]
-        web = stack.enter_context(_at_work("web", serve, folder, provided))
+        web = stack.enter_context(_at_work("web", serve, folder, variables))
         for name in ("worker", "beat"):
             command = [part.replace("/data", str(folder / "data")) for part in celery_command(name)]
-            stack.enter_context(_at_work(name, [sys.executable, "-m", *command], folder, provided))
+            stack.enter_context(_at_work(name, [sys.executable, "-m", *command], folder, variables))
         deadline = time.monotonic() + PATIENCE
         server = product.Server(web, port)
         while True:
@@ -83,7 +83,7 @@ def complete_product(
                 assert time.monotonic() < deadline, "the server does not answer"
                 time.sleep(0.1)
         try:
-            yield CompleteProduct(f"http://127.0.0.1:{port}", folder, provided)
+            yield CompleteProduct(f"http://127.0.0.1:{port}", folder, variables)
         except BaseException:
             for log in sorted(logs.iterdir()):
                 print(f"== {log.name} ==\n{log.read_text()[-4000:]}")

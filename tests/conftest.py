@@ -224,7 +224,7 @@ def need(key: str) -> Path:
     found = prepare.find(key)
     if found is None:
         component = next(c for c in prepare.COMPONENTS if c.key == key)
-        pytest.skip(prepare.left_out(component))
+        pytest.skip(prepare.reason_to_skip(component))
     return found
 
 
@@ -357,7 +357,7 @@ def forgetful() -> None:
     from annotation.queue import image_state
     from annotation.selectors import answers, spelling
     from annotation.selectors.campaign import kept
-    from annotation.selectors.controls import control_facts
+    from annotation.selectors.controls import control_metadata
     from annotation.task_types.shown import shown_image
 
     # A busy machine would keep what a quick one counts anew; tests of what is kept say so (0.0).
@@ -365,7 +365,7 @@ def forgetful() -> None:
     cache.clear()
     control_pool.cache_clear()
     likeness._known.cache_clear()
-    control_facts.cache_clear()
+    control_metadata.cache_clear()
     shown_image.cache_clear()
     image_state._unruled.cache_clear()
     answers._key.cache_clear()

@@ -104,7 +104,7 @@ def find(key: str) -> Path | None:
     return next(c for c in COMPONENTS if c.key == key).find()
 
 
-def left_out(component: Component) -> str:
+def reason_to_skip(component: Component) -> str:
     """The one line that a test without `component` is left out with."""
     remedy = "; ".join(filter(None, [f"Debian's package: {component.package}", component.elsewhere]))
     return f"left out: {component.title} is missing ({remedy})"
@@ -118,7 +118,7 @@ def prepare() -> list[Component]:
         chromium.cache_clear()
         missing = [c for c in missing if c.find() is None]
     for component in missing:
-        print(left_out(component), flush=True)
+        print(reason_to_skip(component), flush=True)
     return missing
 
 

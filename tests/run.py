@@ -111,7 +111,7 @@ def main() -> int:
     for side, status in ended.items():
         print(f"{side}: {WORDS[status] if status in fine else 'FAILED'}")
     for component in missing:
-        print(prepare.left_out(component))
+        print(prepare.reason_to_skip(component))
     return 0 if fine.issuperset(ended.values()) else 1
 
 

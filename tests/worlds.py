@@ -52,7 +52,7 @@ class _Table:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _StoredWorld:
     """Rows by table, as the database hands them out, and what the builder returned."""
 
     rows: Mapping[str, Any]
@@ -62,7 +62,7 @@ class _Kept:
 
 
 _now = database.now
-_kept: dict[str, _Kept] = {}
+_kept: dict[str, _StoredWorld] = {}
 _asked: set[str] = set()
 _firsts = itertools.count(APART, APART)
 _building = False
@@ -101,7 +101,7 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
                 Image.objects.filter(pk__gt=first).exclude(picture="").values_list("picture", flat=True)
             )
         seen = {picture: picture_path(picture).read_bytes() for picture in named}
-        _kept[name] = _Kept(rows, seen, pickle.dumps(created), time.monotonic())
+        _kept[name] = _StoredWorld(rows, seen, pickle.dumps(created), time.monotonic())
     return cast(T, pickle.loads(_kept[name].returned))
 
 
@@ -170,7 +170,7 @@ def _without(before: list[Any] | None, after: list[Any]) -> Any:
     return came if connection.vendor == "sqlite" else "".join(came)
 
 
-def _put_back(stored: _Kept) -> None:
+def _put_back(stored: _StoredWorld) -> None:
     for name, content in stored.pictures.items():
         if not picture_path(name).is_file():  # a test has a folder of its own, or emptied it
             picture_path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -57,7 +57,7 @@ def task_or_nothing(request: HttpRequest, result: Lease | NoTask) -> WorkerTask 
         "boxes": [corners(box) for box in page.boxes],
         "pending": corners(page.pending) if page.pending else None,
     }
-    return cast(WorkerTask, {**task, **type.told(result.content, partial(_image, request))})
+    return cast(WorkerTask, {**task, **type.api_content(result.content, partial(_image, request))})
 
 
 def _image(request: HttpRequest, image: ShownImage) -> TaskImage:

@@ -43,7 +43,7 @@ from annotation.queue import leases, submission
 from annotation.queue.available_tasks import available_tasks, kinds_of, no_consent, today
 from annotation.queue.dispatch import NoTask
 from annotation.selectors import spelling
-from annotation.selectors.scopes import campaigns_to_work_on
+from annotation.selectors.corpora import campaigns_to_work_on
 from annotation.selectors.workers.recent_answers import recent_answers
 from annotation.task_types.base import TASK_TYPES, answer_in
 from annotation.workers.rate_limit import Limit, Try, attempt

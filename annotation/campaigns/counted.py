@@ -74,7 +74,7 @@ def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, 
     settings = settings_of(campaign.settings).answers
     kind = only_kind(campaign.tasks)
     assert kind is not None and kind.about == ABOUT_IMAGE
-    question = CountedQuestion(kind.key, f"{kind.key}|", settings.wanted(kind.key))
+    question = CountedQuestion(kind.key, f"{kind.key}|", settings.answers_needed(kind.key))
     return [(image, [(question, [kind.content(settings.number)])]) for image in images]
 
 
@@ -233,7 +233,7 @@ def _single(
 ) -> dict[str, Questions]:
     """Each pair as one question."""
     questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
-    needed = settings.answers.wanted(kind)
+    needed = settings.answers.answers_needed(kind)
     for pair in pairs:
         question = CountedQuestion(kind, q.pair_key(kind, *pair), needed)
         questions.setdefault(pair.image, []).append((question, [{"caption": lookup.captions[pair.caption]}]))
@@ -246,7 +246,9 @@ def _pages(
     """Each page under its first image; its blocks are its items. The pages of a round are one batch."""
     questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
-        question = CountedQuestion(kind, q.page_key(kind, str(round), number), settings.answers.wanted(kind))
+        question = CountedQuestion(
+            kind, q.page_key(kind, str(round), number), settings.answers.answers_needed(kind)
+        )
         blocks = [
             {
                 "image": lookup.images[block.image].pk,

@@ -44,33 +44,6 @@ from annotation.selectors.machines.reports import MachineReport, machine_reports
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CampaignRequest
 
-__all__ = [
-    "PROPOSE_JOB",
-    "TRAIN_JOB",
-    "AddMachineRequest",
-    "Campaign",
-    "TrainingRun",
-    "MachineName",
-    "add_machine",
-    "campaigns_with_machines",
-    "count_finished",
-    "finished_records",
-    "images_to_propose",
-    "known_machines",
-    "lacks_proposals",
-    "training_run",
-    "is_training",
-    "machine_add",
-    "machine_in",
-    "machine_trained",
-    "machine_named",
-    "records_to_propose",
-    "newest_jobs",
-    "refuse_busy",
-    "refuse_closed",
-    "store_proposals",
-]
-
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
 TRAIN_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 MachineName = Annotated[str, Named(max_length=30)]
@@ -318,7 +291,7 @@ def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> 
     asked about first; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
     rows_of_images = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
-    rows = rows_of_images.order_by("-priority", "place").values_list("image", "image__key")
+    rows = rows_of_images.order_by("-priority", "position").values_list("image", "image__key")
     return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
 
 

@@ -20,8 +20,13 @@ from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.state import BOXES_ALWAYS
 from annotation.protocol.work import MICROS
 from annotation.quality import qualification
-from annotation.selectors.campaign import open_tasks_by_kind, spent
-from annotation.selectors.campaign.progress import complete_images, newest_answer_at, submitted
+from annotation.selectors.campaign.cost import spent
+from annotation.selectors.campaign.progress import (
+    complete_images,
+    newest_answer_at,
+    open_tasks_by_kind,
+    submitted,
+)
 from annotation.selectors.campaign.watch import (
     active,
     controls_met,

@@ -30,7 +30,8 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.setting_types import MoneyAmount, WholeNumber
 from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
-from annotation.selectors.campaign import complete_images, spent
+from annotation.selectors.campaign.cost import spent
+from annotation.selectors.campaign.progress import complete_images
 from annotation.selectors.campaign.reasons import BUDGET, IMAGES, PAUSED, UNTIL, coded_reason, reason_in_words
 from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
 from annotation.selectors.stored_kinds import CampaignRequest

@@ -13,7 +13,7 @@ from annotation.models import Campaign
 from annotation.protocol.agreement import DoubleCheckAgreement
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import Amount, amount_text
-from annotation.selectors.campaign import Overview, overview
+from annotation.selectors.campaign.glance import Overview, overview
 from annotation.selectors.campaign.progress import TaskCounts
 from annotation.selectors.campaign.series import SeriesPoint, campaign_series
 from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary

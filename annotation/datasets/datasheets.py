@@ -15,7 +15,7 @@ from django.utils import translation
 
 from annotation.formats.base import DatasetAbout, Format, Written
 from annotation.formats.names import DATASHEET_FIGURES
-from annotation.selectors.left_out import missing_from_export
+from annotation.selectors.export_exclusions import missing_from_export
 
 DATASHEET = "DATASHEET.md"
 #: By what pay is reckoned, in English.
@@ -37,12 +37,12 @@ def add_datasheet(
 ) -> None:
     """Write the datasheet of an export to its folder `out`, and the card of its format if that has one."""
     with translation.override("en"):
-        lacks = missing_from_export(written.left_out)
+        lacks = missing_from_export(written.excluded)
     export = {
         "format": writer.key,
         "pictures": with_pictures,
         "counts": dict(sorted(written.counts.items())),
-        "left_out": dict(sorted(written.left_out.items())),
+        "excluded": dict(sorted(written.excluded.items())),
         "notes": list(written.notes),
     }
     figures = {**figures, "export": export}
@@ -82,7 +82,7 @@ def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
     if layer is not None and _is_simulated(layer, campaign):
         title += " (simulated)"
     head = [
-        f"# Datasheet: {_plain(title)}",
+        f"# Datasheet: {_escape(title)}",
         "",
         "The sections follow Gebru et al., *Datasheets for datasets* (2021).",
         f"Every figure is in `{DATASHEET_FIGURES}` beside this file.",
@@ -101,7 +101,7 @@ def _composition(
     corpus: Mapping[str, Any], layer: Mapping[str, Any] | None, export: Mapping[str, Any], lacks: list[str]
 ) -> Iterator[str]:
     yield (
-        f"- {_many(corpus['exported_images'], 'image')} of the corpus “{_plain(corpus['name'])}”, which has "
+        f"- {_many(corpus['exported_images'], 'image')} of the corpus “{_escape(corpus['name'])}”, which has "
         f"{_many(corpus['images'], 'image')} and {_many(corpus['captions'], 'caption')}. "
         f"{_many(corpus['with_picture'], 'image')} {_have(corpus['with_picture'])} a picture on the server."
     )
@@ -110,7 +110,7 @@ def _composition(
         yield f"- Splits: {', '.join(f'{name} ({n:,})' for name, n in splits.items())}."
     if layer is not None:
         yield (
-            f"- The layer “{_plain(layer['name'])}” covers {_many(layer['images'], 'image')}, with "
+            f"- The layer “{_escape(layer['name'])}” covers {_many(layer['images'], 'image')}, with "
             f"{_many(layer['mentions'], 'mention')}, {_many(layer['chains'], 'chain')} and "
             f"{_boxes(layer['boxes'])}."
         )
@@ -134,14 +134,14 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
         yield "The export holds the corpus alone: nothing in it was annotated here."
         return
     source = "simulation" if _is_simulated(layer, campaign) else layer["source"]
-    yield _MADE_BY.get(source, f"Its source is “{_plain(source)}”.")
+    yield _MADE_BY.get(source, f"Its source is “{_escape(source)}”.")
     if campaign is None:
         return
     yield ""
     began, ended = campaign["first_answer"], campaign["last_answer"]
     when = f" from {began} to {ended}" if began and ended else ""
     yield (
-        f"The campaign “{_plain(campaign['name'])}” ({campaign['tasks']}) asked the questions below{when}. "
+        f"The campaign “{_escape(campaign['name'])}” ({campaign['tasks']}) asked the questions below{when}. "
         f"It is {campaign['state']} now. Answers of machines are counted apart."
     )
     yield ""
@@ -172,8 +172,8 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     )
     for annotator in campaign["machines"]:
         yield (
-            f"\nThe machine “{_plain(annotator['name'])}” (version {annotator['version']}) answered too. "
-            f"Source of its boxes: {_plain(annotator['source'])}."
+            f"\nThe machine “{_escape(annotator['name'])}” (version {annotator['version']}) answered too. "
+            f"Source of its boxes: {_escape(annotator['source'])}."
         )
 
 
@@ -276,7 +276,7 @@ def _is_simulated(layer: Mapping[str, Any], campaign: Mapping[str, Any] | None) 
 def _limits(
     layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None, export: Mapping[str, Any]
 ) -> Iterator[str]:
-    limits = [_plain(note) for note in export["notes"]]
+    limits = [_escape(note) for note in export["notes"]]
     if layer is not None and _is_simulated(layer, campaign):
         limits.append("The answers are simulated: they say nothing about people, and nobody was paid.")
     if layer is not None and layer["machine_boxes"]:
@@ -308,10 +308,10 @@ def _limits(
 def _distribution(corpus: Mapping[str, Any], export: Mapping[str, Any]) -> Iterator[str]:
     yield f"- Format: {export['format']}."
     if corpus["licence"]:
-        yield f"- Licence: {_plain(corpus['licence'])}."
+        yield f"- Licence: {_escape(corpus['licence'])}."
     else:
         yield "- Licence: not recorded. Ask the owner of the corpus before you pass anything on."
-    came = f"“{_plain(corpus['source'])}” ({corpus['format']}) on {corpus['imported']}"
+    came = f"“{_escape(corpus['source'])}” ({corpus['format']}) on {corpus['imported']}"
     yield f"- The corpus was imported from {came}."
     if corpus["digest"]:
         yield f"- SHA-256 over all records that were read: `{corpus['digest']}`."
@@ -361,7 +361,7 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     """A name or a sentence of somebody's, on one line and without what Markdown would read in it."""
     return "".join(
         f"\\{character}" if character in "\\`*_[]<>|#" else character for character in " ".join(text.split())

@@ -36,7 +36,7 @@ from annotation.selectors.campaigns import images_by_version
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
-from annotation.selectors.left_out import unsaid_by_every_format
+from annotation.selectors.export_exclusions import unsaid_by_every_format
 from annotation.selectors.records import stream_records
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
@@ -57,7 +57,7 @@ class ExportError(ValueError):
 class Chosen:
     """What is exported: the images of a corpus with their shares of a layer, if there is one.
 
-    `made_by` is the campaign whose answers make the layer; `left_out` of the corpus's images are not
+    `made_by` is the campaign whose answers make the layer; `excluded` of the corpus's images are not
     finished and left out, `unfinished` are not and go with it.
     """
 
@@ -65,7 +65,7 @@ class Chosen:
     layer: Layer | None
     images: QuerySet[Image]
     made_by: Campaign | None = None
-    left_out: int = 0
+    excluded: int = 0
     unfinished: int = 0
 
 
@@ -96,8 +96,8 @@ def export_dataset(
     is refused, unless it is asked for as `simulated`.
     `with_pictures` puts the pictures under out/images, as hard links where the file
     system allows, or into the files of a format that holds them. What is to be known of it is in
-    `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `left_out` of
-    the result counts what is not in the files, and `selectors.left_out.lacks` tells it in sentences.
+    `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `excluded` of
+    the result counts what is not in the files, and `selectors.export_exclusions.lacks` tells it in sentences.
     Everything is written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName
     for a corpus, a layer or a format that is none, AmbiguousLayer, else ExportError.
     """
@@ -190,8 +190,8 @@ def notes_on(chosen: Chosen) -> list[str]:
     under several versions of the settings."""
     notes = []
     every = chosen.corpus.image_count
-    if chosen.left_out:
-        notes.append(f"Left out: {chosen.left_out} of {every} images, which are not finished.")
+    if chosen.excluded:
+        notes.append(f"Left out: {chosen.excluded} of {every} images, which are not finished.")
     if chosen.unfinished:
         notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which are exported unfinished.")
     if is_simulated(chosen):
@@ -243,7 +243,7 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
     made_by = layers.campaign_of_layer(layer)
     finished = images.filter(_is_finished(layer, made_by))
     if only_finished:
-        return Chosen(corpus, layer, finished, made_by, left_out=images.count() - finished.count())
+        return Chosen(corpus, layer, finished, made_by, excluded=images.count() - finished.count())
     unfinished = images.exclude(pk__in=finished.values("pk"))
     if made_by is None:
         # What an import, or a simulation, does not cover was never to be annotated.
@@ -259,7 +259,7 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
 def _fixed(chosen: Chosen, done: set[int]) -> Chosen:
     """The same of these finished images (ids) alone, whatever is finished from now on."""
     images = Image.objects.filter(corpus=chosen.corpus, pk__in=database.id_list(done))
-    return replace(chosen, images=images, left_out=chosen.corpus.images.count() - len(done))
+    return replace(chosen, images=images, excluded=chosen.corpus.images.count() - len(done))
 
 
 def _is_finished(layer: Layer, made_by: Campaign | None) -> Exists:

@@ -87,7 +87,7 @@ class CorpusIntake:
         self.layer: Layer | None = None
         self._pictures_in: Path | None = None
         self._compares = False
-        self._shown: set[str] = set()
+        self._named_pictures: set[str] = set()
         self._first = ""
 
     def take(self, records: Iterable[ImageRecord], *, pictures_in: Path | None = None) -> ImportReport:
@@ -96,7 +96,10 @@ class CorpusIntake:
         self._pictures_in = pictures_in
         corpus = Corpus.objects.filter(name=self.name).first()
         published = corpus is not None and corpus.published
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool, problems_told(self.problems.tell):
+        with (
+            ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
+            problems_told(self.problems.add_reader_error),
+        ):
             if self.how.dry_run:
                 for chunk in self._chunks(records):
                     self._enter(self._sound(pool, chunk))
@@ -184,15 +187,15 @@ class CorpusIntake:
             if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
                 raise
             if not error.found_nothing:  # that follows from the problems
-                self.problems.tell(error)
+                self.problems.add_reader_error(error)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
         """What of a portion is right; what is wrong with the rest is told."""
         sound = []
-        for record, stored in zip(chunk, pool.map(self._keep, chunk), strict=True):
-            self._shown.add(record.picture.name if record.picture else "")
+        for record, stored in zip(chunk, pool.map(self._store_picture, chunk), strict=True):
+            self._named_pictures.add(record.picture.name if record.picture else "")
             if isinstance(stored, Exception):
-                self.problems.refused(stored, record.picture or record.filename)
+                self.problems.add_refusal(stored, record.picture or record.filename)
                 continue
             width, height = (
                 (stored.width, stored.height) if stored and stored.width else (record.width, record.height)
@@ -200,7 +203,7 @@ class CorpusIntake:
             try:
                 self._check(replace(record, width=width, height=height) if stored else record)
             except (FormatError, RepeatedImage) as error:
-                self.problems.refused(error, record.filename)
+                self.problems.add_refusal(error, record.filename)
                 continue
             if self._lacking(record) and self.how.skip_problems:
                 continue
@@ -215,7 +218,7 @@ class CorpusIntake:
             self.problems.without_picture(self._pictures_in, record.filename)
         return not record.captions or (record.picture is None and self._pictures_in is not None)
 
-    def _keep(self, record: ImageRecord) -> pictures.StoredPicture | Exception | None:
+    def _store_picture(self, record: ImageRecord) -> pictures.StoredPicture | Exception | None:
         """The record's picture, where it has one: kept among the import's own, or only looked at, where the
         import stores nothing; else what is wrong with it."""
         if record.picture is None:
@@ -309,7 +312,7 @@ class CorpusIntake:
     def _look_at_pictures(self) -> None:
         """Tell which pictures no caption is of."""
         if self._pictures_in is not None:
-            for name in sorted(set(pictures_in_folder(self._pictures_in)) - self._shown):
+            for name in sorted(set(pictures_in_folder(self._pictures_in)) - self._named_pictures):
                 self.problems.without_caption(self._pictures_in / name)
 
 

@@ -290,7 +290,8 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
     for row in page:
         state = state_of(row)
         names = {
-            chain.id: str(row.place * CHAINS_PER_IMAGE + i) for i, chain in enumerate(state.layer.chains, 1)
+            chain.id: str(row.position * CHAINS_PER_IMAGE + i)
+            for i, chain in enumerate(state.layer.chains, 1)
         }
         record = renamed(state.layer, names)
         shares.append(LayerShare(row.image.key, record, stages_of(state, record), row.version))

@@ -67,20 +67,20 @@ class ProblemList:
     """The problems of a source as they are found; `errors` are what would have ended a strict reading."""
 
     def __init__(self) -> None:
-        self.found: list[SourceProblem] = []
+        self.problems: list[SourceProblem] = []
         self.errors: list[Exception] = []
 
     def __iter__(self) -> Iterator[SourceProblem]:
-        return iter(self.found)
+        return iter(self.problems)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.problems)
 
     def counts(self) -> dict[str, int]:
         """Sort -> how many there are."""
-        return dict(Counter(problem.sort for problem in self.found))
+        return dict(Counter(problem.sort for problem in self.problems))
 
-    def tell(self, error: FormatError) -> None:
+    def add_reader_error(self, error: FormatError) -> None:
         """A reader found something wrong and left it out."""
         again = "a second time" in error.problem or "have the same id" in error.problem
         self._add(
@@ -90,7 +90,7 @@ class ProblemList:
             ),
         )
 
-    def refused(self, error: Exception, file: Path | str) -> None:
+    def add_refusal(self, error: Exception, file: Path | str) -> None:
         """A picture, or a record with its picture, was refused."""
         text = str(error).removeprefix(f"{file}: ")
         what, _, expected = text.partition("; expected ")
@@ -103,13 +103,13 @@ class ProblemList:
     def without_picture(self, folder: Path, filename: str) -> None:
         """A record has captions, and the folder of pictures lacks its picture."""
         remedy = f"add the picture to {folder}, or leave the image out"
-        self.found.append(
+        self.problems.append(
             SourceProblem(NO_PICTURE, filename, None, "has captions and no picture is there", remedy)
         )
 
     def without_caption(self, file: Path | str) -> None:
         """A picture, or a record, has no caption."""
-        self.found.append(
+        self.problems.append(
             SourceProblem(NO_CAPTION, str(file), None, "has no caption", "add its captions, or leave it out")
         )
 
@@ -118,11 +118,11 @@ class ProblemList:
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:
-            raise SourceProblems(source, (problem for problem in self.found if problem.blocks))
+            raise SourceProblems(source, (problem for problem in self.problems if problem.blocks))
 
     def _add(self, error: Exception, problem: SourceProblem) -> None:
         self.errors.append(error)
-        self.found.append(problem)
+        self.problems.append(problem)
 
 
 def pictures_in_folder(folder: Path) -> Iterator[str]:

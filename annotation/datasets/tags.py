@@ -21,12 +21,12 @@ _TAGS_TOGETHER = 500
 @dataclass(frozen=True, slots=True)
 class KeptTags:
     """What is kept: so many `tags` of `images` images, `distinct` different ones. Longer than 200 signs were
-    `left_out`."""
+    `excluded`."""
 
     images: int
     tags: int
     distinct: int
-    left_out: int
+    excluded: int
 
 
 def keep_tags(
@@ -35,7 +35,7 @@ def keep_tags(
     images: Iterable[tuple[str, Sequence[tuple[str, float]]]],
     unit: str,
     alpha: float,
-    tag_place: str = "words",
+    place: str = "words",
 ) -> KeptTags:
     """Keep the tags of a corpus's images, each by its key with its tags and their scores, the best first.
 
@@ -46,7 +46,7 @@ def keep_tags(
     busy = f"tags of corpus {corpus.name!r} are being kept by another process; wait for its end"
     with exclusive_folder(f"tags.{corpus.pk}", busy=busy):
         _remove(TagList.objects.filter(corpus=corpus, published=False))  # what a killed one left
-        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=tag_place)
+        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=place)
         try:
             counts = _write(tag_list, dict(corpus.images.values_list("key", "pk")), images)
         except BaseException:
@@ -85,7 +85,7 @@ def _write(
             created = CorpusTag.objects.bulk_create(CorpusTag(tag_list=tag_list, text=text) for text in new)
             known.update((row.text, row.pk) for row in created)
             ImageTag.objects.bulk_create(
-                ImageTag(tag_id=known[text], image_id=image, place=index, score=score)
+                ImageTag(tag_id=known[text], image_id=image, position=index, score=score)
                 for text, image, index, score in rows
             )
         counts.update(known[text] for text, *_ in rows)

@@ -42,7 +42,7 @@ _TREE, _PICTURES, _PREVIEW, PROBLEMS_FILE = "source", "pictures", "preview", "pr
 SHA256_FILE = "sha256.txt"
 _CHUNK = 2**20
 
-_Tell = Callable[[str, float], None]
+_ReportProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class CheckedUpload:
     english: float
 
 
-def check_upload(upload: Upload, *, format: str = "", report_progress: _Tell) -> CheckedUpload:
+def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportProgress) -> CheckedUpload:
     """Look at an upload as `import_upload` would import it; `format` where it is not to be guessed.
 
     `report_progress` gets the current step and the share of the whole. Raises IntakeError and FormatError
@@ -81,7 +81,7 @@ def check_upload(upload: Upload, *, format: str = "", report_progress: _Tell) ->
     sha256 = {}
     for file in upload.progress():
         report_progress("reading", 0.15 * file.number / len(upload.files))
-        with upload.place(file.number).open("rb") as stream:
+        with upload.file_path(file.number).open("rb") as stream:
             sha256[file.path] = hashlib.file_digest(stream, "sha256").hexdigest()
     with (upload.folder / SHA256_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{digest}  {path}\n" for path, digest in sha256.items())
@@ -230,7 +230,7 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
     limits = DEFAULT_LIMITS  # of all archives together
     try:
         for file in upload.progress():
-            target, source = tree / file.path, upload.place(file.number)
+            target, source = tree / file.path, upload.file_path(file.number)
             if is_archive(target):
                 limits = replace(limits, size=min(limits.size, free_bytes()))
                 folder = tree / PurePosixPath(file.path).name.partition(".")[0]
@@ -272,9 +272,9 @@ def _gather(tree: Path, folders: list[Path]) -> list[SourceProblem]:
 class _Looking:
     """Looks on while an upload is read: keeps its first rows, and how many captions read as English."""
 
-    def __init__(self, upload: Upload, report_progress: _Tell) -> None:
+    def __init__(self, upload: Upload, report_progress: _ReportProgress) -> None:
         self.upload = upload
-        self.tell = report_progress
+        self.report_progress = report_progress
         self.rows: list[PreviewRow] = []
         self.english = EnglishShare()
 
@@ -285,7 +285,7 @@ class _Looking:
                 captions = [caption.text for caption in record.captions[:_PREVIEW_CAPTIONS]]
                 self.rows.append(PreviewRow(record.filename, captions, self._small(record)))
             # How many there are is not known before the end; the share comes close to it.
-            self.tell("checking", 0.3 + 0.7 * number / (number + 2000))
+            self.report_progress("checking", 0.3 + 0.7 * number / (number + 2000))
             yield record
 
     def _small(self, record: ImageRecord) -> bool:

@@ -96,7 +96,7 @@ class Upload:
         """Whether its day is over."""
         return self.begun + UPLOAD_KEPT_SECONDS < time.time()
 
-    def place(self, number: int) -> Path:
+    def file_path(self, number: int) -> Path:
         """Where the file of that number lies."""
         return self.folder / "files" / f"{number:05}-{PurePosixPath(self.files[number][0]).name}"
 
@@ -107,7 +107,7 @@ class Upload:
         with suppress(FileNotFoundError), os.scandir(self.folder / "files") as entries:
             there = {entry.name: entry.stat().st_size for entry in entries}
         for number, (path, size) in enumerate(self.files):
-            yield UploadFile(number, path, size, there.get(self.place(number).name, 0))
+            yield UploadFile(number, path, size, there.get(self.file_path(number).name, 0))
 
     @property
     def promised(self) -> int:
@@ -224,7 +224,7 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
     if len(data) > free_bytes():
         raise UploadRefused(_part_not_stored(os.strerror(errno.ENOSPC)))
     try:
-        handle = os.open(upload.place(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(upload.file_path(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
         raise NoSuchUpload(upload.key) from None
     except OSError as error:

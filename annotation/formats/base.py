@@ -38,7 +38,7 @@ class Written:
     counts: dict[str, int] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     #: What the records hold and the files do not, counted by the words of `contents`.
-    left_out: dict[str, int] = field(default_factory=dict)
+    excluded: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, word: str, number: int = 1) -> None:
@@ -48,7 +48,7 @@ class Written:
     def leave_out(self, word: str, number: int = 1) -> None:
         """Count what is not in the files; nothing where `number` is 0."""
         if number:
-            self.left_out[word] = self.left_out.get(word, 0) + number
+            self.excluded[word] = self.excluded.get(word, 0) + number
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, La
 from phrasebox.text_files import FormatError, short_repr
 
 #: A record, the file it stands in, and its line where the format has lines.
-Found = tuple[ImageRecord, Path, int | None]
+LocatedRecord = tuple[ImageRecord, Path, int | None]
 
 LONGEST_EXTERNAL_ID = 100
 LONGEST_CATEGORIES = 120
@@ -27,7 +27,9 @@ _CATEGORY = re.compile(r"[^\s/\[\]\x00\ud800-\udfff]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def checked_records(records: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
+def checked_records(
+    records: Iterable[LocatedRecord], *, source: Path, expected: str
+) -> Iterator[ImageRecord]:
     """Check the records: each is valid, no id occurs twice, and there is at least one.
 
     `expected` says what the format looks like, for a source that holds nothing. Keeps the
@@ -147,9 +149,9 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
                 return f"mention {mention.id} is of a caption that does not exist"
             if mention.tokens != words[mention.caption][mention.start : mention.end]:
                 return f"mention {mention.id} {short_repr(mention.text)} is not what its caption says there"
-            if mention.place in spans:
+            if mention.span in spans:
                 return f"mention {mention.id} {short_repr(mention.text)} appears twice"
-            spans.add(mention.place)
+            spans.add(mention.span)
             if not mention.categories:
                 return f"mention {mention.id} has no category"
             for category in mention.categories:

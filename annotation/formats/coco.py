@@ -21,7 +21,7 @@ from annotation.formats.base import (
     Written,
     tell_problem,
 )
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
@@ -57,9 +57,9 @@ class Coco(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
-        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
+        return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = path / _CAPTIONS if (path / _CAPTIONS).is_file() else only_file(path, "captions*.json")
         with Spool(file) as spool:
             self._fill(spool, file)

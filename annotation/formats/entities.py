@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, tell_problem
-from annotation.formats.checks import MOST_PER_IMAGE, Found, checked_records, writable
+from annotation.formats.checks import MOST_PER_IMAGE, LocatedRecord, checked_records, writable
 from annotation.formats.entities_notation import (
     NOTATION,
     BadNotation,
@@ -57,9 +57,9 @@ class Entities(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""
-        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
+        return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         root = _root(path)
         pictures = images or (root / _PICTURES if (root / _PICTURES).is_dir() else None)
         present = set(_ids(root / _SENTENCES, ".txt"))
@@ -114,7 +114,7 @@ class Entities(Format):
                     _write_annotation(record, out, written)
                 if record.layer is None:
                     listed(NOT_COVERED).write(f"{record.id}\n")
-                last = max(last, position := _place(record))
+                last = max(last, position := _position_of(record))
                 written.leave_out(LEFT_OUT_ORDER, position < last)
                 _leave_out(record, written)
                 if record.split:
@@ -205,7 +205,7 @@ def _not_covered(file: Path) -> dict[str, int]:
     return counts
 
 
-def _uncovered(counted: Found, file: Path, line: int) -> Found:
+def _uncovered(counted: LocatedRecord, file: Path, line: int) -> LocatedRecord:
     """The record without its layer; one that has mentions or objects is covered, whatever the list says."""
     record, where, at = counted
     if record.layer != LayerRecord():
@@ -218,7 +218,7 @@ def _uncovered(counted: Found, file: Path, line: int) -> Found:
     return replace(record, layer=None), where, at
 
 
-def _place(record: ImageRecord) -> tuple[int, str]:
+def _position_of(record: ImageRecord) -> tuple[int, str]:
     """By what images are in order when they are read: list after list, then those in none by id."""
     return (SPLITS.index(record.split), "") if record.split else (len(SPLITS), record.id)
 
@@ -233,7 +233,9 @@ def _leave_out(record: ImageRecord, written: Written) -> None:
     written.leave_out("texts", sum(c.text != " ".join(c.words) for c in record.captions))
 
 
-def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None) -> Found:
+def _record(
+    root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None
+) -> LocatedRecord:
     file = root / _SENTENCES / f"{id}.txt"
     sentences: list[tuple[tuple[str, ...], tuple[Bracketed, ...]]] = []
     blank: int | None = None

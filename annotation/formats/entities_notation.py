@@ -105,7 +105,7 @@ def print_sentence(words: tuple[str, ...], mentions: Iterable[tuple[str, Mention
             raise BadNotation(f"the bracket at the edge of {word!r} (word {index}) belongs to the notation")
     parts: list[str] = []
     done = 0
-    for chain, mention in sorted(mentions, key=lambda pair: pair[1].place):
+    for chain, mention in sorted(mentions, key=lambda pair: pair[1].span):
         if mention.start < done:
             raise BadNotation(f"the mention {mention.text!r} overlaps the one before it")
         if not _CHAIN.fullmatch(chain):

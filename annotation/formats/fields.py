@@ -91,24 +91,24 @@ class Numbering:
 
     def __init__(self, first: int = 1, *, unique: bool = False) -> None:
         self._next = first
-        self._kept: bool | None = None
-        self._given: dict[int, int] | None = {} if unique else None
+        self._ids_are_numbers: bool | None = None
+        self._used: dict[int, int] | None = {} if unique else None
 
     def number(self, id: str) -> int:
         """The number for `id`.
 
         Raises ValueError where earlier ids were numbers and this is none, or where it comes a second time.
         """
-        if self._kept is None:
-            self._kept = is_number(id)
-        if self._kept:
+        if self._ids_are_numbers is None:
+            self._ids_are_numbers = is_number(id)
+        if self._ids_are_numbers:
             if not is_number(id):
                 raise ValueError(f"has the id {id!r} where earlier ones are whole numbers")
-            if self._given is not None:
+            if self._used is not None:
                 at, bit = divmod(int(id), 64)
-                if self._given.get(at, 0) >> bit & 1:
+                if self._used.get(at, 0) >> bit & 1:
                     raise ValueError(f"has the id {id!r}, as an earlier one has")
-                self._given[at] = self._given.get(at, 0) | 1 << bit
+                self._used[at] = self._used.get(at, 0) | 1 << bit
             return int(id)
         self._next += 1
         return self._next - 1

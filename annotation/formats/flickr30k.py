@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written, tell_problem
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.json_stream import members
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -35,9 +35,9 @@ class Flickr30k(Format):
     writes = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
+        return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.json")
         for key, value in members(file):
             try:

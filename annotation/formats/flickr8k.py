@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, Written, tell_problem
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -98,9 +98,9 @@ class Flickr8k(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream `path`. Captions get their printed key as id only where their image skips a number."""
-        return checked_records(self._found(path, images), source=path, expected=f"lines {LINE}")
+        return checked_records(self._located(path, images), source=path, expected=f"lines {LINE}")
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         splits = _splits(path) if path.is_dir() else {}
         known = [path / name for name in _TOKEN_FILES if (path / name).is_file()]
         file = known[0] if known else only_file(path, "*.token.txt", "*.token")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, tell_problem
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
 from annotation.protocol.terms import (
@@ -41,10 +41,10 @@ class Jsonl(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         return checked_records(
-            self._found(path, images), source=path, expected="one line per image after the header"
+            self._located(path, images), source=path, expected="one line per image after the header"
         )
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.jsonl")
         headed = False
         for number, line in lines(file):

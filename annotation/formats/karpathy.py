@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written, tell_problem
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
@@ -29,9 +29,9 @@ class Karpathy(Format):
     says = frozenset({"splits", "words", "external_ids", "caption_ids"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
+        return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
-    def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
+    def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.json")
         number = 0
         for number, item in enumerate(items(file, "images.item"), 1):

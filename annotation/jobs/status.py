@@ -14,7 +14,7 @@ from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.jobs.registry import job_kind_named, kinds_of_other_apps
 from annotation.jobs.rows import SweptJobs, cancel_job, remaining, resume_job, sweep_jobs
 from annotation.models import Account, Job
-from annotation.selectors.scopes import within_scope
+from annotation.selectors.corpora import within_scope
 from phrasebox.registry import UnknownName
 
 #: States of jobs in words.

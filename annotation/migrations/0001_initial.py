@@ -318,7 +318,7 @@ class Migration(migrations.Migration):
             name='ImageTag',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('place', models.PositiveSmallIntegerField()),
+                ('position', models.PositiveSmallIntegerField()),
                 ('score', models.FloatField()),
                 ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tags', to='annotation.image')),
                 ('tag', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='of_images', to='annotation.corpustag')),
@@ -395,7 +395,7 @@ class Migration(migrations.Migration):
                 ('way', models.CharField(blank=True, db_default='', default='', help_text='How the box came about, where known', max_length=20)),
                 ('content', models.JSONField(blank=True, null=True)),
                 ('flag', models.CharField(blank=True, max_length=40)),
-                ('void', models.BooleanField(default=False)),
+                ('withdrawn', models.BooleanField(default=False)),
                 ('schema', models.PositiveSmallIntegerField(default=1, help_text="Version of the answer's form")),
                 ('instructions', models.PositiveIntegerField(default=0, help_text='Version they were given under')),
                 ('created_at', models.DateTimeField()),
@@ -483,7 +483,7 @@ class Migration(migrations.Migration):
             name='OpenImage',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('place', models.PositiveIntegerField(help_text='Its turn: lower ones are asked about first')),
+                ('position', models.PositiveIntegerField(help_text='Lower ones are asked about first')),
                 ('priority', models.SmallIntegerField(db_default=0, default=0, help_text='Higher goes first')),
                 ('mentions', models.JSONField(default=list)),
                 ('questions', models.JSONField(blank=True, default=list)),
@@ -697,7 +697,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('provider', models.CharField(max_length=40)),
                 ('external_id', models.CharField(blank=True, max_length=100)),
-                ('wanted', models.PositiveIntegerField(help_text='Answers that complete a visit')),
+                ('answers_required', models.PositiveIntegerField(help_text='Answers that complete a visit')),
                 ('completion_code', models.CharField(blank=True, max_length=50)),
                 ('screen_out_code', models.CharField(blank=True, max_length=50)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -733,7 +733,7 @@ class Migration(migrations.Migration):
                 ('key', models.TextField(help_text='What it is about; see annotation.protocol.questions')),
                 ('state', models.CharField(default='open', max_length=10)),
                 ('role', models.CharField(default='vote', max_length=20)),
-                ('wanted', models.PositiveSmallIntegerField()),
+                ('needed', models.PositiveSmallIntegerField()),
                 ('live', models.PositiveSmallIntegerField(default=0)),
                 ('rank', models.BigIntegerField()),
                 ('drawn_share', models.FloatField(blank=True, null=True)),
@@ -1042,7 +1042,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='openimage',
-            index=models.Index(fields=['campaign', 'place'], name='openimage_by_place'),
+            index=models.Index(fields=['campaign', 'position'], name='openimage_by_position'),
         ),
         migrations.AddIndex(
             model_name='openimage',
@@ -1134,7 +1134,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('wanted__gte', 1)), name='study_wants_something'),
+            constraint=models.CheckConstraint(condition=models.Q(('answers_required__gte', 1)), name='study_requires_something'),
         ),
         migrations.AddConstraint(
             model_name='taglist',
@@ -1198,7 +1198,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(('live__lte', models.F('wanted'))), name='task_not_over_assigned'),
+            constraint=models.CheckConstraint(condition=models.Q(('live__lte', models.F('needed'))), name='task_not_over_assigned'),
         ),
         migrations.AddConstraint(
             model_name='truststate',

@@ -13,7 +13,8 @@ from annotation.models.work import Campaign
 
 
 class Judgment(models.Model):
-    """One worker's answer; only `void` is changed, and by the worker what they said (`moderation.reopening`).
+    """One worker's answer; only `withdrawn` is changed, and by the worker what they said
+    (`moderation.reopening`).
 
     `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
     assignment; foreign ones have a `source` and none. Control answers have no image of the
@@ -47,7 +48,7 @@ class Judgment(models.Model):
     )
     content = models.JSONField(null=True, blank=True)
     flag = models.CharField(max_length=40, blank=True)
-    void = models.BooleanField(default=False)
+    withdrawn = models.BooleanField(default=False)
     schema = models.PositiveSmallIntegerField(default=1, help_text="Version of the answer's form")
     instructions = models.PositiveIntegerField(default=0, help_text="Version they were given under")
     created_at = models.DateTimeField()

@@ -146,11 +146,11 @@ class CorpusTag(models.Model):
 
 
 class ImageTag(models.Model):
-    """A tag of an image: its place among the image's tags, from 0, and its score."""
+    """A tag of an image: its position among the image's tags, from 0, and its score."""
 
     tag = models.ForeignKey(CorpusTag, on_delete=models.CASCADE, related_name="of_images", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="tags")
-    place = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField()
     score = models.FloatField()
 
     class Meta:

@@ -79,7 +79,7 @@ class Study(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="studies", db_index=False)
     provider = models.CharField(max_length=40)
     external_id = models.CharField(max_length=100, blank=True)
-    wanted = models.PositiveIntegerField(help_text="Answers that complete a visit")
+    answers_required = models.PositiveIntegerField(help_text="Answers that complete a visit")
     completion_code = models.CharField(max_length=50, blank=True)
     screen_out_code = models.CharField(max_length=50, blank=True)
     created_by = models.ForeignKey(
@@ -100,7 +100,7 @@ class Study(models.Model):
                 condition=Q(external_id=""),
                 name="nameless_study_once_per_campaign",
             ),
-            models.CheckConstraint(condition=Q(wanted__gte=1), name="study_wants_something"),
+            models.CheckConstraint(condition=Q(answers_required__gte=1), name="study_requires_something"),
         ]
         indexes = [models.Index(fields=["campaign"], name="study_by_campaign")]
 

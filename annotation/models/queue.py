@@ -22,7 +22,7 @@ class OpenImage(models.Model):
     """An image in a campaign: the mentions it is asked about, frozen, and where its fold stands.
 
     `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, of a
-    campaign whose questions are only counted, a list of [kind, key, answers wanted]. `state` is what
+    campaign whose questions are only counted, a list of [kind, key, answers needed]. `state` is what
     `refold_image` last wrote, as it needs it for the next difference: open questions, chains, moves.
     `answers` and `chain_stages` repeat what can be counted of it, for figures of a whole campaign.
     `version` rises with every refold, `rulings_version` with every ruling. `layer_behind`: the
@@ -32,7 +32,7 @@ class OpenImage(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
-    place = models.PositiveIntegerField(help_text="Its turn: lower ones are asked about first")
+    position = models.PositiveIntegerField(help_text="Lower ones are asked about first")
     priority = models.SmallIntegerField(default=0, db_default=0, help_text="Higher goes first")
     mentions = models.JSONField(default=list)
     questions = models.JSONField(default=list, blank=True)
@@ -60,7 +60,7 @@ class OpenImage(models.Model):
             models.UniqueConstraint(fields=["campaign", "image"], name="image_once_per_campaign"),
         ]
         indexes = [
-            models.Index(fields=["campaign", "place"], name="openimage_by_place"),
+            models.Index(fields=["campaign", "position"], name="openimage_by_position"),
             models.Index(fields=["campaign"], name="openimage_layer_behind", condition=Q(layer_behind=True)),
             models.Index(fields=["campaign"], name="openimage_in_review", condition=Q(in_review__gt=0)),
             models.Index(fields=["campaign"], name="openimage_unfinished", condition=Q(complete=False)),
@@ -100,7 +100,7 @@ class Task(models.Model):
 
     OPEN = "open"
     SETTLED = "settled"
-    VOID = "void"
+    WITHDRAWN = "withdrawn"
 
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, related_name="tasks_asked", db_index=False, db_constraint=False
@@ -110,7 +110,7 @@ class Task(models.Model):
     key = models.TextField(help_text="What it is about; see annotation.protocol.questions")
     state = models.CharField(max_length=10, default=OPEN)
     role = models.CharField(max_length=20, default="vote")
-    wanted = models.PositiveSmallIntegerField()
+    needed = models.PositiveSmallIntegerField()
     live = models.PositiveSmallIntegerField(default=0)
     rank = models.BigIntegerField()
     barred = models.ForeignKey(
@@ -122,7 +122,7 @@ class Task(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["image", "key"], name="task_key_once_per_image"),
-            models.CheckConstraint(condition=Q(live__lte=F("wanted")), name="task_not_over_assigned"),
+            models.CheckConstraint(condition=Q(live__lte=F("needed")), name="task_not_over_assigned"),
         ]
         indexes = [
             # Also of those without a place left: an index that read `live` would be written by every claim.

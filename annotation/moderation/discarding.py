@@ -1,7 +1,7 @@
 """What a researcher does about a worker: take them off, let them back, withdraw and restore their judgments;
 and about a control item that proved wrong.
 
-Withdrawn judgments are void: kept and paid, and out of every fold. The images concerned are folded
+Withdrawn judgments stay stored and paid, and no fold reads them. The images concerned are folded
 anew one by one, so that what they ask and show is what the others' judgments say, whatever the
 worker had answered. Both ways are made of steps that may be repeated: what died half-way is
 finished by asking for it again. Where one way is asked for while the other runs, the later one wins: the
@@ -100,7 +100,7 @@ def discard_worker(
 ) -> Done:
     """Withdraw a worker's judgments of a kind (None: all) and take them off it.
 
-    Their answers on the way are stored void. Drawers whose boxes they judged, and control items
+    Their answers on the way are stored as withdrawn. Drawers whose boxes they judged, and control items
     promoted with their votes, are looked at anew. `progress` is told images done and in all.
     """
     kinds = _kinds(campaign, kind, worker)
@@ -321,9 +321,9 @@ def _mark(
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not withdrawn:
-        # What one person had answered twice stays void (`joining`); a machine may (`machine.tries`).
+        # What one person had answered twice stays withdrawn (`joining`); a machine may (`machine.tries`).
         mine = mine.exclude(~Q(worker__kind=Worker.MACHINE), assignment__attempt__gt=0)
-    left = mine.filter(image__isnull=False, void=not withdrawn)
+    left = mine.filter(image__isnull=False, withdrawn=not withdrawn)
     opposite = TrustState.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=withdrawn
     ).values_list("kind", flat=True)
@@ -344,8 +344,8 @@ def _mark(
                 if overtaken >= set(kinds):
                     return marked
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
-                changed = mine.filter(image=image, void=not withdrawn).exclude(kind__in=overtaken)
-                marked.judgments += changed.update(void=withdrawn)
+                changed = mine.filter(image=image, withdrawn=not withdrawn).exclude(kind__in=overtaken)
+                marked.judgments += changed.update(withdrawn=withdrawn)
                 image_state.refold_image(image)
                 task_rows.count_checks([image])
                 marked.retired += retire_contradicted_items([image], actor=actor)

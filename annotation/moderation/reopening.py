@@ -68,12 +68,12 @@ class Reopened:
 
     campaign: Campaign
     kind: str
-    given: Answer
+    answer: Answer
 
 
 def reopen_answer(*, worker: int, assignment: int) -> Reopened:
     """The answer, where its worker may change it now; nothing is locked or written. Raises CannotReopen."""
-    row = _own(worker, assignment)
+    row = _own_assignment(worker, assignment)
     judgment = _judgment(row)
     _check_not_built_on(row, judgment)
     return Reopened(row.campaign, row.kind, given_answer(judgment))
@@ -87,13 +87,13 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
     """
     with database.writing():
         # Where it is, first: images are locked before what is asked about them.
-        campaign, image = _place(worker, assignment)
+        campaign, image = _campaign_and_image(worker, assignment)
         control_items.lock_campaigns([campaign])
         if image is not None:
             OpenImage.objects.select_for_update(no_key=True).get(pk=image)
             Task.objects.select_for_update(no_key=True).get(assignments=assignment)
         Assignment.objects.select_for_update(no_key=True).get(pk=assignment)
-        row = _own(worker, assignment)
+        row = _own_assignment(worker, assignment)
         judgment = _judgment(row)
         before = given_answer(judgment)
         after = replace(answer, content=_kept_content(row, answer))
@@ -115,13 +115,13 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
             worker=row.worker.pseudonym,
             kind=row.kind,
             assignment=assignment,
-            before=_plain(before),
-            after=_plain(after),
+            before=_answer_dict(before),
+            after=_answer_dict(after),
         )
     return True
 
 
-def _place(worker: int, assignment: int) -> tuple[int, int | None]:
+def _campaign_and_image(worker: int, assignment: int) -> tuple[int, int | None]:
     """The campaign of a worker's assignment and the open image that it is about, None for a control item."""
     rows = Assignment.objects.filter(pk=assignment, worker=worker).values_list("campaign", "task__image")
     place_of_answer = rows.first()
@@ -130,7 +130,7 @@ def _place(worker: int, assignment: int) -> tuple[int, int | None]:
     return place_of_answer
 
 
-def _own(worker: int, assignment: int) -> Assignment:
+def _own_assignment(worker: int, assignment: int) -> Assignment:
     """The worker's assignment, where its answer is one of the last and they are still at work."""
     rows = Assignment.objects.select_related("campaign", "worker", "task__image", "control")
     assignment_row = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
@@ -157,7 +157,7 @@ def _own(worker: int, assignment: int) -> Assignment:
 
 def _judgment(row: Assignment) -> Judgment:
     judgment = Judgment.objects.select_related("report").filter(assignment=row).first()
-    if judgment is None or judgment.void:
+    if judgment is None or judgment.withdrawn:
         raise CannotReopen(_("This answer does not count any more."))
     if judgment.flag and hasattr(judgment, "report") and judgment.report.resolved_at is not None:
         raise CannotReopen(_("Somebody has already handled this report."))
@@ -186,7 +186,7 @@ def _kept_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
         )
     answer_rows.check_answer(held, answer)
     terms = lease_terms.terms_of_lease(lease_terms.terms_from(terms), carried)
-    return answer_rows.answer_content(held, terms, answer).kept
+    return answer_rows.answer_content(held, terms, answer).stored
 
 
 def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | None = None) -> None:
@@ -205,12 +205,12 @@ def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | Non
             )
         )
         for like in near[:1]:
-            stored = Judgment.objects.filter(assignment=like, void=False).first()
+            stored = Judgment.objects.filter(assignment=like, withdrawn=False).first()
             if stored is not None:
                 _check_not_built_on(like, stored)
         return
     image, key = row.task.image, judgment.key
-    others = Judgment.objects.filter(image=image.pk, key=key, void=False).exclude(pk=judgment.pk)
+    others = Judgment.objects.filter(image=image.pk, key=key, withdrawn=False).exclude(pk=judgment.pk)
     if others.filter(role=q.DOUBLE_CHECK).exists() or judgment.role == q.DOUBLE_CHECK:
         raise _BuiltOn
     promoted = Control.objects.filter(
@@ -309,7 +309,7 @@ def _drawers(row: Assignment) -> list[int]:
     return list(rows.values_list("pk", flat=True))
 
 
-def _plain(answer: Answer) -> dict[str, object]:
+def _answer_dict(answer: Answer) -> dict[str, object]:
     """An answer as the audit log keeps it: without what its worker may have deleted, which is their words."""
     content: dict[str, object] = {"answer": answer.answer or answer.flag}
     if answer.box:

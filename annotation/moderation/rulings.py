@@ -30,8 +30,6 @@ from annotation.protocol.state import LINKING, ImageState
 from annotation.protocol.terms import Box, mention_id
 from annotation.queue import image_state
 
-__all__ = ["CannotRule", "Changed", "Ruled", "resolve_flag", "make_ruling", "withdraw_ruling"]
-
 
 class CannotRule(ValueError):
     """A ruling that cannot be made or taken back; one line with the remedy."""

@@ -140,7 +140,11 @@ def _verdicts(row: Row, *, since: int) -> Iterator[tuple[int, int, bool, datetim
     for start in range(0, len(images), _CHUNK):
         seen: set[tuple[int, str]] = set()
         votes = Judgment.objects.filter(
-            image__in=images[start : start + _CHUNK], kind=judged_by(row.kind), role=VOTE, void=False, flag=""
+            image__in=images[start : start + _CHUNK],
+            kind=judged_by(row.kind),
+            role=VOTE,
+            withdrawn=False,
+            flag="",
         ).exclude(worker=row.worker_id)
         columns = ("id", "image", "key", "answer", "assignment__leased_at", "assignment__settings_version")
         for id, image, key, answer, asked_at, version in votes.order_by("id").values_list(*columns):

@@ -108,12 +108,12 @@ def name_workers(request: _R, context: OperationContext) -> _R:
 
 def suspend_workers(request: SuspendRequest, context: OperationContext) -> ChangedWorkers:
     """Suspend each. Raises CannotDo where all are refused."""
-    return _each(request, context, discarding.suspend_worker, reason=request.reason)
+    return _act_on_workers(request, context, discarding.suspend_worker, reason=request.reason)
 
 
 def reinstate_workers(request: ReinstateRequest, context: OperationContext) -> ChangedWorkers:
     """Reinstate each. Raises CannotDo where all are refused."""
-    return _each(request, context, discarding.reinstate_worker)
+    return _act_on_workers(request, context, discarding.reinstate_worker)
 
 
 def withdraw_answers(request: WithdrawAnswersRequest, context: OperationContext) -> RecomputedAnswers:
@@ -128,7 +128,7 @@ def restore_answers(request: RestoreAnswersRequest, context: OperationContext) -
     return _recompute(request, context, discarding.restore_worker, stopped)
 
 
-def _each(
+def _act_on_workers(
     request: ReinstateRequest, context: OperationContext, act: Callable[..., tuple[str, ...]], **about: Any
 ) -> ChangedWorkers:
     campaign = request.row()

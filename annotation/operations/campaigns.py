@@ -28,7 +28,7 @@ from annotation.operations.texts.campaign import campaign_status_text
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.campaign import summaries
 from annotation.selectors.corpora import AmbiguousLayer
-from annotation.selectors.left_out import missing_from_export
+from annotation.selectors.export_exclusions import missing_from_export
 from phrasebox.registry import UnknownName
 
 MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
@@ -45,7 +45,7 @@ def _exported_text(result: exports.ExportedDataset) -> str:
     """What an export holds, and what it lacks."""
     counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
     lines = [f"{counts}", f"written to {result.path} as {result.format}"]
-    return "\n".join([*lines, *result.notes, *missing_from_export(result.left_out)])
+    return "\n".join([*lines, *result.notes, *missing_from_export(result.excluded)])
 
 
 def _act(act: Callable[..., object]) -> Callable[[Any, OperationContext], summaries.CampaignSummary]:

@@ -1,10 +1,10 @@
-"""Jobs: listed, cancelled, resumed."""
+"""Jobs, listed, cancelled and resumed; and the server itself, for its admins."""
 
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN, RESEARCHER
-from annotation.jobs import JobError, status
+from annotation.jobs import JobError, server, status
 from phrasebox.registry import UnknownName
 
 _TAG, _PATH = "jobs", "jobs/<int:job>"
@@ -50,4 +50,24 @@ register(
     title=_("Look for lost jobs"),
     permission=Has((ADMIN,), server=True),
     run=status.sweep_lost_jobs,
+)
+
+
+_ADMINS = Has((ADMIN,), server=True)
+
+register(
+    title=_("Show the state of the server"),
+    permission=_ADMINS,
+    run=server.show_server,
+    rest=Rest("GET", "server", "server", route="server"),
+)
+register(
+    name="send_test_mail",
+    title=_("Send yourself a test e-mail"),
+    permission=_ADMINS,
+    run=server.mail_yourself,
+    errors=(server.NoAddress,),
+    rest=Rest("POST", "server/test-mail", "server"),
+    command=None,
+    page=FormPage(done=_("The test e-mail is on its way.")),
 )

@@ -18,9 +18,9 @@ from annotation.common.operations import (
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.answer_times import table_of_savings
-from annotation.selectors.machines import savings
+from annotation.selectors.machines import saving_report
 from annotation.selectors.machines.reports import MachineReport
-from annotation.selectors.machines.savings import MachineSaving
+from annotation.selectors.machines.saving_report import MachineSaving
 from phrasebox.text_files import FormatError
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
@@ -91,7 +91,7 @@ register(
     title=_("List machines"),
     result=MachineReport,
     permission=_ON_CAMPAIGN,
-    run=savings.list_machines,
+    run=saving_report.list_machines,
     listed=True,
     rest=Rest("GET", _PATH, _TAG, route="machines"),
     command=CommandLine(positional=("campaign",), text=_machines_text),
@@ -116,7 +116,7 @@ register(
     name="machine_saving",
     title=_("Show what machines saved"),
     permission=_ON_CAMPAIGN,
-    run=savings.show_machine_saving,
+    run=saving_report.show_machine_saving,
     rest=Rest("GET", f"{_PATH}/saving", _TAG),
     command=CommandLine(positional=("campaign",), text=_saving_text),
 )

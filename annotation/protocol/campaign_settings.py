@@ -60,7 +60,7 @@ class CampaignSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""
-        tables = {name: _plain(getattr(self, name)) for name in _TABLES}
+        tables = {name: _to_dict(getattr(self, name)) for name in _TABLES}
         values: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
         return values
 
@@ -99,11 +99,11 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     Raises CampaignError on an unknown name or a value that cannot be, naming it.
     """
     numbers = dict(values)
-    tables = {name: _made(kind, numbers.pop(name, {}), name) for name, kind in _TABLES.items()}
+    tables = {name: _build(kind, numbers.pop(name, {}), name) for name, kind in _TABLES.items()}
     for name, kind in (("limits", BoxLimits), ("merging", MergeRules), ("saving", SavingSettings)):
         if name in numbers:
-            numbers[name] = _made(kind, numbers[name], name)
-    return CampaignSettings(_made(ImageSettings, numbers, ""), **tables)
+            numbers[name] = _build(kind, numbers[name], name)
+    return CampaignSettings(_build(ImageSettings, numbers, ""), **tables)
 
 
 def settings_of_tasks(tasks: str, values: Mapping[str, Any]) -> CampaignSettings:
@@ -116,7 +116,7 @@ def settings_of_tasks(tasks: str, values: Mapping[str, Any]) -> CampaignSettings
     return settings_of(tables)
 
 
-def _plain(record: Any) -> dict[str, Any]:
+def _to_dict(record: Any) -> dict[str, Any]:
     """A table of settings as plain data."""
     return record.as_dict() if isinstance(record, AnswerSettings) else asdict(record)
 
@@ -126,7 +126,7 @@ def _names(kind: type[Any]) -> list[str]:
     return [*settings_numbers()] if kind is AnswerSettings else [field.name for field in fields(kind)]
 
 
-def _made(kind: type[_T], values: Any, table: str) -> _T:
+def _build(kind: type[_T], values: Any, table: str) -> _T:
     """A settings record from one table of plain data; CampaignError names the table and the culprit."""
     if not isinstance(values, Mapping):
         raise SettingError(table, f"setting {table!r} is {values!r}; expected a table")

@@ -85,12 +85,12 @@ class ControlCounts:
     """What control items came to with a worker, each count by the answer that they stand for.
 
     `known`: answered, and the answer counts as a checked one, in use or not today. `in_hand`: still to be
-    answered. `left_out`: given back or run out of time, and not answered since.
+    answered. `excluded`: given back or run out of time, and not answered since.
     """
 
     known: Mapping[str, int] = field(default_factory=dict)
     in_hand: Mapping[str, int] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[str, int] = field(default_factory=dict)
 
     def ahead(self, answer: str, others: Iterable[str]) -> bool:
         """Whether one more checked answer could bring `answer` more than one ahead of one of the `others`,
@@ -179,7 +179,7 @@ def choose_control(
 
 
 def _shuns(measured: ControlCounts, answer: str) -> bool:
-    return measured.left_out.get(answer, 0) > max(1, measured.known.get(answer, 0))
+    return measured.excluded.get(answer, 0) > max(1, measured.known.get(answer, 0))
 
 
 def test_items(

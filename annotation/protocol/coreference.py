@@ -28,7 +28,7 @@ def lanes(mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()) -
     `joined` holds pairs of mention ids that belong together whatever their categories (a
     reviewer's partition). Lanes stand in the order of their first mention.
     """
-    ordered = sorted(mentions, key=lambda m: m.place)
+    ordered = sorted(mentions, key=lambda m: m.span)
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -70,7 +70,7 @@ def fullest_caption_first(lane: Sequence[Mention]) -> list[Mention]:
     the fewer of them must be told apart by questions.
     """
     number = Counter(mention.caption for mention in lane)
-    return sorted(lane, key=lambda mention: (-number[mention.caption], mention.place))
+    return sorted(lane, key=lambda mention: (-number[mention.caption], mention.span))
 
 
 def candidates(
@@ -128,5 +128,5 @@ def split_by_head(
             head_of.update({name: stays for name, head in head_of.items() if head == lose})
     if len(groups) < 2:
         return None
-    sets = [tuple(sorted(group, key=lambda m: m.place)) for group in groups.values()]
-    return sorted(sets, key=lambda group: group[0].place)
+    sets = [tuple(sorted(group, key=lambda m: m.span)) for group in groups.values()]
+    return sorted(sets, key=lambda group: group[0].span)

@@ -2,7 +2,7 @@
 
 Relevance pages, graded pairs, captions to be written and regions to be described are asked of a
 fixed number of workers; no answer opens or closes another question. As with `image.Fold`, the
-state is a fold over all judgments that are not void, so that discarding a worker asks for as many
+state is a fold over all judgments that are not withdrawn, so that discarding a worker asks for as many
 answers again as were lost. A page stands with its first image.
 
 Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (three judgments a pair).
@@ -27,7 +27,7 @@ class AnswerSettings:
     an unknown name, BadField (a ValueError) on what is no whole number or below 1, naming it.
     """
 
-    __slots__ = ("_given",)
+    __slots__ = ("_numbers",)
 
     def __init__(self, **numbers: int) -> None:
         known = settings_numbers() if numbers else {}
@@ -35,13 +35,13 @@ class AnswerSettings:
             if name not in known:
                 raise TypeError(f"unknown number {name!r}; known: {', '.join(known)}")
             check_value(name, value, WholeFromOne)
-        self._given = dict(numbers)
+        self._numbers = dict(numbers)
 
     def number(self, name: str) -> int:
         """The number of that name; raises KeyError where no kind has one."""
-        return self._given[name] if name in self._given else settings_numbers()[name].default
+        return self._numbers[name] if name in self._numbers else settings_numbers()[name].default
 
-    def wanted(self, kind: str) -> int:
+    def answers_needed(self, kind: str) -> int:
         """How many workers answer a question of `kind`."""
         return self.number(kind)
 
@@ -61,7 +61,7 @@ class AnswerSettings:
         return hash(frozenset(self.as_dict().items()))
 
     def __repr__(self) -> str:
-        return f"AnswerSettings({', '.join(f'{name}={value}' for name, value in self._given.items())})"
+        return f"AnswerSettings({', '.join(f'{name}={value}' for name, value in self._numbers.items())})"
 
 
 class CountedQuestion(NamedTuple):
@@ -69,7 +69,7 @@ class CountedQuestion(NamedTuple):
 
     kind: str
     key: str
-    wanted: int
+    needed: int
 
 
 class CountedFold:
@@ -89,7 +89,7 @@ class CountedFold:
         votes: dict[str, list[Judgment]] = {question.key: [] for question in self.questions}
         superseded = []
         for judgment in judgments:
-            if judgment.void or judgment.role != VOTE:
+            if judgment.withdrawn or judgment.role != VOTE:
                 continue
             if judgment.key in votes:
                 votes[judgment.key].append(judgment)
@@ -98,18 +98,18 @@ class CountedFold:
         open_ones = []
         for question in self.questions:
             answers = [vote for vote in votes[question.key] if not vote.flag]
-            superseded += [vote.id for vote in answers[question.wanted :]]
-            missing = question.wanted - len(answers)
-            if missing > 0 and not self._refused(votes[question.key]):
+            superseded += [vote.id for vote in answers[question.needed :]]
+            missing = question.needed - len(answers)
+            if missing > 0 and not self._is_refused(votes[question.key]):
                 barred = frozenset(vote.worker for vote in votes[question.key])
                 open_ones.append(Question(question.kind, question.key, missing, barred, ()))
         result = LayerRecord((), ()) if not open_ones else None
         return ImageState((), tuple(open_ones), tuple(superseded), result, ())
 
-    def _refused(self, votes: Sequence[Judgment]) -> bool:
+    def _is_refused(self, votes: Sequence[Judgment]) -> bool:
         return len({vote.worker for vote in votes if vote.flag}) >= self.flags_to_review
 
 
 def plain_questions(questions: Iterable[CountedQuestion]) -> list[list[object]]:
-    """Questions as a row holds them: [[kind, key, wanted], ...]."""
-    return [[question.kind, question.key, question.wanted] for question in questions]
+    """Questions as a row holds them: [[kind, key, needed], ...]."""
+    return [[question.kind, question.key, question.needed] for question in questions]

@@ -50,7 +50,7 @@ def _comes_up(kind: str, settings: ImageSettings, pictured: bool) -> bool:
 
 def _of_kind(kind: str, settings: CampaignSettings) -> CrowdSize:
     if is_counted(kind):
-        votes, back = settings.answers.wanted(kind), 0
+        votes, back = settings.answers.answers_needed(kind), 0
     else:
         votes, back = vote_rules(settings.protocol)[kind].most(), votes_when_back(kind, settings.protocol)
         # Of a share of the questions a second person is asked, also where one answer settles.

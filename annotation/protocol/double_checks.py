@@ -31,7 +31,7 @@ class _Opening(Protocol):
     @property
     def key(self) -> str: ...
     @property
-    def wanted(self) -> int: ...
+    def needed(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class DoubleChecks:
     def shares(self, questions: Iterable[_Opening]) -> dict[str, float]:
         """Key -> `share`, of those of the questions that were drawn."""
         drawn = {
-            question.key: self.share(question.kind, question.key, question.wanted) for question in questions
+            question.key: self.share(question.kind, question.key, question.needed) for question in questions
         }
         return {key: share for key, share in drawn.items() if share is not None}
 
 
 def asked_outside(questions: Iterable[_Opening], shares: Mapping[str, float]) -> list[str]:
     """The keys of questions that were drawn, and that one answer may settle."""
-    return [question.key for question in questions if question.key in shares and question.wanted == 1]
+    return [question.key for question in questions if question.key in shares and question.needed == 1]
 
 
 def wait_for_second(
@@ -83,10 +83,10 @@ def wait_for_second(
 
 def answers_of_people(judgments: Iterable[Judgment]) -> dict[str, list[Judgment]]:
     """By key, the first answer or report of each person, in the order in which they came; the first two are
-    those that are compared. Withdrawn (void) answers, extra ones and those of machines are not there."""
+    those that are compared. Withdrawn answers, extra ones and those of machines are not there."""
     answers: dict[str, list[Judgment]] = {}
     for judgment in judgments:
-        if judgment.void or judgment.machine or judgment.role not in (VOTE, DOUBLE_CHECK):
+        if judgment.withdrawn or judgment.machine or judgment.role not in (VOTE, DOUBLE_CHECK):
             continue
         people = answers.setdefault(judgment.key, [])
         if all(judgment.worker != earlier.worker for earlier in people):

@@ -50,7 +50,7 @@ _COVERAGE = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.M
 #: Where as many boxes are there as the phrases name, a first vote that all are there settles; not one for
 #: more.
 _COVERAGE_AT_COUNT = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.COMPLETE)
-_ONE = FirstVote()
+_FIRST_VOTE = FirstVote()
 _NAMES = {"drawn": loop.BOX_DRAWN, "none": loop.NONE, "good": loop.BOX_GOOD, "bad": loop.BOX_BAD}
 _KINDS = {
     loop.REQUIREMENT: q.BOX_REQUIREMENT,
@@ -68,8 +68,8 @@ def vote_rules(settings: ImageSettings) -> dict[str, VoteRule]:
         q.COREF_LINK: majority_rule(settings.link_votes, ("yes", "no")),
         q.CHAIN_VERIFICATION: majority_rule(settings.verification_votes, ("true", "false")),
         q.BOX_REQUIREMENT: _REQUIREMENT,
-        q.BOX_DRAWING: _ONE,
-        q.BOX_QUALITY: _ONE,
+        q.BOX_DRAWING: _FIRST_VOTE,
+        q.BOX_QUALITY: _FIRST_VOTE,
         q.BOX_COVERAGE: _COVERAGE,
     }
 
@@ -96,7 +96,7 @@ class Fold:
         settings: ImageSettings | None = None,
         rulings: Iterable[Ruling] = (),
     ) -> None:
-        self.mentions = tuple(sorted(mentions, key=lambda m: m.place))
+        self.mentions = tuple(sorted(mentions, key=lambda m: m.span))
         if len({m.id for m in self.mentions}) < len(self.mentions):
             raise ValueError("two mentions of this image have the same span")
         self.settings = settings if settings is not None else ImageSettings()
@@ -115,12 +115,12 @@ class Fold:
         chains: list[ChainState] = []
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
-        chains.sort(key=lambda c: c.mentions[0].place)
+        chains.sort(key=lambda c: c.mentions[0].span)
         superseded = [
             j.id
             for votes in reading.votes.values()
             for j in votes.queue[votes.next :]
-            if j.id not in reading.kept
+            if j.id not in reading.used_by_rulings
         ]
         result: LayerRecord | None = None
         merged: tuple[Merged, ...] = ()
@@ -142,11 +142,11 @@ class Fold:
         held: list[list[Mention]] = []
         guessed: set[str] = set()
         for mention in lane:
-            placed = self._place(mention, chains, held, reading, guessed)
+            placed = self._link_mention(mention, chains, held, reading, guessed)
             if placed is None:
                 rest = lane[lane.index(mention) :]
                 started = [*chains, *held, *([m] for m in rest)]
-                return [ChainState(tuple(sorted(c, key=lambda m: m.place)), LINKING) for c in started]
+                return [ChainState(tuple(sorted(c, key=lambda m: m.span)), LINKING) for c in started]
             if placed == loop.FLAGGED:
                 held.append([mention])
         states = []
@@ -158,7 +158,7 @@ class Fold:
             )
         return states
 
-    def _place(
+    def _link_mention(
         self,
         mention: Mention,
         chains: list[list[Mention]],
@@ -188,10 +188,10 @@ class Fold:
             votes: list[str] = []
             outcome, _ = reading.take(key, self._link_rule, votes, flags, self.settings.flags_to_review)
             if outcome is None:
-                needed = self._link_rule.wanted(votes)
+                needed = self._link_rule.votes_needed(votes)
                 pair = (
                     (shown_mention.id, mention.id)
-                    if shown_mention.place < mention.place
+                    if shown_mention.span < mention.span
                     else (mention.id, shown_mention.id)
                 )
                 reading.questions.append(Question(q.COREF_LINK, key, needed, reading.barred(key), pair))
@@ -218,7 +218,7 @@ class Fold:
             or frozenset(m.id for m in chain) in self.rulings.closed
         ):
             return [self._boxed(chain, reading)]
-        chain = tuple(sorted(chain, key=lambda m: m.place))
+        chain = tuple(sorted(chain, key=lambda m: m.span))
         key = q.chain_key(q.CHAIN_VERIFICATION, chain)
         votes: list[str] = []
         rule = self._rules[q.CHAIN_VERIFICATION]
@@ -226,7 +226,7 @@ class Fold:
         if outcome is None:
             ids = tuple(m.id for m in chain)
             reading.questions.append(
-                Question(q.CHAIN_VERIFICATION, key, rule.wanted(votes), reading.barred(key), ids)
+                Question(q.CHAIN_VERIFICATION, key, rule.votes_needed(votes), reading.barred(key), ids)
             )
             return [ChainState(chain, VERIFICATION)]
         if outcome == "true":
@@ -248,7 +248,7 @@ class Fold:
         `held` is the reason for which it enters at review instead, by `move`.
         """
         if len(mentions) > 1:
-            mentions = tuple(sorted(mentions, key=lambda m: m.place))
+            mentions = tuple(sorted(mentions, key=lambda m: m.span))
         named = frozenset([m.id for m in mentions])
         moves = [move] if move else []
         chain = Chain(mentions[0].id, mentions)
@@ -317,7 +317,7 @@ class Fold:
                 Question(
                     kind,
                     key,
-                    rule.wanted(votes),
+                    rule.votes_needed(votes),
                     reading.barred(key, barred),
                     tuple(m.id for m in mentions),
                     accepted,
@@ -364,7 +364,7 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
     if isinstance(ruling, Boxes):
         drawn = _drawn_boxes(chain, reading)
         boxes = tuple(drawn.get(box) or WorkerBox(box, "", "") for box in ruling.boxes)
-        reading.kept.update(object_box.judgment for object_box in boxes if object_box.judgment)
+        reading.used_by_rulings.update(object_box.judgment for object_box in boxes if object_box.judgment)
     elif ruling.kind == "excluded":
         stage = loop.EXCLUDED
     else:

@@ -98,7 +98,7 @@ class PairBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerPace:
+class AnswerTime:
     """Seconds that an answer takes while nobody has measured it: a figure, and from how few to how many.
 
     `source` says where they come from, marked for translators by `words.gettext_noop`.
@@ -130,7 +130,7 @@ def _any_content(content: Mapping[str, Any], numbers: Callable[[str], int]) -> N
     """Whatever the task type let pass."""
 
 
-def _as_kept(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def _no_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     return dict(content)
 
 
@@ -158,7 +158,7 @@ class Kind:
     - `measured_on`: CONTROLS, VERDICTS or NOTHING. `judges`: the kind whose answers its own are verdicts on.
     - `bar`, `verdict`, `window`, `over`: the names of the trust settings that hold for it: the least share
       right, the checked answers before a verdict, those looked at, and over how many few are judged.
-    - `from_plain(known)`: a gold answer as the grader takes it, from its row. `given(answer)`: what the
+    - `from_plain(known)`: a gold answer as the grader takes it, from its row. `graded(answer)`: what the
     grader
       takes of an answer. `written_known(text, captions)`: a gold answer from a table's cell.
     - `item(written)`: the (content, key) of a control item; raises BadItem. None: it has none.
@@ -171,10 +171,11 @@ class Kind:
     - `numbers`: by name, the whole numbers that a campaign sets; under its own key: how many workers answer.
     - `content(number)`: what a question about an image holds, given the campaign's numbers.
     - `check(content, number)`: raises BadContent where an answer's content is not what was asked for.
-    - `told(key, content)`: what an answer says beside its word, in exports.
+    - `details(key, content)`: what an answer says beside its word, in exports.
     - `usual`: by table, the settings of its campaigns that differ from those of all others.
     - `batch`: how batches of pooled pairs ask it; None where they do not.
-    - `pace`: the seconds that an answer takes while nobody has measured it; None: `pace_of` assumes some.
+    - `answer_time`: the seconds that an answer takes while nobody has measured it; None: `answer_time_of`
+    assumes some.
     - `built_in`: it comes with the product, and its numbers stand in every campaign's stored settings.
     """
 
@@ -182,7 +183,7 @@ class Kind:
     tasks: str
     answers: tuple[str, ...]
     about: str = ABOUT_CHAIN
-    place: int = 1000
+    sort_order: int = 1000
     with_content: frozenset[str] = frozenset()
     test_answers: tuple[str, ...] = ()
     draws: bool = False
@@ -202,7 +203,7 @@ class Kind:
     window: str = "window"
     over: str = "window"
     from_plain: Callable[[Any], Any] = _same
-    given: Callable[[Any], Any] = _word
+    graded: Callable[[Any], Any] = _word
     written_known: Callable[[str, tuple[tuple[str, int], ...]], Any] | None = None
     item: Callable[[WrittenControlItem], tuple[dict[str, Any], str]] | None = None
     test_sentences: Callable[[], Iterable[TestSentence]] | None = None
@@ -211,10 +212,10 @@ class Kind:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     content: Callable[[Callable[[str], int]], dict[str, Any]] = _no_content
     check: Callable[[Mapping[str, Any], Callable[[str], int]], None] = _any_content
-    told: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _as_kept
+    details: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _no_details
     usual: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     batch: PairBatch | None = None
-    pace: AnswerPace | None = None
+    answer_time: AnswerTime | None = None
     built_in: bool = False
 
     @property
@@ -243,7 +244,7 @@ def kind_of(key: str) -> Kind:
 
 def all_kinds() -> tuple[Kind, ...]:
     """Every kind, in the order in which an image meets them."""
-    return tuple(sorted(KINDS, key=lambda kind: (kind.place, kind.key)))
+    return tuple(sorted(KINDS, key=lambda kind: (kind.sort_order, kind.key)))
 
 
 def names() -> tuple[str, ...]:
@@ -277,14 +278,14 @@ def draws(key: str) -> bool:
     return key in KINDS and kind_of(key).draws
 
 
-def pace_of(key: str) -> AnswerPace:
+def answer_time_of(key: str) -> AnswerTime:
     """How long an answer of a kind takes while nobody has measured it: what its folder says, else an
     assumption, from half of it to twice as much."""
     kind = kind_of(key)
-    if kind.pace is not None:
-        return kind.pace
+    if kind.answer_time is not None:
+        return kind.answer_time
     seconds = kind.batch.seconds if kind.batch is not None else _UNKNOWN_SECONDS
-    return AnswerPace(seconds, seconds / _UNSURE, seconds * _UNSURE, _("assumed; nobody has measured it"))
+    return AnswerTime(seconds, seconds / _UNSURE, seconds * _UNSURE, _("assumed; nobody has measured it"))
 
 
 def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:
@@ -314,4 +315,4 @@ def settings_numbers() -> dict[str, Number]:
 
 def kind_order(key: str) -> tuple[int, str]:
     """What kinds are sorted by; one that is not there comes last."""
-    return (kind_of(key).place, key) if key in KINDS else (10**6, key)
+    return (kind_of(key).sort_order, key) if key in KINDS else (10**6, key)

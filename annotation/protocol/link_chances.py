@@ -28,7 +28,7 @@ MOST_HEAD_PAIRS = 200
 #: A pair of head nouns counts as if its likeness had been seen so many times more.
 _PRIOR = 2.0
 #: How a pair of head nouns is written, and a likeness: "guy man", "same 2", "other 0".
-_SAME, _OTHER = "same", "other"
+_SAME, _DIFFERENT = "same", "other"
 
 
 class BadChances(ValueError):
@@ -52,7 +52,9 @@ class LinkChances:
 
     def as_text(self) -> str:
         """The table as JSON, one line, from which `chances_from` makes the same."""
-        rows = {f"{_SAME if same else _OTHER} {words}": p for (same, words), p in sorted(self.alike.items())}
+        rows = {
+            f"{_SAME if same else _DIFFERENT} {words}": p for (same, words), p in sorted(self.alike.items())
+        }
         pairs = {f"{first} {two}": p for (first, two), p in sorted(self.pairs.items())}
         return json.dumps(
             {"alike": rows, "pairs": pairs}, ensure_ascii=False, separators=(",", ":"), sort_keys=True
@@ -141,8 +143,8 @@ def _entries(part: Any) -> Iterator[tuple[str, float]]:
 
 def _likeness_in(name: str) -> tuple[bool, int]:
     word, _, number = name.partition(" ")
-    if word not in (_SAME, _OTHER) or number not in [str(n) for n in range(MOST_WORDS + 1)]:
-        raise BadChances(f"likeness {name!r}; expected {_SAME} or {_OTHER}, and 0 to {MOST_WORDS}")
+    if word not in (_SAME, _DIFFERENT) or number not in [str(n) for n in range(MOST_WORDS + 1)]:
+        raise BadChances(f"likeness {name!r}; expected {_SAME} or {_DIFFERENT}, and 0 to {MOST_WORDS}")
     return word == _SAME, int(number)
 
 

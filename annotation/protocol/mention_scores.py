@@ -78,24 +78,24 @@ def span_f1(gold: int, marked: int, matched: int) -> float:
 def score_mentions(mentions: Iterable[Mention], layer: LayerRecord) -> MentionScores:
     """The scores of one image's found mentions against those marked in its `layer`."""
     hidden = [m for chain in layer.chains if chain.id == NOT_VISUAL for m in chain.mentions]
-    gold = {m.place: m for chain in layer.chains if chain.id != NOT_VISUAL for m in chain.mentions}
-    by_place = {m.place: m for m in mentions if m.place in gold or not any(_covers(h, m) for h in hidden)}
-    scores = MentionScores(gold=len(gold), found=len(by_place))
-    for mention_place in gold.keys() & by_place.keys():
+    gold = {m.span: m for chain in layer.chains if chain.id != NOT_VISUAL for m in chain.mentions}
+    by_span = {m.span: m for m in mentions if m.span in gold or not any(_covers(h, m) for h in hidden)}
+    scores = MentionScores(gold=len(gold), found=len(by_span))
+    for span in gold.keys() & by_span.keys():
         scores.matched += 1
-        marked, predicted = set(gold[mention_place].categories), set(by_place[mention_place].categories)
+        marked, predicted = set(gold[span].categories), set(by_span[span].categories)
         scores.same_categories += marked == predicted
         scores.compared.update(marked)
         scores.agreed.update(marked & predicted)
-    _tell_errors(
-        [gold[mention_place] for mention_place in sorted(gold.keys() - by_place.keys())],
-        [by_place[mention_place] for mention_place in sorted(by_place.keys() - gold.keys())],
+    _count_errors(
+        [gold[span] for span in sorted(gold.keys() - by_span.keys())],
+        [by_span[span] for span in sorted(by_span.keys() - gold.keys())],
         scores,
     )
     return scores
 
 
-def _tell_errors(unfound: Sequence[Mention], spurious: Sequence[Mention], scores: MentionScores) -> None:
+def _count_errors(unfound: Sequence[Mention], spurious: Sequence[Mention], scores: MentionScores) -> None:
     """Count what is unmatched on either side by kind."""
     for mention in spurious:
         touched = [m for m in unfound if _overlap(m, mention)]

@@ -212,7 +212,7 @@ def _rebuilt(
         group = group_of[chain.id]
         if group[0] not in done:
             done.add(group[0])
-            mentions = sorted((m for name in group for m in chains[name].mentions), key=lambda m: m.place)
+            mentions = sorted((m for name in group for m in chains[name].mentions), key=lambda m: m.span)
             merged.append(Chain(group[0], tuple(mentions)))
     order = {chain.id: i for i, chain in enumerate(merged)}
     objects: dict[int, LayerObject] = {}
@@ -242,7 +242,7 @@ def canonical_layer(
     `nobndbox`; with kind "" it has none (nothing is known yet). `by_machine`: the boxes, each with its
     chain's id, that a machine drew.
     """
-    ordered = sorted(chains, key=lambda triple: (triple[0].mentions[0].place, triple[0].id))
+    ordered = sorted(chains, key=lambda triple: (triple[0].mentions[0].span, triple[0].id))
     objects: list[LayerObject] = []
     for chain, boxes, kind in ordered:
         objects.extend(LayerObject((chain.id,), box, machine=(chain.id, box) in by_machine) for box in boxes)

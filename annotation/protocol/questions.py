@@ -74,7 +74,7 @@ class Judgment:
     """One worker's answer to one question.
 
     `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
-    empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `void`; control
+    empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `withdrawn`; control
     answers, double checks and extra answers are kept beside it. `machine`: a machine gave it.
     """
 
@@ -85,7 +85,7 @@ class Judgment:
     box: Box | None = None
     flag: str = ""
     role: str = VOTE
-    void: bool = False
+    withdrawn: bool = False
     machine: bool = False
 
     @property
@@ -98,7 +98,7 @@ class Judgment:
 class Question:
     """A question an image waits for: an open task.
 
-    `wanted`: answers needed whatever they say. `barred`: workers who may not be asked, because
+    `needed`: answers needed whatever they say. `barred`: workers who may not be asked, because
     they answered or flagged this key or drew the box in question. `mentions` are the ids
     concerned (a link's two; a chain's all, in caption order), `boxes` those accepted so far,
     `pending` the box whose quality is asked.
@@ -106,7 +106,7 @@ class Question:
 
     kind: str
     key: str
-    wanted: int
+    needed: int
     barred: frozenset[str]
     mentions: tuple[str, ...]
     boxes: tuple[Box, ...] = ()
@@ -129,7 +129,7 @@ def _corners(boxes: Iterable[Box]) -> str:
 
 def link_key(a: Mention, b: Mention) -> str:
     """The key of "do these two refer to the same entities?", in either order."""
-    first, second = sorted((a, b), key=lambda m: m.place)
+    first, second = sorted((a, b), key=lambda m: m.span)
     return f"{COREF_LINK}|{first.id}|{second.id}"
 
 
@@ -140,7 +140,7 @@ def chain_key(kind: str, mentions: Sequence[Mention], boxes: Iterable[Box] = ())
 
 def mention_set(mentions: Sequence[Mention]) -> str:
     """The name of a mention set in keys: the ids in caption order."""
-    return " ".join([m.id for m in sorted(mentions, key=lambda m: m.place)])
+    return " ".join([m.id for m in sorted(mentions, key=lambda m: m.span)])
 
 
 def set_key(kind: str, mentions: str, boxes: Iterable[Box] = ()) -> str:
@@ -195,6 +195,8 @@ def check_judgment(judgment: Judgment) -> None:
         raise BadJudgment(f"judgment {judgment.id}: a box comes with the answer 'drawn' and with no other")
 
 
-def void_judgments(judgments: Iterable[Judgment], *, worker: str, question: str) -> list[Judgment]:
-    """The judgments with those of `worker` on `question` withdrawn (void), in the same order."""
-    return [replace(j, void=True) if j.worker == worker and j.question == question else j for j in judgments]
+def withdraw_judgments(judgments: Iterable[Judgment], *, worker: str, question: str) -> list[Judgment]:
+    """The judgments with those of `worker` on `question` withdrawn, in the same order."""
+    return [
+        replace(j, withdrawn=True) if j.worker == worker and j.question == question else j for j in judgments
+    ]

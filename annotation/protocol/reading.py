@@ -27,13 +27,13 @@ _NO_VOTES = _Votes()
 
 @dataclass(slots=True)
 class Reading:
-    """One pass over the judgments: votes by key, and the questions found open. `kept`: the judgments whose
-    boxes a reviewer kept as they are, which count although no question consumed them."""
+    """One pass over the judgments: votes by key, and the questions found open. `used_by_rulings`: the
+    judgments whose boxes a reviewer kept as they are, which count although no question consumed them."""
 
     votes: dict[str, _Votes]
     skipped: list[str]
     questions: list[Question] = field(default_factory=list)
-    kept: set[str] = field(default_factory=set)
+    used_by_rulings: set[str] = field(default_factory=set)
 
     def take(
         self,
@@ -86,7 +86,7 @@ def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
     votes: dict[str, _Votes] = {}
     extra: list[str] = []
     for judgment in judgments:
-        if judgment.void or judgment.role == q.CONTROL:
+        if judgment.withdrawn or judgment.role == q.CONTROL:
             continue
         q.check_judgment(judgment)
         collected = votes.get(judgment.key)

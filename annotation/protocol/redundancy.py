@@ -19,7 +19,7 @@ class VoteRule(Protocol):
     def settle(self, votes: Sequence[str]) -> str | None:
         """The outcome of `votes`, or None while they do not settle."""
 
-    def wanted(self, votes: Sequence[str]) -> int:
+    def votes_needed(self, votes: Sequence[str]) -> int:
         """How many further votes are needed whatever they say; 0 where settled."""
 
     def most(self) -> int:
@@ -34,7 +34,7 @@ class FirstVote:
         """The first vote; None where there is none."""
         return votes[0] if votes else None
 
-    def wanted(self, votes: Sequence[str]) -> int:
+    def votes_needed(self, votes: Sequence[str]) -> int:
         """1 until there is a vote."""
         return 0 if votes else 1
 
@@ -66,7 +66,7 @@ class AgreeingVotes:
                 return outcome
         return None
 
-    def wanted(self, votes: Sequence[str]) -> int:
+    def votes_needed(self, votes: Sequence[str]) -> int:
         """How many votes the leading outcome lacks; 0 where settled."""
         if self.settle(votes) is not None:
             return 0
@@ -103,7 +103,7 @@ class Exactly:
         ranked = Counter(votes[: self.k]).most_common(2)
         return self.tie if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
 
-    def wanted(self, votes: Sequence[str]) -> int:
+    def votes_needed(self, votes: Sequence[str]) -> int:
         """How many of the k votes are missing."""
         return max(0, self.k - len(votes))
 

@@ -42,7 +42,7 @@ def answers_for(
     for _ in range(_ROUNDS):
         before = len(judgments)
         for question in fold(judgments).questions:
-            free = [name for name in people if name not in question.barred][: question.wanted]
+            free = [name for name in people if name not in question.barred][: question.needed]
             for name in free:
                 rng = SeededRng(seed, name, image, question.key)
                 answer, box = erring(question, truth, rng, error=SLIPS, jitter=SLACK)
@@ -64,7 +64,7 @@ def guessed_layer(mentions: tuple[Mention, ...], size: tuple[int, int] = (0, 0))
     The boxes stand on a grid; nobody may be shown them.
     """
     groups: dict[tuple[str, str], list[Mention]] = {}
-    for mention in sorted(mentions, key=lambda m: m.place):
+    for mention in sorted(mentions, key=lambda m: m.span):
         groups.setdefault((mention.head, mention.categories[0]), []).append(mention)
     width, height = (size[0] or 500), (size[1] or 375)
     wide, high = max(2, width // _GRID), max(2, height // _GRID)

@@ -124,7 +124,7 @@ class Mention:
         return self.tokens[-1].casefold()
 
     @property
-    def place(self) -> tuple[int, int, int]:
+    def span(self) -> tuple[int, int, int]:
         """Sort key: caption order, then position in the caption."""
         return (self.caption, self.start, self.end)
 
@@ -179,7 +179,7 @@ class LayerRecord:
     @property
     def mentions(self) -> tuple[Mention, ...]:
         """All mentions in caption order."""
-        return tuple(sorted((m for c in self.chains for m in c.mentions), key=lambda m: m.place))
+        return tuple(sorted((m for c in self.chains for m in c.mentions), key=lambda m: m.span))
 
     def boxes_of(self, chain: str) -> tuple[Box, ...]:
         """The boxes that depict `chain`, in file order."""
@@ -243,7 +243,7 @@ def representative(mentions: Iterable[Mention]) -> Mention:
 
     Section 2.2 takes "the longest mention, since we assume that it is the most specific".
     """
-    return min(mentions, key=lambda m: (-len(m.tokens), -len(m.text), m.place))
+    return min(mentions, key=lambda m: (-len(m.tokens), -len(m.text), m.span))
 
 
 def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:

@@ -118,13 +118,13 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
     relaxed settings leave nothing missing, the next event admits.
     """
     if isinstance(event, Entered):
-        return _admit(replace(trust, entered=event), settings)
+        return _admitted(replace(trust, entered=event), settings)
     if isinstance(event, Examined):
         if trust.state != QUALIFICATION:
             raise OutOfTurn(trust, event, "the test is behind them")
         passed = trust.examined is not None and _passed(trust.examined, trust.kind, settings)
-        return trust if passed else _admit(replace(trust, examined=event), settings)
-    trust = _admit(trust, settings)
+        return trust if passed else _admitted(replace(trust, examined=event), settings)
+    trust = _admitted(trust, settings)
     if trust.state == QUALIFICATION:
         raise OutOfTurn(trust, event, "nobody works before they are admitted")
     if isinstance(event, ItemDone):
@@ -185,7 +185,7 @@ def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
     return test.right / test.asked >= settings.bar_of(kind)
 
 
-def _admit(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
+def _admitted(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     """Out of qualification once nothing is missing."""
     if trust.state != QUALIFICATION or why_not(trust, settings) is not None:
         return trust

@@ -133,7 +133,7 @@ class TrustSettings:
         if self.warm_up_known > self.warm_up_items:
             raise ValueError(
                 f"warm_up_known is {self.warm_up_known}: expected 1 to {self.warm_up_items}, "
-                "the items of the probation"
+                "the items of the warm-up"
             )
 
     def bar_of(self, kind: str) -> float:

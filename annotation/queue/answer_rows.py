@@ -83,7 +83,7 @@ def check_machine_answer(held: LeasedAssignment, answer: Answer) -> None:
 class AnswerContent(NamedTuple):
     """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
 
-    kept: dict[str, Any] | None
+    stored: dict[str, Any] | None
     events: list[Any]
     graded: list[database.Statement]
 
@@ -148,7 +148,7 @@ def insert_judgment(
         way,
         None if content is None else json.dumps(content),
         judgment.flag,
-        judgment.void,
+        judgment.withdrawn,
         schema,
         terms.id,
         held.kind,
@@ -158,7 +158,8 @@ def insert_judgment(
         (
             """INSERT INTO annotation_judgment
                    (campaign_id, image_id, assignment_id, source, worker_id, kind, key, name, role, answer,
-                    x_min, y_min, x_max, y_max, way, content, flag, void, schema, instructions, created_at)
+                    x_min, y_min, x_max, y_max, way, content, flag, withdrawn, schema, instructions,
+                    created_at)
                VALUES (%s, %s, %s, '', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,
                    COALESCE((SELECT max(version) FROM annotation_instructions
                              WHERE campaign_id = %s AND kind = %s), 0), %s)""",

@@ -25,8 +25,8 @@ from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_f
 from annotation.quality import qualification, worker_trust
 from annotation.queue import check_first, dispatch, lease_terms
 from annotation.queue.dispatch import NoTask, WorkerState
-from annotation.selectors.controls import facts_of_campaigns
-from annotation.selectors.scopes import campaigns_to_work_on
+from annotation.selectors.controls import control_metadata_of
+from annotation.selectors.corpora import campaigns_to_work_on
 
 #: Seconds for which a process keeps how much is left, the most that it counts, and for how many places.
 LEFT_KEPT, MOST_LEFT, LEFT_REMEMBERED = 300, 1000, 256
@@ -111,7 +111,7 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
     ]
 
 
-class _Place(NamedTuple):
+class _WorkPlace(NamedTuple):
     """A kind of question in a campaign, and how the worker stands there; `row` need not be stored."""
 
     campaign: Campaign
@@ -150,12 +150,12 @@ class _Place(NamedTuple):
         )
 
 
-def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_Place]:
+def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkPlace]:
     """Every kind of these campaigns, with the worker's trust state, or the one of a worker who joins now."""
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
-    metadata = facts_of_campaigns([campaign.pk for campaign in campaigns])
+    metadata = control_metadata_of([campaign.pk for campaign in campaigns])
     places = []
     for campaign in campaigns:
         terms = lease_terms.Terms(
@@ -176,13 +176,13 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_Place]:
                 else trust_after(WorkerTrust(kind), entered, in_force(terms.settings.trust, known))
             )
             row = row or Row(campaign=campaign, worker=worker, kind=kind)
-            places.append(_Place(campaign, kind, terms, row, trust, known))
+            places.append(_WorkPlace(campaign, kind, terms, row, trust, known))
     return places
 
 
 def _why_nothing(
     worker: Worker,
-    places: Sequence[_Place],
+    places: Sequence[_WorkPlace],
     held: Mapping[tuple[int, str], int],
     tests: Container[tuple[int, str]],
 ) -> dict[tuple[int, str], NoTask | None]:
@@ -221,7 +221,7 @@ def _why_nothing(
 
 
 def _why_check_first(
-    cursor: Any, worker: Worker, places: Sequence[_Place], at: datetime
+    cursor: Any, worker: Worker, places: Sequence[_WorkPlace], at: datetime
 ) -> dict[tuple[int, str], NoTask]:
     drawing: dict[str, dict[int, CampaignSettings]] = {}
     for work_place in places:
@@ -235,7 +235,7 @@ def _why_check_first(
 
 
 def _check_tests(
-    places: Sequence[_Place],
+    places: Sequence[_WorkPlace],
     nothing: dict[tuple[int, str], NoTask | None],
     tests: Container[tuple[int, str]],
 ) -> None:
@@ -284,7 +284,7 @@ def _about_left(campaign: int, kind: str, count_per_turn: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT 1 FROM annotation_task WHERE campaign_id = %s AND kind = %s
-                   AND state = 'open' AND live < wanted LIMIT %s) AS waiting""",
+                   AND state = 'open' AND live < needed LIMIT %s) AS waiting""",
             [campaign, kind, MOST_LEFT],
         )
         (waiting,) = cursor.fetchone()

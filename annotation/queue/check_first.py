@@ -42,7 +42,7 @@ def why_check_first(
             LEFT JOIN annotation_truststate own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
                 AND own.kind = '{judging}'
             WHERE t.campaign_id IN ({database.parameters(campaigns)})
-                AND t.state = 'open' AND t.kind = '{judging}' AND t.role = 'vote' AND t.live < t.wanted
+                AND t.state = 'open' AND t.kind = '{judging}' AND t.role = 'vote' AND t.live < t.needed
                 AND NOT EXISTS (SELECT 1 FROM annotation_machine newer
                     WHERE newer.campaign_id = m.campaign_id AND newer.id > m.id)
                 AND NOT EXISTS (SELECT 1 FROM annotation_assignment a

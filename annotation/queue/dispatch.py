@@ -84,7 +84,7 @@ class NextTask(NamedTuple):
 
 
 #: The columns of a Claim, of the task that an UPDATE has changed.
-_SHOWN = """id, role, key, rank,
+_CLAIM_COLUMNS = """id, role, key, rank,
     (SELECT o.image_id FROM annotation_openimage o WHERE o.id = annotation_task.image_id),
     (SELECT i.content FROM annotation_item i WHERE i.task_id = annotation_task.id AND i.position = 0)"""
 
@@ -113,13 +113,13 @@ def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int, *, tries:
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
                 SELECT t.id FROM annotation_task t
                 WHERE t.id = %s AND t.campaign_id = %s AND t.kind = %s AND t.state = 'open'
-                    AND t.role = 'vote' AND t.live < t.wanted
+                    AND t.role = 'vote' AND t.live < t.needed
                     AND (t.barred_id IS NULL OR t.barred_id <> %s)
                     AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                         WHERE a.task_id = t.id AND a.worker_id = %s
                             AND (a.state <> 'submitted' OR a.attempt >= %s))
                 LIMIT 1{locking}
-            ) AND live < wanted RETURNING {_SHOWN}""",
+            ) AND live < needed RETURNING {_CLAIM_COLUMNS}""",
         [task, holder.campaign, kind, holder.worker, holder.worker, tries - 1],
     )
     row = cursor.fetchone()
@@ -153,7 +153,7 @@ def _claim(cursor: Any, holder: WorkerState, kind: str, start: int, window: int)
     database.execute(
         cursor,
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({_first(kind, window)})
-            AND live < wanted RETURNING {_SHOWN}""",
+            AND live < needed RETURNING {_CLAIM_COLUMNS}""",
         _sought(holder, kind, start),
     )
     row = cursor.fetchone()
@@ -166,12 +166,12 @@ def _first(kind: str, window: int) -> str:
     ordered = f"""
         SELECT h.id FROM (
             SELECT id, barred_id FROM annotation_task
-            WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted AND rank >= %s
+            WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < needed AND rank >= %s
             ORDER BY rank, id LIMIT {window}
         ) h WHERE h.barred_id IS NULL OR h.barred_id <> %s ORDER BY (h.id * 7919 + %s) %% 1009"""
     suitable = f"""
         SELECT t.id FROM annotation_task t
-        WHERE t.id = o.id AND t.state = 'open' AND t.live < t.wanted AND NOT EXISTS (
+        WHERE t.id = o.id AND t.state = 'open' AND t.live < t.needed AND NOT EXISTS (
             SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
             AND NOT {met_as_control(kind)}"""
     if connection.vendor != "postgresql":
@@ -206,11 +206,11 @@ def claim_and_lease(
     """
     text = f"""WITH claimed AS (
             UPDATE annotation_task SET live = live + 1
-            WHERE id = ({_first(kind, FIRST_LOOK)}) AND live < wanted AND %s = ARRAY(
+            WHERE id = ({_first(kind, FIRST_LOOK)}) AND live < needed AND %s = ARRAY(
                 SELECT a.id FROM annotation_assignment a
                 WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
                 ORDER BY a.id)
-            RETURNING {_SHOWN}
+            RETURNING {_CLAIM_COLUMNS}
         ), leased AS (
             INSERT INTO annotation_assignment
                 (campaign_id, worker_id, kind, task_id, control_id, attempt, role, settings_version, state,
@@ -244,10 +244,10 @@ def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
                 SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
                 WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'expired'
-                    AND t.state = 'open' AND t.live < t.wanted
+                    AND t.state = 'open' AND t.live < t.needed
                     AND (t.barred_id IS NULL OR t.barred_id <> %s) AND NOT {met_as_control(kind)}
                 ORDER BY t.rank LIMIT 1{locking}
-            ) AND live < wanted RETURNING {_SHOWN}""",
+            ) AND live < needed RETURNING {_CLAIM_COLUMNS}""",
         [holder.worker, holder.campaign, kind, holder.worker, holder.worker],
     )
     row = cursor.fetchone()
@@ -357,7 +357,7 @@ def places_with_work(
 
     def waiting(kind: str) -> str:
         return f"""EXISTS (SELECT 1 FROM annotation_task t
-            WHERE t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open' AND t.live < t.wanted
+            WHERE t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open' AND t.live < t.needed
                 AND (t.barred_id IS NULL OR t.barred_id <> %s)
                 AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                     WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
@@ -408,12 +408,12 @@ def why_none_in(
             OR t.barred_id = %s OR {met_as_control(kind)}, FALSE)"""
 
     def free(kind: str) -> str:
-        return f"EXISTS (SELECT 1 FROM annotation_task t WHERE t.live < t.wanted AND {theirs(kind)})"
+        return f"EXISTS (SELECT 1 FROM annotation_task t WHERE t.live < t.needed AND {theirs(kind)})"
 
     def leased_until(kind: str) -> str:
         return f"""(SELECT min(l.expires_at) FROM annotation_assignment l WHERE l.state = 'leased'
             AND l.task_id IN (SELECT t.id FROM annotation_task t
-                WHERE t.live >= t.wanted AND {theirs(kind)}))"""
+                WHERE t.live >= t.needed AND {theirs(kind)}))"""
 
     def any_open(kind: str) -> str:
         return f"""EXISTS (SELECT 1 FROM annotation_task t

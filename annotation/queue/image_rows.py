@@ -23,7 +23,7 @@ from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Mention
 from annotation.protocol.trust_settings import in_force
 from annotation.queue import image_state, task_rows
-from annotation.selectors.controls import facts_of_campaigns
+from annotation.selectors.controls import control_metadata_of
 
 _T = TypeVar("_T")
 
@@ -52,7 +52,7 @@ def open_images(
             OpenImage(
                 campaign=campaign,
                 image=image,
-                place=image.position,
+                position=image.position,
                 mentions=[plain_mention(mention) for mention in mentions],
                 settings=stored,
                 settings_version=campaign.settings_version,
@@ -75,7 +75,7 @@ def open_images(
         )
         of_image: dict[int, dict[str, list[int]]] = {row.pk: {} for row in rows}
         for task in tasks:
-            of_image[task.image_id][task.key] = [task.wanted, 0]
+            of_image[task.image_id][task.key] = [task.needed, 0]
         for row, state, drawn in zip(rows, states, shares, strict=True):
             row.state = {
                 "open": of_image[row.pk],
@@ -109,12 +109,12 @@ def open_counted(
             OpenImage(
                 campaign=campaign,
                 image=image,
-                place=image.position,
+                position=image.position,
                 questions=plain_questions(question for question, _ in questions),
                 settings=campaign.settings,
                 settings_version=campaign.settings_version,
                 state={
-                    "open": {question.key: [question.wanted, 0] for question, _ in questions},
+                    "open": {question.key: [question.needed, 0] for question, _ in questions},
                     "drawn": asked_outside([question for question, _ in questions], drawn),
                     "checks": [],
                     "chains": [],
@@ -154,7 +154,7 @@ def ask_more(
         ]
         for row, questions, drawn in more:
             row.questions = [*row.questions, *plain_questions(questions_of for questions_of, _ in questions)]
-            open_ = {questions_of.key: [questions_of.wanted, 0] for questions_of, _ in questions}
+            open_ = {questions_of.key: [questions_of.needed, 0] for questions_of, _ in questions}
             row.state = {
                 **row.state,
                 "open": {**row.state["open"], **open_},
@@ -244,7 +244,7 @@ def _ask(
 def _double_checks(campaign: Campaign) -> Callable[[Image], DoubleChecks]:
     """The draw of the questions about an image that open now; one query, for all images."""
     trust = settings_of(campaign.settings).trust
-    known = facts_of_campaigns([campaign.pk])[campaign.pk].known
+    known = control_metadata_of([campaign.pk])[campaign.pk].known
     return lambda image: DoubleChecks(
         campaign.seed, image.key, lambda kind: in_force(trust, known[kind]).double_check_share
     )
@@ -274,8 +274,8 @@ def _tasks(
             image=row,
             kind=question.kind,
             key=question.key,
-            wanted=question.wanted,
-            rank=task_rows.rank_of(priority=row.priority, position=row.place),
+            needed=question.needed,
+            rank=task_rows.rank_of(priority=row.priority, position=row.position),
             drawn_share=share,
             created_at=at,
         )
@@ -290,7 +290,7 @@ def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> i
         for some in chunks(images, _TOGETHER):
             rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
             ids += rows.values_list("id", flat=True)
-        position = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
+        position = OpenImage.objects.filter(pk=OuterRef("image")).values("position")
         # Locked in the order of their ids, as everybody locks them; states stay where they are.
         for chunk in chunks(sorted(ids), _TOGETHER):
             rows = OpenImage.objects.filter(pk__in=chunk)

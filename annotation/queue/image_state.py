@@ -3,7 +3,7 @@
 Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
 anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
 
-    open     {key: [answers wanted, votes given]}  questions that wait for votes
+    open     {key: [answers needed, votes given]}  questions that wait for votes
     drawn    [key, ...]                        questions that a second person is to answer, whatever
                                                the first says
     checks   [key, ...]                        those of them that wait for that, outside the fold
@@ -48,7 +48,7 @@ class OpenImageRow(NamedTuple):
 
     id: int
     campaign: int
-    place: int
+    position: int
     priority: int
     version: int
     rulings_version: int
@@ -58,7 +58,7 @@ class OpenImageRow(NamedTuple):
 
 #: The columns of `OpenImageRow`, of a table called `o`.
 OPEN_IMAGE_COLUMNS = (
-    "o.id, o.campaign_id, o.place, o.priority, o.version, o.rulings_version, o.opened_at, o.state"
+    "o.id, o.campaign_id, o.position, o.priority, o.version, o.rulings_version, o.opened_at, o.state"
 )
 
 
@@ -95,16 +95,16 @@ _VOTE = """j.worker_id, j.name, j.key, w.pseudonym, w.kind, j.answer, j.flag, j.
 #: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
 VOTES_AS_JSON = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
      FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
-     WHERE j.image_id = %s AND NOT j.void)"""
+     WHERE j.image_id = %s AND NOT j.withdrawn)"""
 
 
 def votes_of(cursor: Any, image: int) -> list[Vote]:
-    """All judgments of an open image that are not void, in the order in which they came."""
+    """All judgments of an open image that are not withdrawn, in the order in which they came."""
     database.execute(
         cursor,
         f"""SELECT {_VOTE}
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
-           WHERE j.image_id = %s AND NOT j.void ORDER BY j.id""",
+           WHERE j.image_id = %s AND NOT j.withdrawn ORDER BY j.id""",
         [image],
     )
     return _votes(cursor.fetchall())
@@ -211,13 +211,13 @@ def image_difference(
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in by_key.items():
-        votes_wanted = votes_of_key[key] + question.wanted
+        votes_wanted = votes_of_key[key] + question.needed
         now_open[key] = [votes_wanted, votes_of_key[key]]
         if key not in before:
             fresh.append(question)
             if key in row.state["checks"]:
                 # Closed first, so that whoever claims its double check now is seen when it is counted.
-                statements.append(task_rows.end_task(row.id, key, Task.VOID))
+                statements.append(task_rows.end_task(row.id, key, Task.WITHDRAWN))
             continue
         was, had = before[key]
         if (was, had) != (votes_wanted, votes_of_key[key]):
@@ -233,7 +233,7 @@ def image_difference(
     for key in dict.fromkeys([*before, *row.state["checks"]]):
         if key not in by_key and key not in checks:
             statements.append(
-                task_rows.end_task(row.id, key, Task.SETTLED if votes_of_key[key] else Task.VOID)
+                task_rows.end_task(row.id, key, Task.SETTLED if votes_of_key[key] else Task.WITHDRAWN)
             )
     for key in checks:
         if key not in row.state["checks"]:
@@ -246,7 +246,7 @@ def image_difference(
             shares,
             campaign=row.campaign,
             image=row.id,
-            rank=task_rows.rank_of(priority=row.priority, position=row.place),
+            rank=task_rows.rank_of(priority=row.priority, position=row.position),
             at=at,
         )
     chains = [chain_of(chain) for chain in state.chains]

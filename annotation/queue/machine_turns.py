@@ -37,7 +37,7 @@ Submit = Callable[..., Any]
 IMAGES_PER_ROUND = 500
 
 
-class _Turn:
+class _Round:
     """A machine at its turn, with what is found out once for all of it.
 
     `kinds` are those at which it may draw now; the turn is `over` where there is none, and from the first
@@ -60,7 +60,7 @@ class _Turn:
         assignments = Assignment.objects.filter(task=OuterRef("pk"), worker=self.machine.worker_id)
         tries = self.settings.machine.tries
         over = assignments.filter(~Q(state=Assignment.SUBMITTED) | Q(attempt__gte=tries - 1))
-        tasks = Task.objects.filter(kind__in=self.kinds, state=Task.OPEN, role=VOTE, live__lt=F("wanted"))
+        tasks = Task.objects.filter(kind__in=self.kinds, state=Task.OPEN, role=VOTE, live__lt=F("needed"))
         return tasks.exclude(Exists(over))
 
     def leaves(self, kind: str, categories: Iterable[str]) -> bool:
@@ -80,7 +80,7 @@ def take_turn(image: int, submit: Submit) -> int:
     if not settings_of(row.campaign.settings).machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
     annotator = machine_at_work(row.campaign_id)
-    return 0 if annotator is None else _answer_image(row, _Turn(row.campaign, annotator, submit))
+    return 0 if annotator is None else _answer_image(row, _Round(row.campaign, annotator, submit))
 
 
 def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
@@ -91,7 +91,7 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
     campaign = annotator.campaign  # As it is now: a lesson ago its settings may have been others.
     if not settings_of(campaign.settings).machine.share:
         return 0
-    round = _Turn(campaign, annotator, submit)
+    round = _Round(campaign, annotator, submit)
     if round.over:
         return 0
     open_tasks = round.open_tasks().filter(campaign=campaign)
@@ -123,7 +123,7 @@ def _chosen(waiting: QuerySet[OpenImage], at_most: int) -> list[OpenImage]:
     return chosen
 
 
-def _answer_image(row: OpenImage, round: _Turn) -> int:
+def _answer_image(row: OpenImage, round: _Round) -> int:
     annotator = round.machine
     if round.over or not round.settings.machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
@@ -162,7 +162,7 @@ def _answer_image(row: OpenImage, round: _Turn) -> int:
     return count
 
 
-def _answers(row: OpenImage, work: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, int, Answer]]:
+def _answers(row: OpenImage, work: _Round, stored: MachineProposals) -> Iterator[tuple[Task, int, Answer]]:
     """The open tasks about an image that the machine has an answer to, each with how many boxes it drew for
     it before, and the answer."""
     mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}

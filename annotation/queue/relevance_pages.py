@@ -78,7 +78,7 @@ def control_images_only(
     The page is like that of the task `instead_of`: as many images, with as many captions each.
     """
     like = _like(instead_of)
-    like += [like[_place(seed, holder, number, len(like))] for number in range(settings.page.controls)]
+    like += [like[_drawn_index(seed, holder, number, len(like))] for number in range(settings.page.controls)]
     chosen = _chosen(seed, holder, revision, like, set())
     return chosen if len(chosen) == len(like) else ()
 
@@ -89,7 +89,7 @@ def enclose_control_images(
     """Put `count` known images, or as many as there are, on the page just leased, each with as many
     captions as one of those that are on it."""
     on_page = _like(Assignment.objects.values_list("task", flat=True).get(pk=assignment))
-    like = [on_page[_place(seed, holder, number, len(on_page))] for number in range(count)]
+    like = [on_page[_drawn_index(seed, holder, number, len(on_page))] for number in range(count)]
     images = {block.image for block in on_page}
     store_control_images(assignment, _chosen(seed, holder, revision, like, images, but=assignment))
 
@@ -105,10 +105,10 @@ def store_control_images(assignment: int, chosen: Sequence[PlacedControlImage]) 
 def _like(task: int | None) -> list[PageBlock]:
     """The images that a task asks about: what control items are to be like."""
     contents = Item.objects.filter(task=task).order_by("position").values_list("content", flat=True)
-    return [_asked(content) for content in contents]
+    return [_page_block(content) for content in contents]
 
 
-def _place(seed: int, holder: WorkerState, number: int, places: int) -> int:
+def _drawn_index(seed: int, holder: WorkerState, number: int, places: int) -> int:
     """Which of a page's images the control item `number` is to be like."""
     return int(draw_number(seed, holder.pseudonym, "like", holder.trust.items, number) * places)
 
@@ -169,7 +169,7 @@ def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[P
     row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
     if row.role == _QUALIFICATION and row.control is not None:
         return (_known(row.control, 0, seed, row.worker.pseudonym),)
-    pages = [_asked(content) for content in _items(row)]
+    pages = [_page_block(content) for content in _items(row)]
     put_on = [
         _known(control.control, control.captions, seed, row.worker.pseudonym)
         for control in row.page_controls.select_related("control").order_by("id")
@@ -194,7 +194,7 @@ def _items(row: Assignment) -> list[Mapping[str, Any]]:
     return list(Item.objects.filter(task=row.task_id).order_by("position").values_list("content", flat=True))
 
 
-def _asked(content: Mapping[str, Any]) -> PageBlock:
+def _page_block(content: Mapping[str, Any]) -> PageBlock:
     return PageBlock(
         content["image"],
         tuple((image, number) for image, number in content["captions"]),

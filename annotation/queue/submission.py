@@ -46,8 +46,6 @@ from annotation.queue.lease_terms import Terms
 from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission_rows import ControlRow, TaskNow, TaskRow
 
-__all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
-
 _log = logging.getLogger(__name__)
 
 _LONGEST_TOKEN = 64
@@ -71,7 +69,7 @@ class Receipt:
     next: Lease | NoTask | None
 
 
-class _Sent(NamedTuple):
+class _Request(NamedTuple):
     """What a worker sent, as `submit` takes it, and when it came."""
 
     answer: Answer
@@ -136,7 +134,7 @@ def submit(
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:
                 answer_rows.check_answer(held, answer)
-                request = _Sent(answer, token, seconds, schema, at)
+                request = _Request(answer, token, seconds, schema, at)
                 if isinstance(row, TaskRow):
                     stored = _to_task(cursor, row, request)
                 else:
@@ -171,7 +169,7 @@ def _let_machine_answer(image: int) -> None:
         _log.exception("the machine's turn at open image %d", image)
 
 
-def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
+def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
     """An answer on a task: stored, folded, paid."""
     held, task, image, now, terms = row
     answer, at = request.answer, request.at
@@ -229,7 +227,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
     wakes = bool(now.settings.machine.share) and not holder.machine and bool(machine_kinds(difference.opened))
     statements = [
         *answer_rows.insert_judgment(
-            held, terms, judgment, answer.way, content.kept, image.id, request.schema, at
+            held, terms, judgment, answer.way, content.stored, image.id, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
         answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.machine),
@@ -243,21 +241,21 @@ def _to_task(cursor: Any, row: TaskRow, request: _Sent) -> _Answered:
 
 
 def _withdrawn(
-    cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, request: _Sent
+    cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, request: _Request
 ) -> _Answered:
-    """An answer of somebody whose judgments are withdrawn: stored void, and paid but for a machine's; its
-    place is free again."""
+    """An answer of somebody whose judgments are withdrawn: stored as withdrawn, and paid but for a
+    machine's; its place is free again."""
     held, terms, answer, at = row.held, row.terms, request.answer, request.at
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
     name = _name_of(held, holder)
     judgment = Judgment(
-        name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, void=True
+        name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, withdrawn=True
     )
     after = _after(holder, content.events, terms)
     statements = [
         *answer_rows.insert_judgment(
-            held, terms, judgment, answer.way, content.kept, row.image.id, request.schema, at
+            held, terms, judgment, answer.way, content.stored, row.image.id, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
         answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.machine),
@@ -287,7 +285,7 @@ def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: Work
 def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
     """The role of an answer whose lease is over, and whether it got a place."""
     cursor.execute(
-        "UPDATE annotation_task SET live = live + 1 WHERE id = %s AND state = 'open' AND live < wanted",
+        "UPDATE annotation_task SET live = live + 1 WHERE id = %s AND state = 'open' AND live < needed",
         [task.id],
     )
     if cursor.rowcount:
@@ -295,7 +293,7 @@ def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
     return (q.EXTRA if task.state == Task.OPEN else q.VOTE), False
 
 
-def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
+def _to_control(cursor: Any, row: ControlRow, request: _Request) -> _Answered:
     """An answer on a control item: graded, and paid unless it is of a test.
 
     One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
@@ -303,7 +301,7 @@ def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
     """
     held, item, now, terms = row
     answer, at = request.answer, request.at
-    holder = submission_rows.holders_of(cursor, held, terms).own
+    holder = submission_rows.holders_of(cursor, held, terms).answering
     _check_visit(cursor, held, terms, holder)
     content = answer_rows.answer_content(held, terms, answer)
     right: bool | None = None
@@ -318,7 +316,7 @@ def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
         *answer_rows.insert_judgment(
-            held, terms, judgment, answer.way, content.kept, None, request.schema, at
+            held, terms, judgment, answer.way, content.stored, None, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
         answer_rows.end_assignment(held, terms, request.token, request.seconds, at, right=right),
@@ -335,7 +333,7 @@ def _to_control(cursor: Any, row: ControlRow, request: _Sent) -> _Answered:
     qualification.record_test_answer(
         assignment=held.id, campaign=campaign, settings=terms.settings, right=right
     )
-    return _Answered(now, submission_rows.holders_of(cursor, held, terms).own, True, [])
+    return _Answered(now, submission_rows.holders_of(cursor, held, terms).answering, True, [])
 
 
 def _measures(held: LeasedAssignment, terms: Terms, stratum: str) -> bool:
@@ -353,7 +351,7 @@ def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
     (campaign,) = cursor.fetchone()
     terms = lease_terms.terms_of(cursor, campaign)
-    return terms, submission_rows.holders_of(cursor, held, terms).own
+    return terms, submission_rows.holders_of(cursor, held, terms).answering
 
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:

@@ -112,7 +112,7 @@ def _control_row(cursor: Any, assignment: int) -> ControlRow | None:
 class Holders(NamedTuple):
     """Who answers, who drew what they judge, if anybody, and the votes on the image."""
 
-    own: WorkerState
+    answering: WorkerState
     drawer: WorkerState | None
     votes: list[image_state.Vote]
 

@@ -38,7 +38,7 @@ def update_wanted(image: int, key: str, total: int, more: int) -> database.State
     """
     return (
         """UPDATE annotation_task SET live = live + %s,
-               wanted = CASE WHEN live + %s > %s THEN live + %s ELSE %s END
+               needed = CASE WHEN live + %s > %s THEN live + %s ELSE %s END
            WHERE image_id = %s AND key = %s""",
         [more, more, total, more, total, image, key],
     )
@@ -51,7 +51,7 @@ def ask_second_person(image: int, key: str, answers: int) -> list[database.State
         end_task(image, key, Task.SETTLED),
         (
             f"""UPDATE annotation_task SET state = 'open', role = 'double_check', live = %s + {_LEASED},
-                   wanted = %s + CASE WHEN {_LEASED} > 1 THEN {_LEASED} ELSE 1 END
+                   needed = %s + CASE WHEN {_LEASED} > 1 THEN {_LEASED} ELSE 1 END
                WHERE image_id = %s AND key = %s""",
             [answers, answers, image, key],
         ),
@@ -90,7 +90,7 @@ def open_tasks(
             image,
             question.kind,
             question.key,
-            answers[question.key] + question.wanted,
+            answers[question.key] + question.needed,
             answers[question.key],
             rank,
             drawers.get(question.key),
@@ -106,14 +106,14 @@ def open_tasks(
     return [
         (
             f"""INSERT INTO annotation_task
-                    (campaign_id, image_id, kind, key, state, role, wanted, live, rank, barred_id,
+                    (campaign_id, image_id, kind, key, state, role, needed, live, rank, barred_id,
                      drawn_share, created_at)
                 VALUES {places}
                 ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
                     live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
                     drawn_share = COALESCE(annotation_task.drawn_share, excluded.drawn_share),
-                    wanted = CASE WHEN excluded.live + {_LEASED} > excluded.wanted
-                                  THEN excluded.live + {_LEASED} ELSE excluded.wanted END""",
+                    needed = CASE WHEN excluded.live + {_LEASED} > excluded.needed
+                                  THEN excluded.live + {_LEASED} ELSE excluded.needed END""",
             values,
         ),
         (
@@ -131,8 +131,8 @@ def count_checks(images: Sequence[int]) -> None:
     """
     waiting = Task.objects.filter(image__in=images, state=Task.OPEN, role=DOUBLE_CHECK)
     for task in waiting.select_for_update(no_key=True).order_by("pk"):
-        votes = Judgment.objects.filter(image=task.image_id, key=task.key, role=VOTE, void=False).count()
+        votes = Judgment.objects.filter(image=task.image_id, key=task.key, role=VOTE, withdrawn=False).count()
         live = votes + Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
         if live != task.live:
-            total = max(live, task.wanted - task.live + live)
-            Task.objects.filter(pk=task.pk).update(live=live, wanted=total)
+            total = max(live, task.needed - task.live + live)
+            Task.objects.filter(pk=task.pk).update(live=live, needed=total)

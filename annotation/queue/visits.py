@@ -22,7 +22,7 @@ NONE_WANTED = "done"
 #: What the study of a visit `v` of a worker `i` still wants, besides the states of assignments that follow.
 _LEFT = f"""SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
     JOIN annotation_study y ON y.id = v.study_id
-    WHERE i.worker_id = %s AND y.campaign_id = %s AND y.wanted > (
+    WHERE i.worker_id = %s AND y.campaign_id = %s AND y.answers_required > (
         SELECT COUNT(*) FROM annotation_assignment a
         WHERE a.worker_id = i.worker_id AND a.campaign_id = y.campaign_id AND a.role <> '{QUALIFICATION_ROLE}'
             AND ((a.state = '{Assignment.SUBMITTED}' AND a.ended_at >= v.begun_at) {{or_state}}))"""

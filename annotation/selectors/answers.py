@@ -16,7 +16,7 @@ from annotation.protocol.paging import ROLE_CONTROL
 #: Answers read at once.
 _PAGE = 500
 _COLUMNS = (
-    *("id", "kind", "key", "role", "answer", "content", "flag", "void", "way", "schema", "instructions"),
+    *("id", "kind", "key", "role", "answer", "content", "flag", "withdrawn", "way", "schema", "instructions"),
     *("xmin", "ymin", "xmax", "ymax", "created_at"),
     *("worker__pseudonym", "worker__kind", "worker__identity__provider"),
     *("image__image__key", "assignment__seconds", "assignment__settings_version"),
@@ -29,7 +29,7 @@ def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, An
     control images of a page.
 
     Each has: kind, image, key, worker, by (a person, a machine, or simulated), role, answer, box or None,
-    flag, void (withdrawn), way, seconds, schema, instructions, settings (versions), at; and what else the
+    flag, withdrawn, way, seconds, schema, instructions, settings (versions), at; and what else the
     kind's answer says: `text` of a caption, `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")
@@ -54,7 +54,7 @@ def _record(row: Mapping[str, Any], campaign: Campaign, known: bool) -> dict[str
         "answer": row["answer"],
         "box": box if box[0] is not None else None,
         "flag": row["flag"],
-        "void": row["void"],
+        "withdrawn": row["withdrawn"],
         "way": row["way"],
         "seconds": row["assignment__seconds"],
         "schema": row["schema"],
@@ -77,7 +77,7 @@ def _by(kind: str, provider: str | None, campaign: Campaign) -> str:
 
 def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bool = False) -> dict[str, Any]:
     """What an answer says beside its word; of a page the pairs of control images only with `known`."""
-    answer_content = kind_of(kind).told(key, content)
+    answer_content = kind_of(kind).details(key, content)
     if not is_page(kind):
         return answer_content
     pairs = [

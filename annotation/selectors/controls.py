@@ -37,7 +37,7 @@ def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
     return {(kind, purpose, answer): items for kind, purpose, answer, items in counted}
 
 
-class Facts(NamedTuple):
+class ControlMetadata(NamedTuple):
     """What a campaign knows the answers to, by kind of question, and since when it could measure anybody.
 
     `since`: the kinds that have a measure of accuracy, or had one, and when it came: the first control item,
@@ -50,21 +50,21 @@ class Facts(NamedTuple):
 
 
 @lru_cache(maxsize=FACTS_KEPT)
-def control_facts(campaign: int, revision: int) -> Facts:
+def control_metadata(campaign: int, revision: int) -> ControlMetadata:
     """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
-    return facts_of_campaigns([campaign])[campaign]
+    return control_metadata_of([campaign])[campaign]
 
 
-def facts_of_campaigns(campaigns: Collection[int]) -> dict[int, Facts]:
+def control_metadata_of(campaigns: Collection[int]) -> dict[int, ControlMetadata]:
     """What each of these campaigns (ids) knows now; one query."""
     rows = Control.objects.filter(campaign__in=campaigns).values_list("campaign", "kind", "purpose", "active")
     first: dict[int, dict[tuple[str, str, bool], datetime]] = {campaign: {} for campaign in campaigns}
     for campaign, kind, purpose, active, at in rows.annotate(at=Min("created_at")):
         first[campaign][kind, purpose, active] = at
-    return {campaign: _facts(of) for campaign, of in first.items()}
+    return {campaign: _metadata_from(of) for campaign, of in first.items()}
 
 
-def _facts(first: Mapping[tuple[str, str, bool], datetime]) -> Facts:
+def _metadata_from(first: Mapping[tuple[str, str, bool], datetime]) -> ControlMetadata:
     """What follows from when the first item of each (kind, purpose, in use or not) came."""
     since: dict[str, datetime] = {}
     for kind in names():
@@ -84,12 +84,12 @@ def _facts(first: Mapping[tuple[str, str, bool], datetime]) -> Facts:
         )
         for kind in names()
     }
-    return Facts(known, since)
+    return ControlMetadata(known, since)
 
 
 def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
     """The kinds that a campaign asks at which nothing tells whether workers are right, though it could."""
-    known = control_facts(campaign.pk, campaign.revision).known
+    known = control_metadata(campaign.pk, campaign.revision).known
     return tuple(
         kind
         for kind in campaign.kinds
@@ -100,7 +100,7 @@ def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:
     """Kind -> answers that were given before there was anything to check them by, where it has that now."""
     unchecked = {}
-    for kind, since in control_facts(campaign.pk, campaign.revision).since.items():
+    for kind, since in control_metadata(campaign.pk, campaign.revision).since.items():
         early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
         if kind not in unchecked_kinds(campaign) and (count := early.count()):
             unchecked[kind] = count

@@ -45,7 +45,7 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
             """SELECT j.id, j.image_id, j.name, j.way, a.seconds
                FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
                WHERE j.campaign_id = %s AND j.kind = 'box_drawing' AND j.answer = 'drawn' AND j.role = 'vote'
-                   AND NOT j.void
+                   AND NOT j.withdrawn
                    AND j.worker_id NOT IN (SELECT worker_id FROM annotation_machine WHERE campaign_id = %s)
                ORDER BY j.id DESC LIMIT %s""",
             [campaign.pk, campaign.pk, _NEWEST],
@@ -56,7 +56,8 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
         # A box is judged after it was drawn; its key names the judgment that drew it.
         cursor.execute(
             """SELECT image_id, key, answer FROM annotation_judgment
-               WHERE campaign_id = %s AND kind = 'box_quality' AND role = 'vote' AND flag = '' AND NOT void
+               WHERE campaign_id = %s AND kind = 'box_quality' AND role = 'vote' AND flag = ''
+                   AND NOT withdrawn
                    AND id > %s
                ORDER BY id""",
             [campaign.pk, boxes[-1][0]],

@@ -38,7 +38,7 @@ def prioritised(campaign: Campaign) -> list[Prioritised]:
             item["incomplete"],
             tuple(
                 rows.filter(priority=item["priority"])
-                .order_by("place")
+                .order_by("position")
                 .values_list("image__filename", flat=True)[:SHOWN]
             ),
         )

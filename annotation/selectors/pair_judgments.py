@@ -79,7 +79,7 @@ class Judge:
     withdrawn: bool = False
 
     @property
-    def left_out(self) -> int:
+    def excluded(self) -> int:
         """How many of `answers` are not used."""
         if self.unused:
             return self.answers
@@ -97,7 +97,9 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     """
     (kind,) = campaign.kinds
     bar = trust.bar_of(kind)
-    stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
+    stand = Judgment.objects.filter(
+        campaign=campaign, kind=kind, withdrawn=False, flag="", image__isnull=False
+    )
     answers = dict(stand.values_list("worker").annotate(n=Count("id")).order_by())
     workers = {}
     rows = TrustState.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
@@ -139,7 +141,9 @@ def answers_used(
     `people` are its `judges`; `until` is the newest judgment that is looked at (None: all are).
     """
     (kind,) = campaign.kinds
-    stand = Judgment.objects.filter(campaign=campaign, kind=kind, void=False, flag="", image__isnull=False)
+    stand = Judgment.objects.filter(
+        campaign=campaign, kind=kind, withdrawn=False, flag="", image__isnull=False
+    )
     if until is not None:
         stand = stand.filter(id__lte=until)
     by_worker = stand.values_list("worker__pseudonym").annotate(n=Count("id"), ids=Sum("id")).order_by()
@@ -168,14 +172,14 @@ def newest_change(campaign: Campaign, *, until: int | None = None) -> int:
     return newest
 
 
-def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
+def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
     """Campaign of pairs (its id) -> how many judges there gave answers that stand and do not count: those
     that `judges` calls unused. Two queries for any number of campaigns."""
     excluded = Counter[int]()
     if not campaigns:
         return excluded
     bars = {row.pk: (row.kinds, trust.bar_of(row.kinds[0])) for row, trust in campaigns.items()}
-    stand = Judgment.objects.filter(campaign__in=bars, void=False, flag="", image__isnull=False)
+    stand = Judgment.objects.filter(campaign__in=bars, withdrawn=False, flag="", image__isnull=False)
     answered = set(stand.order_by().values_list("campaign", "worker", "kind").distinct())
     rows = TrustState.objects.filter(campaign__in=bars)
     for campaign, worker, kind, state, known, right in rows.values_list(
@@ -202,7 +206,7 @@ def _single(campaign: Campaign) -> str | None:
 def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     """All judgments of a campaign of pairs that stand, in the order in which they came, of whomever."""
     captions = _Captions(campaign)
-    rows = Judgment.objects.filter(campaign=campaign, void=False, flag="", image__isnull=False)
+    rows = Judgment.objects.filter(campaign=campaign, withdrawn=False, flag="", image__isnull=False)
     single = _single(campaign) is not None
     columns = ("id", "worker__pseudonym", "image__image", "key", "answer", "content")
     after = 0
@@ -285,13 +289,13 @@ def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
     """
     people = TrustState.objects.filter(campaign__in=campaigns).order_by("id")
     judgments = Judgment.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
-    counts = judgments.annotate(withdrawn=Count("id", filter=Q(void=True)), newest=Max("id"))
+    counts = judgments.annotate(gone=Count("id", filter=Q(withdrawn=True)), newest=Max("id"))
     acts = AuditEntry.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
     return [
         list(people.values_list("id", "worker", "blocked", "withdrawn_at", "since")),
         list(people.filter(state=SUSPENDED).values_list("id")),
         list(acts.annotate(newest=Max("id")).values_list("campaign", "newest")),
-        list(counts.values_list("campaign", "withdrawn", *(["newest"] if answers else []))),
+        list(counts.values_list("campaign", "gone", *(["newest"] if answers else []))),
         list(people.values_list("known", "right")) if answers else [],
     ]
 

@@ -149,7 +149,7 @@ def _layer_records(
     records = {}
     for image in covered:
         chains: list[Chain] = []
-        not_visual = iter(sorted(alone[image], key=lambda m: m.place))
+        not_visual = iter(sorted(alone[image], key=lambda m: m.span))
         taken = 0
         for row in rows[image]:
             while taken < row.position and (mention := next(not_visual, None)):
@@ -158,7 +158,7 @@ def _layer_records(
             taken += 1
             if row.pk in without_box:
                 continue
-            chains.append(Chain(row.label, tuple(sorted(mentions[row.pk], key=lambda m: m.place))))
+            chains.append(Chain(row.label, tuple(sorted(mentions[row.pk], key=lambda m: m.span))))
             if row.object_position is not None:
                 flags = LayerObject((row.label,), scene=row.scene, nobndbox=row.nobndbox)
                 objects[image].append((row.object_position, flags))

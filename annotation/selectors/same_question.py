@@ -126,11 +126,11 @@ def _image_is(control: str, item: str) -> str:
 
 def _pair_in_common(control: str, item: str) -> str:
     """Whether a control item, and an item of a page about the same image, have a caption in common."""
-    return _in_common(_captions_of(control), _each(item, "captions"))
+    return _in_common(_captions_of(control), _json_each(item, "captions"))
 
 
 def _captions_of(control: str) -> str:
-    return _each(control, "blocks", 0, "captions")
+    return _json_each(control, "blocks", 0, "captions")
 
 
 def _in_common(first: str, second: str) -> str:
@@ -144,7 +144,7 @@ def _part(row: str, name: str) -> str:
     return f"json_extract({row}.content, '$.{name}')"
 
 
-def _each(row: str, *way: str | int) -> str:
+def _json_each(row: str, *way: str | int) -> str:
     """The elements of a list in a row's content, as rows with a `value`."""
     if connection.vendor == "postgresql":
         return f"jsonb_array_elements({row}.content #> '{{{','.join(map(str, way))}}}')"

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import FieldError, Help, Named, StoredKind
 from annotation.common.roles import Scope
 from annotation.models import Account, Campaign, Corpus
-from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.corpora import campaigns_of, corpora_of
 
 
 def _corpora(account: Account | None, *roles: str) -> QuerySet[Any]:

@@ -193,7 +193,7 @@ def _ask(
         cost.machine += 1
         yield Judgment(name, question.key, annotator.name, "drawn", proposed.box, machine=True)
         return
-    for _ in range(question.wanted):
+    for _ in range(question.needed):
         worker = crowd.someone(question, truth.image, cost, also_barred=question_keys)
         if worker is None:
             return

@@ -67,7 +67,7 @@ class SimulatedMachine:
         self._trust_by_kind: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
         self._tries = machine_tries(settings, BoxLimits())
-        self._refused: dict[tuple[str, frozenset[str]], set[Box]] = {}
+        self._rejected: dict[tuple[str, frozenset[str]], set[Box]] = {}
         self._accepted: dict[str, list[tuple[frozenset[str], Box]]] = {}
         self._tried: Counter[tuple[str, str]] = Counter()
         self._waiting = 0
@@ -102,7 +102,7 @@ class SimulatedMachine:
             mentions,
             question.boxes,
             least_chance=self._settings.least_chance,
-            rejected=self._refused.get((truth.image, frozenset(question.mentions)), ()),
+            rejected=self._rejected.get((truth.image, frozenset(question.mentions)), ()),
             of_others=boxes_of_others(
                 self._accepted.get(truth.image, ()), mentions, question.boxes, truth.mentions
             ),
@@ -122,7 +122,7 @@ class SimulatedMachine:
         if good:
             self._accepted.setdefault(truth.image, []).append((about, question.pending))
         else:
-            self._refused.setdefault((truth.image, about), set()).add(question.pending)
+            self._rejected.setdefault((truth.image, about), set()).add(question.pending)
 
     def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
         """A person has said of its box whether it is good."""

@@ -31,19 +31,19 @@ class Conduct:
     """How workers treat what they hold, as chances per task; the rest is answered once and in time.
 
     `clicked_twice`: the answer is sent again under its token. `answered_twice`: and again under
-    another one, as from a second tab. `kept`: the answer comes after the lease has run out.
+    another one, as from a second tab. `answered_late`: the answer comes after the lease has run out.
     `returned`: given back. `flagged`: a flag instead of an answer.
     """
 
     clicked_twice: float = 0.0
     answered_twice: float = 0.0
-    kept: float = 0.0
+    answered_late: float = 0.0
     returned: float = 0.0
     flagged: float = 0.0
 
 
 ORDERLY = Conduct()
-USUAL_CONDUCT = Conduct(clicked_twice=0.02, answered_twice=0.01, kept=0.01, returned=0.02)
+USUAL_CONDUCT = Conduct(clicked_twice=0.02, answered_twice=0.01, answered_late=0.01, returned=0.02)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class SimulatedVisit:
         self.desk = desk
         self.tally = VisitTally()
         self.in_hand: HandedTask | None = None
-        self.kept: list[HandedTask] = []
+        self.late_tasks: list[HandedTask] = []
         self.left = False
         self.again: float | None = None
         self._truth = truth
@@ -198,15 +198,15 @@ class SimulatedVisit:
     @property
     def wakes(self) -> float | None:
         """When there is something to do again without anybody else's doing: a kept task has run out."""
-        return min((task.expires for task in self.kept), default=None)
+        return min((task.expires for task in self.late_tasks), default=None)
 
     def step(self) -> bool:
         """One trip to the desk; whether there was anything to do."""
         if self.left:
             return False
-        for task in self.kept:
+        for task in self.late_tasks:
             if task.expires < self._clock():
-                self.kept.remove(task)
+                self.late_tasks.remove(task)
                 self._hand_in(task, late=True)
                 return True
         if self.in_hand is None:
@@ -220,8 +220,8 @@ class SimulatedVisit:
         )
         if chance.chance(self._conduct.returned):
             self.tally.returned += self.desk.give_back(task)
-        elif chance.chance(self._conduct.kept) and task.expires - self._clock() <= self._patience:
-            self.kept.append(task)
+        elif chance.chance(self._conduct.answered_late) and task.expires - self._clock() <= self._patience:
+            self.late_tasks.append(task)
         else:
             self._hand_in(task, chance=chance)
         return True
@@ -230,7 +230,7 @@ class SimulatedVisit:
         """Ask for something of each kind, the one last worked on first."""
         self.again = None
         for kind in list(self._kinds):
-            holding = [task.id for task in self.kept]
+            holding = [task.id for task in self.late_tasks]
             answer = self.desk.take(kind, holding)
             if (
                 isinstance(answer, NoTaskReason)
@@ -247,7 +247,7 @@ class SimulatedVisit:
     def _hold(self, task: HandedTask) -> None:
         self.in_hand = task
         # One that had run out, and is theirs again, is not to be handed in late as well.
-        self.kept = [reserved for reserved in self.kept if reserved.id != task.id]
+        self.late_tasks = [reserved for reserved in self.late_tasks if reserved.id != task.id]
         self._kinds.remove(task.kind)
         self._kinds.insert(0, task.kind)
 
@@ -288,11 +288,13 @@ class SimulatedVisit:
         if chance is not None and chance.chance(self._conduct.answered_twice):
             self._answer_again(task, reply)
         if last:
-            self.left, self.in_hand, self.kept = True, None, []
+            self.left, self.in_hand, self.late_tasks = True, None, []
             self.tally.left += 1
 
     def _send(self, task: HandedTask, reply: Answer, token: str, *, more: bool) -> SubmitReceipt:
-        holding = [task_held.id for task_held in (*self.kept, *([self.in_hand] if self.in_hand else []))]
+        holding = [
+            task_held.id for task_held in (*self.late_tasks, *([self.in_hand] if self.in_hand else []))
+        ]
         seconds = SIMULATED.get(task.kind).seconds
         return self.desk.submit(
             task, reply, token=f"{task.id}-{token}", seconds=seconds, holding=holding, more=more

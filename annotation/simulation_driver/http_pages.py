@@ -47,7 +47,7 @@ class Connection:
             raise CampaignError(f"{url!r} is not an address; expected http://HOST:PORT")
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self._open = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._place = (parts.hostname, parts.port)
+        self._address = (parts.hostname, parts.port)
         self._patience = FIRST_PATIENCE
         self._line: http.client.HTTPConnection | None = None
 
@@ -59,7 +59,7 @@ class Connection:
         while True:
             try:
                 if self._line is None:
-                    self._line = self._open(*self._place, timeout=TIMEOUT)
+                    self._line = self._open(*self._address, timeout=TIMEOUT)
                 self._line.request(method, path, body, dict(headers))
                 response = self._line.getresponse()
                 answer = response.read()

@@ -232,7 +232,7 @@ def _rule(campaign: Campaign, truths: Truths) -> bool:
     held = Assignment.objects.filter(task__image=OuterRef("pk"), state=Assignment.LEASED)
     stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
     ruled = False
-    for image in stuck.select_related("image").order_by("place").iterator():
+    for image in stuck.select_related("image").order_by("position").iterator():
         rulings_needed = rulings_of(image_state.state_of(image), truths.of(image.image.key))
         for number, ruling in enumerate(rulings_needed):
             try:

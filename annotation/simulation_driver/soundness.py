@@ -17,17 +17,17 @@ from annotation.selectors.same_question import met_as_control
 VIOLATION_QUERIES: dict[str, str] = {
     "tasks given to more workers than they want": """
         SELECT t.id FROM annotation_task t
-        WHERE t.campaign_id = %(campaign)s AND (t.live > t.wanted OR t.wanted <
+        WHERE t.campaign_id = %(campaign)s AND (t.live > t.needed OR t.needed <
             (SELECT count(*) FROM annotation_assignment a
              LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
              WHERE a.task_id = t.id AND (a.state = 'leased' OR
-                 (j.role = 'vote' AND NOT j.void AND j.created_at <= a.expires_at))))""",
+                 (j.role = 'vote' AND NOT j.withdrawn AND j.created_at <= a.expires_at))))""",
     "open tasks that miscount their leases and votes": """
         SELECT t.id FROM annotation_task t
         WHERE t.campaign_id = %(campaign)s AND t.state = 'open' AND t.live <>
               (SELECT count(*) FROM annotation_assignment a WHERE a.task_id = t.id AND a.state = 'leased')
             + (SELECT count(*) FROM annotation_judgment j
-               WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void)""",
+               WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.withdrawn)""",
     "keys judged twice by one worker": """
         SELECT min(j.id) FROM annotation_judgment j
         LEFT JOIN annotation_assignment a ON a.id = j.assignment_id
@@ -48,7 +48,7 @@ VIOLATION_QUERIES: dict[str, str] = {
     "answers set aside that count": """
         SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
         JOIN annotation_worker w ON w.id = a.worker_id
-        WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void
+        WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.withdrawn
             AND w.kind <> 'machine'""",
 }
 

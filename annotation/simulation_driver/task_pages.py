@@ -91,5 +91,5 @@ class QueueTaskClient:
         content = lease.content
         if is_counted(lease.kind):
             # As the API tells it: texts, by which a crowd knows what is right.
-            content = TASK_TYPES.get(lease.kind).told(content, lambda image: image.key)
+            content = TASK_TYPES.get(lease.kind).api_content(content, lambda image: image.key)
         return HandedTask(lease.id, lease.kind, image, content, lease.expires_at.timestamp())

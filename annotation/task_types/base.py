@@ -94,9 +94,9 @@ class TaskType:
     sentence on what one does. Staff read `name` (a noun, for tables), `question_words` (what is asked, in
     short), `yields` (what a campaign that asks it gives; "" where nobody says) and `answer_words` (what was
     answered, by the protocol's word). `schema_version` rises when the form of the answer changes, and is kept
-    with each judgment. `task_fields` (of what `told` returns) and `answer_fields` (of what `parse` reads) are
-    the types of what the API's tasks and answers have of this kind alone. `annotation.instructions` holds
-    what workers are told of it, in versions, under the same key.
+    with each judgment. `task_fields` (of what `api_content` returns) and `answer_fields` (of what `parse`
+    reads) are the types of what the API's tasks and answers have of this kind alone.
+    `annotation.instructions` holds what workers are told of it, in versions, under the same key.
     """
 
     key: ClassVar[str]
@@ -159,7 +159,7 @@ class TaskType:
             raise BadAnswer("box", _("This answer cannot have a box."))
         return answer
 
-    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         """What the API shows of a lease's `content`, beside what it shows of every question; `image` says
         how an image is told."""
         return {}
@@ -245,4 +245,4 @@ def _mentions_of(content: Mapping[str, Any], image: ShownImage) -> tuple[Mention
         start, end = map(int, span.split("-"))
         words = image.captions[int(caption)].words[start:end]
         mentions.append(Mention(int(caption), start, end, words, ()))
-    return tuple(sorted(mentions, key=lambda mention: mention.place))
+    return tuple(sorted(mentions, key=lambda mention: mention.span))

@@ -46,7 +46,7 @@ _SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
 MOST_ASKED = 20
 _AT_ONCE = timedelta(seconds=8)
 #: How long reports are kept: no submission lasts for more than a day.
-_KEPT = timedelta(days=3)
+_REPORT_LIFETIME = timedelta(days=3)
 
 _T = TypeVar("_T")
 
@@ -95,7 +95,7 @@ def arrive(arrival: Arrival) -> Visit:
     Refused where the submission is known to be somebody else's, or over on the platform, or the account may
     do more than work.
     """
-    by, submission = _told(arrival)
+    by, submission = _ask_platform(arrival)
     visit = _again(lambda: _arrived(arrival, by, submission))
     if isinstance(visit, str):
         raise VisitError(visit)
@@ -172,7 +172,7 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
 def prune_platform_reports() -> None:
     """Forget what platforms told a few days ago."""
     with database.writing():
-        PlatformReport.objects.filter(at__lt=database.now() - _KEPT).delete()
+        PlatformReport.objects.filter(at__lt=database.now() - _REPORT_LIFETIME).delete()
 
 
 # What the platform says --------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def _ask(visit: Visit) -> None:
         )
 
 
-def _told(arrival: Arrival) -> tuple[str, SubmissionFacts | None]:
+def _ask_platform(arrival: Arrival) -> tuple[str, SubmissionFacts | None]:
     """What the platform says of a submission, and how it did: a signed link, what it told before, its API."""
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
@@ -392,7 +392,7 @@ def _heard(
 ) -> bool:
     """`study` is the one that the submission is known to be of; without it the `report` says which."""
     if by == Visit.WEBHOOK:
-        _keep(provider, report, submission, at)
+        _store_report(provider, report, submission, at)
     rows = _locked(provider, submission)
     theirs = [
         row
@@ -423,7 +423,7 @@ def _locked(provider: str, submission: str, study: Study | None = None) -> list[
     return list(rows.select_for_update(of=("self",)))
 
 
-def _keep(provider: str, report: SubmissionFacts, submission: str, at: datetime) -> None:
+def _store_report(provider: str, report: SubmissionFacts, submission: str, at: datetime) -> None:
     """Keep what a platform told, for a visit that comes later with that submission."""
     named = {"participant": report.participant, "status": report.status, "at": at}
     row, created = PlatformReport.objects.select_for_update().get_or_create(

@@ -4,10 +4,10 @@ All of the provisional worker's rows move to the known one, in one transaction, 
 acknowledged is lost: answers, pay, reports, consents, tests. What one person may not have done twice is put
 right as if the researcher had withdrawn it:
 
-- Where both answered one question, or one judged the other's box, the later answer (or the one that is void
-  already) becomes void. It is kept and paid; its assignment's `attempt` tells it apart.
+- Where both answered one question, or one judged the other's box, the later answer (or the one that is
+  withdrawn already) is withdrawn. It is kept and paid; its assignment's `attempt` tells it apart.
 - Where one answered as a task what the other met as a control item or in a test, the answer to the task
-  becomes void.
+  is withdrawn.
 - What one of them has in hand of such a question is taken back.
 - All images concerned are folded anew, by the path that withdrawing takes.
 - TrustStates are told again from the answers of both. Tests of both count. Who was suspended as either stays
@@ -77,9 +77,9 @@ def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool =
     Worker.objects.select_for_update().get(pk=was.pk)
     _move(was.pk, stays.pk)
     _merge_trust_states(was.pk, stays.pk)
-    _void_own_boxes(stays.pk, images)
-    _void_known(stays.pk, images)
-    _void_withdrawn(stays.pk, images)
+    _withdraw_own_boxes(stays.pk, images)
+    _withdraw_known(stays.pk, images)
+    _withdraw_with_the_worker(stays.pk, images)
     for image in images:
         image_state.refold_image(image)
     control_items.retire_contradicted_items(images)
@@ -153,7 +153,7 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
 
 
 def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
-    """Whose boxes these workers judged on these images: of them a verdict may become void."""
+    """Whose boxes these workers judged on these images: of them a verdict may be withdrawn."""
     worker_ids = set[int]()
     for judging, judged_kind in judging_kinds():
         judged = Judgment.objects.filter(worker__in=workers, image__in=images, kind=judging)
@@ -171,7 +171,7 @@ def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
 
 
 def _move(was: int, stays: int) -> None:
-    """Let the known worker have everything; of two answers to one question the later one becomes void."""
+    """Let the known worker have everything; of two answers to one question the later one is withdrawn."""
     Task.objects.filter(barred=was).update(barred=stays)
     _tokens_apart(was, stays)
     _tests_apart(was, stays)
@@ -224,14 +224,15 @@ def _settle_twice(mine: Assignment, theirs: list[Assignment]) -> None:
 def _order(row: Assignment) -> tuple[bool, int]:
     """By this the answer that stays comes first: valid ones, then earlier ones."""
     return min(
-        (withdrawn, pk) for withdrawn, pk in Judgment.objects.filter(assignment=row).values_list("void", "pk")
+        (withdrawn, pk)
+        for withdrawn, pk in Judgment.objects.filter(assignment=row).values_list("withdrawn", "pk")
     )
 
 
 def _set_aside(row: Assignment, attempt: int) -> None:
     """Void the answer of an assignment, kept apart from the one that counts."""
     Assignment.objects.filter(pk=row.pk).update(attempt=attempt)
-    Judgment.objects.filter(assignment=row).update(void=True)
+    Judgment.objects.filter(assignment=row).update(withdrawn=True)
 
 
 def _take_away(row: Assignment) -> None:
@@ -263,18 +264,18 @@ def _tests_apart(was: int, stays: int) -> None:
         tests.filter(worker=was).update(attempt=F("attempt") + before)
 
 
-def _void_own_boxes(worker: int, images: list[int]) -> None:
+def _withdraw_own_boxes(worker: int, images: list[int]) -> None:
     """Void what the person said of their own boxes, and take back what they hold of that kind."""
-    _void(worker, Assignment.objects.filter(task__barred=worker, task__image__in=images))
+    _withdraw_answers(worker, Assignment.objects.filter(task__barred=worker, task__image__in=images))
 
 
-def _void_known(worker: int, images: list[int]) -> None:
+def _withdraw_known(worker: int, images: list[int]) -> None:
     """Void what the person answered and also met as a control item, and take back what they hold of it."""
     met = _met_otherwise(had=worker, met=worker)
-    _void(worker, Assignment.objects.filter(task__in=met, task__image__in=images))
+    _withdraw_answers(worker, Assignment.objects.filter(task__in=met, task__image__in=images))
 
 
-def _void(worker: int, rows: QuerySet[Assignment]) -> None:
+def _withdraw_answers(worker: int, rows: QuerySet[Assignment]) -> None:
     for row in list(rows.filter(worker=worker, attempt=0)):
         if row.state != Assignment.SUBMITTED:
             _take_away(row)
@@ -283,12 +284,12 @@ def _void(worker: int, rows: QuerySet[Assignment]) -> None:
             _set_aside(row, used["attempt__max"] + 1)
 
 
-def _void_withdrawn(worker: int, images: list[int]) -> None:
+def _withdraw_with_the_worker(worker: int, images: list[int]) -> None:
     """Whose judgments of a kind are withdrawn, of them all that come with the join are too."""
     for row in TrustState.objects.filter(worker=worker, withdrawn_at__isnull=False):
         Judgment.objects.filter(
-            campaign=row.campaign_id, worker=worker, kind=row.kind, image__in=images, void=False
-        ).update(void=True)
+            campaign=row.campaign_id, worker=worker, kind=row.kind, image__in=images, withdrawn=False
+        ).update(withdrawn=True)
 
 
 # TrustStates and the person -----------------------------------------------------------------------

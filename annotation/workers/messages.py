@@ -14,7 +14,7 @@ from annotation.common import database
 from annotation.common.operations import Help, Listing, Named, OperationContext, StoredKind
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account, Campaign, Worker, WorkerMessage
-from annotation.selectors.scopes import campaigns_in
+from annotation.selectors.corpora import campaigns_in
 
 #: Characters of a message, at most.
 LONGEST_MESSAGE = 2_000

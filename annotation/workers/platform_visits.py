@@ -55,9 +55,9 @@ class VisitProgress:
     again: bool = False
 
     @property
-    def wanted(self) -> int:
+    def answers_required(self) -> int:
         """How many answers the study wants of a visitor."""
-        return self.visit.study.wanted
+        return self.visit.study.answers_required
 
     @property
     def may_end(self) -> bool:
@@ -79,7 +79,7 @@ def save_study(
     campaign: Campaign,
     provider: str,
     external_id: str = "",
-    answers_wanted: int,
+    answers_required: int,
     completion_code: str = "",
     screen_out_code: str = "",
     actor: Account | None = None,
@@ -96,10 +96,10 @@ def save_study(
             if provider in NAMING
             else _("A study on this platform has no id: leave it out.")
         )
-    if not 1 <= answers_wanted <= MOST_WANTED:
+    if not 1 <= answers_required <= MOST_WANTED:
         raise VisitError(
             _("One visit cannot ask for %(wanted)d answers; expected 1 to %(most)d.")
-            % {"wanted": answers_wanted, "most": MOST_WANTED}
+            % {"wanted": answers_required, "most": MOST_WANTED}
         )
     if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
         raise VisitError(_("A code has 50 characters at most, an id 100."))
@@ -114,8 +114,8 @@ def save_study(
             campaign=campaign,
             provider=provider,
             external_id=external_id,
-            defaults={"wanted": answers_wanted, **codes},
-            create_defaults={"wanted": answers_wanted, "created_by": actor, **codes},
+            defaults={"answers_required": answers_required, **codes},
+            create_defaults={"answers_required": answers_required, "created_by": actor, **codes},
         )
         record(actor=actor, act="save_study", campaign=campaign, provider=provider, study=external_id)
     return study
@@ -142,7 +142,7 @@ def left_of_visit(visit: Visit, *, holding: int = 0) -> int:
     """How many answers are still wanted, besides what is in hand; 0 where no more is handed out."""
     if visit.outcome or visit.reported in ENDED or visit.verification == Visit.REFUSED:
         return 0
-    return max(0, visit.study.wanted - answers_of_visit(visit) - holding)
+    return max(0, visit.study.answers_required - answers_of_visit(visit) - holding)
 
 
 def answers_of_visit(visit: Visit) -> int:
@@ -161,7 +161,7 @@ def visit_progress(visit: Visit) -> VisitProgress:
     answered = answers_of_visit(visit)
     if visit.outcome:
         return VisitProgress(visit, answered, DONE if visit.outcome == Visit.COMPLETE else SCREENED_OUT)
-    if answered >= visit.study.wanted:
+    if answered >= visit.study.answers_required:
         return VisitProgress(visit, answered, DONE)
     worker, campaign = visit.identity.worker, visit.study.campaign
     if campaign.state == Campaign.OPEN and no_consent(worker=worker.pk, campaign=campaign):

@@ -169,23 +169,23 @@ class _Keys:
         self.forget()
 
     def forget(self) -> None:
-        self.found: dict[str, Any] = {}
+        self.keys: dict[str, Any] = {}
         self.at = self.tried = float("-inf")
 
     def get(self, name: str) -> Any:
         """The key of that id, None where there is none. Raises Away."""
         with self.lock:
             now = monotonic()
-            old = name not in self.found or now - self.at > KEYS_KEPT
+            old = name not in self.keys or now - self.at > KEYS_KEPT
             if old and now - self.tried > ASK_AGAIN:
                 self.tried = now
                 try:
-                    self.found, self.at = _read_keys(self._fetched()), now
+                    self.keys, self.at = _read_keys(self._fetched()), now
                 except Away as why:
                     _log.warning("%s", why)
             if self.at == float("-inf"):
                 raise Away("Prolific's public keys are not there")
-            return self.found.get(name)
+            return self.keys.get(name)
 
     def _fetched(self) -> Any:
         status, body = _fetch(f"{PROLIFIC_API}/.well-known/study/jwks.json", {})

@@ -18,7 +18,7 @@ from annotation.common import database
 from annotation.models import Attempts
 
 #: Rows older than this are of no limit any more.
-_KEPT = timedelta(days=1)
+_LIFETIME = timedelta(days=1)
 #: Rows deleted in one turn.
 _MOST_PRUNED = 500
 
@@ -121,5 +121,7 @@ def forget(*tries: Try) -> None:
 def prune_rate_limits() -> None:
     """Delete the rows that are of no limit any more; those that somebody is just counting are passed over."""
     with database.writing():
-        old = Attempts.objects.select_for_update(skip_locked=True).filter(since__lt=database.now() - _KEPT)
+        old = Attempts.objects.select_for_update(skip_locked=True).filter(
+            since__lt=database.now() - _LIFETIME
+        )
         Attempts.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:_MOST_PRUNED])).delete()

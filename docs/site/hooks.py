@@ -21,6 +21,7 @@ OUTSIDE = {
     "clients/python/README.md": "client.md",
 }
 _LINK = re.compile(r"\]\((?!\w+:|#)([^()\s#]+)")
+_WHOLE_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?!\w+:|#)([^()\s#]+)[^()\s]*\)")
 
 
 def github_slug(heading: str, separator: str) -> str:
@@ -58,7 +59,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links from where a page lies in the repository to where it lies in the site."""
+    """Lead links from where a page lies in the repository to where it lies in the site; the name of a file
+    that is no page, such as a module, stays as text."""
     sources = {name: path for path, name in OUTSIDE.items()}
     path = sources.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = (ROOT / path).parent
@@ -70,4 +72,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         place = target.relative_to(ROOT).as_posix()
         return f"]({OUTSIDE.get(place, place.removeprefix('docs/'))}"
 
-    return _LINK.sub(moved, markdown)
+    def named(link: re.Match[str]) -> str:
+        target = (folder / link[2]).resolve()
+        if not target.is_relative_to(ROOT) or not target.exists():
+            return link[0]
+        place = target.relative_to(ROOT).as_posix()
+        return link[0] if place in OUTSIDE or place.startswith("docs/") else link[1]
+
+    return _LINK.sub(moved, _WHOLE_LINK.sub(named, markdown))

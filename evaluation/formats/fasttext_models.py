@@ -51,7 +51,7 @@ class FastTextModel:
         load_facebook_vectors = load_extra("gensim.models.fasttext").load_facebook_vectors  # a second
 
         try:
-            found = load_facebook_vectors(str(path))
+            model = load_facebook_vectors(str(path))
         except NotImplementedError as error:
             raise FormatError(
                 "is a model of fastText that labels texts",
@@ -66,8 +66,8 @@ class FastTextModel:
             raise FormatError(
                 "is a damaged model of fastText", file=path, expected="a complete file"
             ) from error
-        self.ids: tuple[str, ...] = tuple(found.index_to_key)
-        self._vectors = np.asarray(found.vectors, np.float32)
+        self.ids: tuple[str, ...] = tuple(model.index_to_key)
+        self._vectors = np.asarray(model.vectors, np.float32)
         self.shape = (len(self.ids), self._vectors.shape[1])
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:

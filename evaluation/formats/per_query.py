@@ -29,9 +29,9 @@ def write_per_query(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
             f"ends in {file.suffix or 'nothing'!r}", file=file, expected=f"one of {', '.join(WRITERS)}"
         )
     with whole_file(file) as part:
-        found = list(rows)
-        write(part, found)
-    return len(found)
+        rows_written = list(rows)
+        write(part, rows_written)
+    return len(rows_written)
 
 
 def _as_csv(file: Path, rows: Rows) -> None:

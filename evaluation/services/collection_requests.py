@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Listing, Named, OperationContext, ServerFile, invalid
-from annotation.selectors.scopes import Corpus
+from annotation.selectors.corpora import Corpus
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.services.common import errors_without_folder
 from evaluation.services.features.parses import import_parses, stored_parses

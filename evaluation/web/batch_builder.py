@@ -16,8 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.campaigns.setting_fields import setting_fields
 from annotation.common.operations import Invalid, OperationContext, operation_named
-from annotation.selectors.corpora import split_names
-from annotation.selectors.scopes import Corpus
+from annotation.selectors.corpora import Corpus, split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import JudgmentSet, Run

@@ -14,10 +14,12 @@ from django.views.decorators.http import require_safe
 from annotation.common.operations import operation_named
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import earned_in_campaigns, money, open_tasks_of_campaigns
+from annotation.selectors.campaign.cost import money
+from annotation.selectors.campaign.progress import open_tasks_of_campaigns
+from annotation.selectors.campaign.sums import earned_in_campaigns
 from annotation.selectors.campaigns import CAMPAIGN_STATES
 from annotation.selectors.jobs import Job
-from annotation.selectors.pair_judgments import Judge, judges_left_out
+from annotation.selectors.pair_judgments import Judge, judges_excluded
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
@@ -235,7 +237,7 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
     campaigns = {row.campaign: settings_of(row.campaign.settings) for row in rows}
     open_tasks = open_tasks_of_campaigns(list(campaigns))
     earned = earned_in_campaigns([key for key, of in campaigns.items() if of.pay.basis != UNPAID])
-    excluded = judges_left_out({key: of.trust for key, of in campaigns.items() if key.state != key.CLOSED})
+    excluded = judges_excluded({key: of.trust for key, of in campaigns.items() if key.state != key.CLOSED})
     newest: dict[tuple[str, int], QrelsSnapshot] = {}
     for snapshot in _frozen_of(rows).select_related("judgments"):
         if snapshot.judgments is not None:

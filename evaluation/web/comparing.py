@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.common.operations import Invalid, OperationContext, operation_named, result_to_dict
-from annotation.selectors.corpora import split_names
-from annotation.selectors.scopes import Account
+from annotation.selectors.corpora import Account, split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import query_request
 from evaluation.comparison.comparisons import table_of_comparison

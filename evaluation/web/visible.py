@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from annotation.selectors.corpora import Corpus, corpora_of, within_scope
 from annotation.selectors.jobs import Job
-from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
 from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named

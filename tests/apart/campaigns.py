@@ -206,7 +206,7 @@ def _pairs(rows: list[Image], seed: int) -> list[Pair]:
     return pairs
 
 
-def said(answer: Answer) -> dict[str, Any]:
+def answer_fields(answer: Answer) -> dict[str, Any]:
     """An answer as the API takes it."""
     box = answer.box
     plain_value = [box.xmin, box.ymin, box.xmax, box.ymax] if box else None

@@ -33,7 +33,7 @@ def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, data
 
 
-def plain(data: Any, path: str = "", *, at: float = 0.0) -> Numbers:
+def numbers_of(data: Any, path: str = "", *, at: float = 0.0) -> Numbers:
     """Each path's values as numbers: the first, the mean, the least, the greatest, how many."""
     result: dict[str, list[float]] = defaultdict(list)
     for name, value in leaves(data, path):

@@ -90,19 +90,19 @@ def rows_seen(site: Place, worker: str, seen: Sequence[Seen], *, timing: bool = 
     memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
     for row in seen:
-        task = features.plain(row.task, "task", at=row.at)
+        task = features.numbers_of(row.task, "task", at=row.at)
         numbers = dict(task)
         numbers |= memory.recurs(row.task)
         before, held, after = (
-            features.plain(item, "offer", at=row.at) for item in (row.before, row.held, row.after)
+            features.numbers_of(item, "offer", at=row.at) for item in (row.before, row.held, row.after)
         )
         numbers |= features.changes(before, held, "taking")
         numbers |= features.changes(held, after, "answering")
         numbers |= features.changes(before, after, "both")
-        numbers |= features.plain(row.receipt, "receipt", at=row.at)
-        numbers |= features.plain(row.headers, "header", at=row.at)
+        numbers |= features.numbers_of(row.receipt, "receipt", at=row.at)
+        numbers |= features.numbers_of(row.headers, "header", at=row.at)
         timeless = {name: value for name, value in row.filed.items() if timing or name not in _TIMES}
-        numbers |= features.plain(timeless, "file", at=row.at)
+        numbers |= features.numbers_of(timeless, "file", at=row.at)
         numbers |= {f"file {name}": value for name, value in filed.recurs(row.filed).items()}
         numbers |= features.changes(last.get(row.kind, {}), task, "since last")
         last[row.kind] = task
@@ -117,7 +117,7 @@ def rows_seen(site: Place, worker: str, seen: Sequence[Seen], *, timing: bool = 
             continue
         sizes = [len(block["captions"]) for block in row.task["blocks"]]
         for number, (block, is_known) in enumerate(zip(row.task["blocks"], known, strict=True)):
-            values = features.plain(block, "block", at=row.at) | {
+            values = features.numbers_of(block, "block", at=row.at) | {
                 "block place": number,
                 "block alike in size": sizes.count(sizes[number]),
                 "block larger": sum(size < sizes[number] for size in sizes),
@@ -125,7 +125,7 @@ def rows_seen(site: Place, worker: str, seen: Sequence[Seen], *, timing: bool = 
             }
             values |= _recurs(row.task, block, memory_of(seen, row))
             pairs = [pair for pair in row.filed["pairs"] if pair["image"] == block["image"]["name"]]
-            values |= features.plain(pairs, "block filed", at=row.at)
+            values |= features.numbers_of(pairs, "block filed", at=row.at)
             rows.append(Row(row.kind, is_known, group[number], worker, numbers | values))
     return rows
 

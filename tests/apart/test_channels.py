@@ -524,8 +524,8 @@ def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
 
 
 def test_what_was_seen_is_told_in_numbers_whatever_it_means():
-    before = features.plain({"waiting": 7, "today": {"answers": 2}}, "offer")
-    after = features.plain({"waiting": 6, "today": {"answers": 3}}, "offer")
+    before = features.numbers_of({"waiting": 7, "today": {"answers": 2}}, "offer")
+    after = features.numbers_of({"waiting": 6, "today": {"answers": 3}}, "offer")
     assert features.changes(before, after, "taking") == {
         "taking offer.waiting": -1.0,
         "taking offer.today.answers": 1.0,

@@ -17,7 +17,7 @@ from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
 from config import single_thread_worker
 from config.wsgi import application
-from tests.apart.campaigns import Place, said
+from tests.apart.campaigns import Place, answer_fields
 
 
 class Clock:
@@ -85,7 +85,7 @@ class Watcher:
             return False
         # What is known of a test is that it is one.
         held = before if task["test"] else self._list()
-        answer = said(self.place.answer(self.person, task["id"]))
+        answer = answer_fields(self.place.answer(self.person, task["id"]))
         payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
         receipt, reported, _ = self._post(f"/api/assignments/{task['id']}/answer", payload)
         if not task["test"]:

@@ -11,7 +11,7 @@ import pytest
 from tests.backups import promise
 
 
-def kept(name: str) -> Any:
+def stored(name: str) -> Any:
     return json.loads((promise.PROMISE / name).read_text(encoding="utf-8"))
 
 
@@ -31,7 +31,7 @@ def lost(before: Any, now: Any, where: str = "") -> list[str]:
 @pytest.mark.slow
 def test_a_backup_of_1_0_0_is_restored_and_gives_the_same(tmp_path: Path) -> None:
     """Costs a restore, three exports and four rankings in a process of its own; the other two are quick."""
-    before, now = kept(promise.OBSERVED), promise.restored(promise.PROMISE / promise.BACKUP, tmp_path)
+    before, now = stored(promise.OBSERVED), promise.restored(promise.PROMISE / promise.BACKUP, tmp_path)
     assert now["exports"] == before["exports"]
     assert now["rankings"] == before["rankings"]
     # What a restore and looking at it add is no part of the promise.
@@ -57,7 +57,7 @@ def test_what_1_0_0_exported_is_imported(tmp_path: Path) -> None:
 
 @pytest.mark.django_db
 def test_no_name_of_1_0_0_is_gone() -> None:
-    before, now = kept(promise.NAMES), promise.names()
+    before, now = stored(promise.NAMES), promise.names()
     gone = [
         f"{group}: {name} {part}".strip()
         for group, names in before.items()

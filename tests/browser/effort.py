@@ -3,8 +3,8 @@
 The keystroke-level model (Card, Moran and Newell 1980, "The keystroke-level model for user performance time
 with interactive systems", CACM 23(7)): a key 0.28 s (an average typist of 40 words a
 minute), pointing 1.1 s, a press 0.1 s, the hand to or from the mouse 0.4 s, and 1.35 s of thought before each
-act. An answer to a question about a picture takes what its kind does (`pace_of`); reading a page that was
-not there before is taken for five seconds. Waiting for the machine is not in it, so no machine is timed.
+act. An answer to a question about a picture takes what its kind does (`answer_time_of`); reading a page that
+was not there before is taken for five seconds. Waiting for the machine is not in it, so no machine is timed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Frame, Page
 
-from annotation.protocol.kinds import pace_of
+from annotation.protocol.kinds import answer_time_of
 
 KEY, POINT, PRESS, HAND, THINK, READ = 0.28, 1.1, 0.1, 0.4, 1.35, 5.0
 #: Seconds for what the browser tells: an act at the mouse, a key, a list of which one is chosen.
@@ -57,4 +57,4 @@ class Effort:
         """How long it takes a person."""
         weigh: Mapping[str, float] = {**_SECONDS, "letter": KEY, "page": READ}
         done = sum(weigh[what] * number for what, number in self.acts.items())
-        return done + sum(pace_of(kind).seconds * number for kind, number in self.answers.items())
+        return done + sum(answer_time_of(kind).seconds * number for kind, number in self.answers.items())

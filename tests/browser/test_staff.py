@@ -62,12 +62,12 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
         name="walks",
         pay={"basis": "item", "per_item": {q.COREF_LINK: 0.05}},
     )
-    about = {"place": 1, "mention": DOGS}
+    about = {"index": 1, "mention": DOGS}
     answer(world, q.COREF_LINK, "yes", worker=0, **about)
     answer(world, q.CHAIN_VERIFICATION, "false", worker=1, **about)
     for worker in (2, 3):
         report(
-            world, q.BOX_REQUIREMENT, "offensive", worker=worker, place=1, mention=PARK, comment="rude words"
+            world, q.BOX_REQUIREMENT, "offensive", worker=worker, index=1, mention=PARK, comment="rude words"
         )
     jobs.enqueue(kind="refresh_layer", arguments={"campaign": world.campaign.name}, campaign=world.campaign)
     bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="Thanks")
@@ -107,7 +107,7 @@ def test_a_campaigns_page_draws_its_charts_and_takes_new_figures_by_itself(
     expect(page.locator(".charts svg").first).to_be_visible()
     for_everybody(page)
     before = page.locator(".facts").inner_text()
-    answer(walks, q.COREF_LINK, "yes", worker=2, place=2)
+    answer(walks, q.COREF_LINK, "yes", worker=2, index=2)
     page.clock.fast_forward(20_000)
     expect(page.locator(".facts")).not_to_have_text(before, use_inner_text=True)
 

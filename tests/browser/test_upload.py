@@ -106,7 +106,7 @@ def test_an_upload_that_was_left_goes_on_with_the_same_file(ada: Page, packed: P
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
     assert first[0] == 10_000
     upload = uploads.uploads_of(people.Account.objects.get())[0]
-    assert upload.place(0).read_bytes() == packed.read_bytes()
+    assert upload.file_path(0).read_bytes() == packed.read_bytes()
 
 
 def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Path):
@@ -134,7 +134,7 @@ def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Pat
     ada.get_by_role("button", name="Send and check").click()
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
     (upload,) = uploads.uploads_of(people.Account.objects.get())
-    assert upload.place(0).read_bytes() == packed.read_bytes()
+    assert upload.file_path(0).read_bytes() == packed.read_bytes()
 
 
 def test_files_that_are_dropped_are_sent_like_those_that_are_chosen(ada: Page):

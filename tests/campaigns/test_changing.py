@@ -41,7 +41,7 @@ from annotation.quality import worker_trust
 from annotation.queue import leases, submission
 from annotation.queue.submission import Answer
 from annotation.selectors.answers import answers
-from annotation.selectors.campaign import in_hand
+from annotation.selectors.campaign.cost import in_hand
 from annotation.selectors.campaigns import settings_by_version
 from annotation.workers import payments
 from tests.factories import a_corpus, some_images
@@ -72,7 +72,7 @@ def opened(tasks: str, images: int = 3, **settings: Any) -> Campaign:
 
 def test_before_anybody_works_images_are_reopened():
     world = World()
-    before = list(OpenImage.objects.order_by("place").values_list("image", "mentions"))
+    before = list(OpenImage.objects.order_by("position").values_list("image", "mentions"))
     tasks = set(Task.objects.values_list("pk", flat=True))
     done = change(world.campaign, link_votes=3)
     assert (done.version, done.reopened) == (2, 2)
@@ -80,13 +80,13 @@ def test_before_anybody_works_images_are_reopened():
         (difference.name, difference.before, difference.after, difference.when)
         for difference in done.differences
     ] == [("link_votes", 1, 3, "all_images")]
-    rows = OpenImage.objects.order_by("place")
+    rows = OpenImage.objects.order_by("position")
     assert list(rows.values_list("image", "mentions")) == before
     assert {(row.settings["link_votes"], row.settings_version) for row in rows} == {(3, 2)}
     links = Task.objects.filter(kind=q.COREF_LINK, state=Task.OPEN)
     assert links and not tasks & set(Task.objects.values_list("pk", flat=True))
     # The fewest votes that can decide: two of three.
-    assert set(links.values_list("wanted", flat=True)) == {2}
+    assert set(links.values_list("needed", flat=True)) == {2}
     assert Item.objects.count() == Task.objects.count()
     world.work()
     assert not OpenImage.objects.filter(complete=False).exists()
@@ -94,7 +94,7 @@ def test_before_anybody_works_images_are_reopened():
 
 def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
     world = World()
-    row = OpenImage.objects.order_by("-place")[0]
+    row = OpenImage.objects.order_by("-position")[0]
     item, another = (chain["m"][0] for chain in row.state["chains"][:2])
     row.rulings.create(content=plain_ruling(KeepApart(item, another)))
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=1, priority=5)
@@ -114,7 +114,7 @@ def test_counted_questions_are_asked_again_of_the_same_pairs(tasks: str):
     done = change(campaign, answers={kind: 7})
     # A page stands with its first image.
     assert done.reopened == (1 if tasks == "relevance" else 3) and _pairs(campaign) == pairs
-    assert set(Task.objects.filter(campaign=campaign).values_list("wanted", flat=True)) == {7}
+    assert set(Task.objects.filter(campaign=campaign).values_list("needed", flat=True)) == {7}
     assert {question[2] for row in OpenImage.objects.all() for question in row.questions} == {7}
 
 
@@ -189,7 +189,7 @@ def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
     done = change(campaign, link_votes=3, limits={"fruitless": 2})
     assert done.reopened == 0 and {difference.when for difference in done.differences} == {"new_images"}
     campaigns.open_campaign_images(campaign=campaign)
-    rows = OpenImage.objects.filter(campaign=campaign).order_by("place")
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("position")
     assert [(row.settings["link_votes"], row.settings_version) for row in rows] == [(1, 1), (1, 1), (3, 2)]
     assert Assignment.objects.get(pk=held.id).settings_version == 1
 

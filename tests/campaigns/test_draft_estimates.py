@@ -104,7 +104,7 @@ def test_captions_are_counted_at_once_however_many_images_there_are(images: str)
         result = estimate_draft(plan, pilot=20)
     assert len(queries) == 2
     kind = "graded_relevance"
-    expected = plan.settings.answers.wanted(kind)
+    expected = plan.settings.answers.answers_needed(kind)
     extra = EstimateTerms(plan.kinds, plan.settings, plan.answer_times).extra(kind)
     assert result is not None and result.by_kind[kind] == pytest.approx(2 * captions * expected * extra)
 

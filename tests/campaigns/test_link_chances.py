@@ -102,7 +102,7 @@ def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> 
     gold = [
         r.layer for r in stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
     ]
-    for image, layer in zip(OpenImage.objects.order_by("place"), gold, strict=True):
+    for image, layer in zip(OpenImage.objects.order_by("position"), gold, strict=True):
         state = state_of(image)
         assert state.complete and layer is not None
         chains = {frozenset(m.id for m in chain.mentions) for chain in state.layer.chains}

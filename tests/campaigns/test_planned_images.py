@@ -135,7 +135,7 @@ def test_a_closed_campaign_plans_no_images(unfinished: int):
 
 def test_an_image_that_waits_for_a_reviewer_alone_holds_no_others_up():
     campaign = opened()
-    Task.objects.filter(image__campaign=campaign).update(state=Task.VOID)
+    Task.objects.filter(image__campaign=campaign).update(state=Task.WITHDRAWN)
     assert not OpenImage.objects.filter(campaign=campaign, complete=True).exists()
     assert open_next_portion(campaign) == 4
 

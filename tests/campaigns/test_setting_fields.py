@@ -66,8 +66,8 @@ INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "trust.entry_tasks": (COUNT, 0),
     "trust.entry_approved": (SHARE, 0),
     "trust.qualification": ((0, "yes", None), False),
-    "trust.probation_items": ((*FROM_ONE, 5), 40),
-    "trust.probation_known": ((*FROM_ONE, 31), 30),
+    "trust.warm_up_items": ((*FROM_ONE, 5), 40),
+    "trust.warm_up_known": ((*FROM_ONE, 31), 30),
     "trust.verdict_known": ((*FROM_ONE, 21), 20),
     "trust.bar": (SHARE, 0.75),
     "trust.relevance_bar": (SHARE, 0.75),
@@ -110,7 +110,7 @@ INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
 PARTNERS = {
     "trust.window": "trust.verdict_known",
     "trust.drawing_window": "trust.drawing_known",
-    "trust.probation_items": "trust.probation_known",
+    "trust.warm_up_items": "trust.warm_up_known",
     "page.images": "page.controls",
 }
 

@@ -13,7 +13,7 @@ from annotation.models import AuditEntry, Identity, Image, Job, RoleGrant, Worke
 from annotation.moderation import rulings
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue.available_tasks import available_tasks
-from annotation.selectors.scopes import campaigns_to_work_on
+from annotation.selectors.corpora import campaigns_to_work_on
 from annotation.simulation_driver import CrowdPlan, queue_driver, run_campaign_crowd
 from annotation.simulation_driver.truths import Truths
 from annotation.workers import bonuses, payments

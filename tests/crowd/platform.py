@@ -55,7 +55,7 @@ def prolific_study(work: World, *, expected: int = 2) -> Study:
         campaign=work.campaign,
         provider=platform_visits.PROLIFIC,
         external_id=STUDY,
-        answers_wanted=expected,
+        answers_required=expected,
         completion_code="C0MPLETE",
         screen_out_code="SCREEN0UT",
     )
@@ -65,7 +65,7 @@ def turk_study(work: World, *, expected: int = 1) -> Study:
     return platform_visits.save_study(
         campaign=work.campaign,
         provider=platform_visits.MTURK,
-        answers_wanted=expected,
+        answers_required=expected,
         completion_code="well-done",
     )
 
@@ -76,9 +76,9 @@ def address(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name
 
 
 def token(
-    who: str = ANN, submission: str = FIRST, *, study: str = STUDY, key: Any = THEIRS, **another: Any
+    who: str = ANN, submission: str = FIRST, *, study: str = STUDY, key: Any = THEIRS, **changes: Any
 ) -> str:
-    """What Prolific signs of a participant; `other` claims instead of its usual ones, None for none."""
+    """What Prolific signs of a participant; `changes` are claims instead of its usual ones, None for none."""
     claims: dict[str, Any] = {
         "iss": "https://www.prolific.com",
         "aud": "http://testserver/prolific/quay/",
@@ -91,7 +91,7 @@ def token(
             "workspace_id": "64c0ffee",
         },
     }
-    claims = {name: value for name, value in (claims | another).items() if value is not None}
+    claims = {name: value for name, value in (claims | changes).items() if value is not None}
     return jwt.encode(claims, key, algorithm="RS256", headers={"kid": "theirs"})
 
 
@@ -201,18 +201,18 @@ def report_state(
     who: str = ANN,
     *,
     secret: str = SECRET,
-    payload: float | None = None,
+    sent_at: float | None = None,
     happened: float | None = None,
     event: str = "submission.status.change",
     body: bytes | None = None,
 ) -> Any:
-    """Prolific's webhook: `sent` now unless told otherwise, of what `happened` then."""
-    payload = time.time() if payload is None else payload
+    """Prolific's webhook: `sent_at` is now unless told otherwise, of what `happened` then."""
+    sent_at = time.time() if sent_at is None else sent_at
     if body is None:
         body = json.dumps(
             {"event_type": event, "resource_id": submission, "participant_id": who, "status": status}
         ).encode()
-    stamp = str(int(payload))
+    stamp = str(int(sent_at))
     signed = base64.b64encode(hmac.new(secret.encode(), stamp.encode() + body, hashlib.sha256).digest())
     headers = {"X-Prolific-Request-Signature": signed.decode(), "X-Prolific-Request-Timestamp": stamp}
     if happened is not None:

@@ -329,7 +329,7 @@ def test_one_downloads_ones_own_answers_and_nobody_elses(work: World):
 def test_a_download_does_not_tell_which_answers_were_checked(work: World):
     earn(work)
     data = downloaded()
-    assert not {"role", "right", "control", "void"} & set(data["answers"][0])
+    assert not {"role", "right", "control", "withdrawn"} & set(data["answers"][0])
 
 
 def test_who_has_never_worked_has_nothing_to_download_or_erase(ada: Account):

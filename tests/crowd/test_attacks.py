@@ -251,7 +251,7 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
 def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
     world = World(name="other")
     platform_visits.save_study(
-        campaign=world.campaign, provider="prolific", external_id=BOB, answers_wanted=1
+        campaign=world.campaign, provider="prolific", external_id=BOB, answers_required=1
     )
     arrive(BOB, SECOND)
     report_state("ACTIVE", SECOND, BOB)
@@ -438,10 +438,10 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     world, first = ann
     theirs = Worker.objects.get(identity__external_id=ANN)
     client = arrive(ANN, SECOND)
-    Study.objects.update(wanted=3)
+    Study.objects.update(answers_required=3)
     answers(world, SECOND)
     held = world.held(-1)
-    Study.objects.update(wanted=2)
+    Study.objects.update(answers_required=2)
     assert visit(SECOND).identity.worker != theirs
     report_state("ACTIVE", SECOND, ANN)
     result = visit(SECOND)
@@ -517,7 +517,7 @@ def test_a_visit_is_confirmed_to_the_study_that_was_named(work: World):
     """Ann has opened her submission at the address of another study too, and that one first."""
     world = World(some_images(1), name="other")
     platform_visits.save_study(
-        campaign=world.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_wanted=2
+        campaign=world.campaign, provider=platform_visits.PROLIFIC, external_id="b" * 24, answers_required=2
     )
     client = Client()
     assert client.get(platform.address(study="b" * 24, name="other")).status_code == 302

@@ -124,21 +124,22 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         assert after[pk].worker_id == was
         unchanged = ("name", "key", "answer", "flag", "xmin", "role")
         assert [getattr(after[pk], name) for name in unchanged] == [getattr(row, name) for name in unchanged]
-        assert after[pk].void >= row.void, "a void answer counts again"
+        assert after[pk].withdrawn >= row.withdrawn, "a void answer counts again"
     assert not any(violations(world.campaign).values()), violations(world.campaign)
     twice = 0
     for image in world.images():
         drawn = {row.name: row.worker_id for row in after.values() if row.image_id == image.pk}
         values = set()
         for row in after.values():
-            if row.image_id != image.pk or row.void:
+            if row.image_id != image.pk or row.withdrawn:
                 continue
             assert (row.worker_id, row.key) not in values, "a key is judged twice"
             values.add((row.worker_id, row.key))
             if row.kind == q.BOX_QUALITY:
                 assert drawn[row.key.split("|")[1]] != row.worker_id, "a box is judged by who drew it"
         twice += sum(
-            row.image_id == image.pk and row.void and not before[row.pk].void for row in after.values()
+            row.image_id == image.pk and row.withdrawn and not before[row.pk].withdrawn
+            for row in after.values()
         )
         # What is stored is what the answers fold to, and folding them again changes nothing.
         stored = dict(image.state)
@@ -169,7 +170,7 @@ def test_of_two_answers_to_one_question_the_later_one_is_void_and_both_are_paid(
     again = world.held(PROVISIONAL)
     world.submit(PROVISIONAL, again, then=False)
     join(known, provisional)
-    both = Judgment.objects.filter(key=first.key).order_by("pk").values_list("assignment", "void")
+    both = Judgment.objects.filter(key=first.key).order_by("pk").values_list("assignment", "withdrawn")
     assert list(both) == [(first.id, False), (again.id, True)]
     assert set(Assignment.objects.filter(task=first.task).values_list("worker", "attempt", "state")) == {
         (world.workers[KNOWN], 0, "submitted"),
@@ -177,7 +178,7 @@ def test_of_two_answers_to_one_question_the_later_one_is_void_and_both_are_paid(
     }
     # The place that it had is somebody else's now.
     task = Task.objects.get(key=first.key)
-    assert (task.live, task.wanted) == (1, 2) or task.live < task.wanted
+    assert (task.live, task.needed) == (1, 2) or task.live < task.needed
 
 
 def test_what_is_in_hand_goes_on_but_not_what_the_person_may_not_answer():
@@ -205,7 +206,7 @@ def test_what_one_met_as_a_control_item_and_the_other_as_a_task_is_answered_by_o
     world.submit(PROVISIONAL, answered, then=False)
     join(known, provisional)
     judged = Judgment.objects.get(key=answered.key, assignment=answered.id)
-    assert judged.void and judged.worker_id == world.workers[KNOWN]
+    assert judged.withdrawn and judged.worker_id == world.workers[KNOWN]
     assert not Assignment.objects.filter(pk=held.id).exists()
     assert not any(violations(world.campaign).values()), violations(world.campaign)
     assert isinstance(world.take(KNOWN), leases.NoTask)
@@ -293,7 +294,7 @@ def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
         world.submit(item, world.held(item), then=False)
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
     join(known, provisional)
-    assert set(Judgment.objects.values_list("void", flat=True)) == {True}
+    assert set(Judgment.objects.values_list("withdrawn", flat=True)) == {True}
 
 
 def test_what_begins_meanwhile_makes_it_be_tried_again(monkeypatch: pytest.MonkeyPatch):

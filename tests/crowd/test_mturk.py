@@ -85,7 +85,7 @@ def test_the_window_signs_in_and_asks_for_consent_first(work: World):
 
 
 def test_the_framed_page_needs_no_cookie_to_know_how_far_one_is(work: World):
-    Study.objects.update(wanted=2)
+    Study.objects.update(answers_required=2)
     worked(work)
     page = words(Client().get(turk_address()))
     assert "1 of 2 questions" in page and "Continue with the tasks" in page
@@ -103,7 +103,7 @@ def test_who_is_finished_hands_in_at_the_market_they_came_from(work: World):
 
 
 def test_who_is_not_finished_cannot_hand_in(work: World):
-    Study.objects.update(wanted=2)
+    Study.objects.update(answers_required=2)
     worked(work)
     assert forms(Client().get(turk_address())) == []
 

@@ -198,7 +198,7 @@ def test_what_is_in_hand_when_one_goes_back_is_given_back(work: World):
     client = come()
     work_as(work, answers=1)
     held = work.held(-1)
-    Study.objects.update(wanted=1)
+    Study.objects.update(answers_required=1)
     client.post(reverse("finish_visit"))
     assert Assignment.objects.get(pk=held.id).state == Assignment.RETURNED
 

@@ -140,17 +140,17 @@ def test_a_researcher_sets_up_a_study_and_copies_its_address(work: World):
     page = press(
         ada, reverse("entry", args=["quay"]), "Save the study", study=BOB, answers="30", completion_code="XY"
     )
-    assert Study.objects.get(external_id=BOB).wanted == 30
+    assert Study.objects.get(external_id=BOB).answers_required == 30
     assert "/prolific/quay/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}" in words(page)
 
 
 @pytest.mark.parametrize(
     ("about", "message"),
     [
-        ({"provider": "prolific", "wanted": 5}, "needs its id"),
-        ({"provider": "mturk", "wanted": 5, "external_id": "x"}, "has no id"),
-        ({"provider": "prolific", "wanted": 0, "external_id": "x"}, "cannot ask for"),
-        ({"provider": "nothing", "wanted": 5}, "no platform"),
+        ({"provider": "prolific", "answers_required": 5}, "needs its id"),
+        ({"provider": "mturk", "answers_required": 5, "external_id": "x"}, "has no id"),
+        ({"provider": "prolific", "answers_required": 0, "external_id": "x"}, "cannot ask for"),
+        ({"provider": "nothing", "answers_required": 5}, "no platform"),
     ],
 )
 def test_what_cannot_be_a_study_is_refused(work: World, about: dict[str, Any], message: str):

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from config.demonstration.evaluating import LEAST_IMAGES, DemoNames, make_demo_evaluation
-from config.demonstration.gold import described
+from config.demonstration.files import described
 from config.sample import sample_records
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
 from evaluation.services.batches.state import batch_state

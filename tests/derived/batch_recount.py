@@ -68,7 +68,7 @@ class Person:
         return self.by_name and self.before > 0 and not self.unused
 
     @property
-    def left_out(self) -> int:
+    def excluded(self) -> int:
         if self.unused:
             return len(self.stand)
         return 0 if self.counted else self.before
@@ -151,7 +151,7 @@ class Rows:
             withdrawn = row.withdrawn_at is not None
             values = [j for j in self.judgments if j.worker_id == row.worker_id and j.image_id is not None]
             # A page is withdrawn with its judge, and never by itself.
-            assert all(j.void == withdrawn for j in values), [(j.pk, j.void) for j in values]
+            assert all(j.withdrawn == withdrawn for j in values), [(j.pk, j.withdrawn) for j in values]
             people[row.worker.pseudonym] = Person(
                 known=len(rights),
                 right=sum(rights),
@@ -194,14 +194,14 @@ class Rows:
                     for s in self.trust_states
                 )
             ),
-            sum(j.void for j in self.judgments),
+            sum(j.withdrawn for j in self.judgments),
             tuple(sorted((pk, row.active) for pk, row in self.known.items())),
         )
 
     # What is still asked -----------------------------------------------------------------------------
 
     def votes(self) -> Counter[tuple[int | None, str]]:
-        return Counter((j.image_id, j.key) for j in self.judgments if j.image_id and not j.void)
+        return Counter((j.image_id, j.key) for j in self.judgments if j.image_id and not j.withdrawn)
 
     def open(self) -> int:
         votes = self.votes()
@@ -356,10 +356,10 @@ class Recount:
             self.own.campaign.state,
             (self.judged(), self.short(), self.reused()[1]),
             (self.own.handed_in(), self.own.earned()),
-            sum(len(row.stand) > row.left_out for row in self.mine.values()),
+            sum(len(row.stand) > row.excluded for row in self.mine.values()),
             sorted(self.unused().values()),
             self.withdrawn(),
-            sum(row.left_out for row in self.mine.values() if not row.unused),
+            sum(row.excluded for row in self.mine.values() if not row.unused),
             sum(row.before for row in self.mine.values() if row.counted),
             self.loss(),
         )

@@ -50,8 +50,8 @@ class Recount:
         self.tasks = list(Task.objects.filter(campaign=campaign))
         self.payouts = list(Payout.objects.filter(campaign=campaign))
         self.images = []
-        for row in OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("place"):
-            valid = sum(j.image_id == row.pk and not j.void for j in self.judgments)
+        for row in OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("position"):
+            valid = sum(j.image_id == row.pk and not j.withdrawn for j in self.judgments)
             self.images.append(Image(row, _pure_state(row), valid))
 
     # The layer ---------------------------------------------------------------------------------------
@@ -108,17 +108,17 @@ class Recount:
             for key, question in questions.items():
                 of = result[question.kind]
                 of["open"] += 1
-                of["wanting"] += max(0, question.wanted - held[tasks[image.row.pk, key].pk])
+                of["wanting"] += max(0, question.needed - held[tasks[image.row.pk, key].pk])
         for task in self.tasks:
             if task.role == q.DOUBLE_CHECK and task.state == Task.OPEN:
                 votes = sum(
-                    j.image_id == task.image_id and j.key == task.key and j.role == q.VOTE and not j.void
+                    j.image_id == task.image_id and j.key == task.key and j.role == q.VOTE and not j.withdrawn
                     for j in self.judgments
                 )
                 of = result[task.kind]
                 of["open"] += 1
                 of["double_checks"] += 1
-                of["wanting"] += task.wanted - votes - held[task.pk]
+                of["wanting"] += task.needed - votes - held[task.pk]
         for lease in self.leases:
             if lease.state == Assignment.LEASED and lease.role not in (q.CONTROL, "qualification"):
                 result[lease.kind]["in_hand"] += 1
@@ -186,7 +186,7 @@ class Recount:
         drawn: dict[str, int] = defaultdict(int)
         pairs: dict[str, list[AnswerPair]] = defaultdict(list)
         task_of: dict[int | None, int | None] = {lease.pk: lease.task_id for lease in self.leases}
-        usual = [j for j in self.judgments if not j.void and j.role in (q.VOTE, q.DOUBLE_CHECK)]
+        usual = [j for j in self.judgments if not j.withdrawn and j.role in (q.VOTE, q.DOUBLE_CHECK)]
         for task in Task.objects.filter(campaign=self.campaign, drawn_share__isnull=False):
             answers = sorted((j for j in usual if task_of[j.assignment_id] == task.pk), key=lambda j: j.pk)
             message: dict[int, str] = {}
@@ -208,7 +208,9 @@ class Recount:
         for item in Control.objects.filter(active=True, campaign=self.campaign, source="promoted"):
             (image,) = [i for i in self.images if i.row.image_id == item.image_id]
             votes = [
-                j for j in self.judgments if j.image_id == image.row.pk and j.key == item.key and not j.void
+                j
+                for j in self.judgments
+                if j.image_id == image.row.pk and j.key == item.key and not j.withdrawn
             ]
             used = [j for j in votes if j.role == q.VOTE and j.name not in image.state.superseded]
             if not used or {j.answer for j in votes} != {item.known}:

@@ -30,7 +30,9 @@ from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import glance, kept, money, overview
+from annotation.selectors.campaign import glance, kept
+from annotation.selectors.campaign.cost import money
+from annotation.selectors.campaign.glance import overview
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.workers import payments
 from evaluation.models import Batch, QrelsSnapshot, Ranking, Report, Run
@@ -394,7 +396,7 @@ class Managed:
                 len(person.stand),
                 person.before,
                 person.counted,
-                person.left_out,
+                person.excluded,
             )
             for name, person in now.mine.items()
         }
@@ -406,7 +408,7 @@ class Managed:
                 person.answers,
                 person.before,
                 person.counted,
-                person.left_out,
+                person.excluded,
             )
             for name, person in seen.people.items()
         }
@@ -429,7 +431,7 @@ class Managed:
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
         self.met["suspended by the rules"] += any(person.suspended for person in now.mine.values())
         self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
-        self.met["left out from before"] += any(not p.unused and p.left_out for p in seen.people.values())
+        self.met["left out from before"] += any(not p.unused and p.excluded for p in seen.people.values())
 
     def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
         """What a page shows of a batch may miss answers, and nothing else."""
@@ -449,7 +451,7 @@ class Managed:
         campaign = now.own.campaign
         pay = settings_of(campaign.settings).pay
         reported = overview(campaign, pay, fresh=True)
-        coming = glance(campaign, pay)
+        coming = glance.forecast(campaign, pay)
         assert (reported.pace.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
         assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
         assert (reported.cost.answers, reported.cost.earned) == (now.own.handed_in(), now.own.earned())

@@ -158,7 +158,7 @@ def test_ticks_on_pages_are_no_agreement() -> None:
     figures = datasheet_figures(campaign.corpus, None, campaign.corpus.images.all(), campaign)
     reported = figures["campaign"]["questions"]["relevance"]
     assert reported["answers"] == 2 * pages and reported["ticked_on_pages"] and reported["agreement"] is None
-    export = {"format": "jsonl", "pictures": False, "counts": {}, "left_out": {}, "notes": []}
+    export = {"format": "jsonl", "pictures": False, "counts": {}, "excluded": {}, "notes": []}
     text = datasheet_text({**figures, "export": export}, [])
     assert "answers are ticks on a page, which this sheet does not compare" in text
     assert "nobody was asked twice" not in text

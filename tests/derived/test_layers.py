@@ -208,7 +208,7 @@ def test_an_export_counts_the_chains_that_a_reviewer_excluded(world: World, tmp_
     written = export_dataset(
         corpus=world.corpus.name, layer=world.campaign.name, format="jsonl", out=tmp_path / "out"
     )
-    assert written.left_out["excluded_chains"] == 1
+    assert written.excluded["excluded_chains"] == 1
 
 
 def test_an_export_says_that_a_machine_drew_a_box_which_a_reviewer_kept(tmp_path: Path):

@@ -40,8 +40,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.quality import worker_trust
 from annotation.queue.image_state import state_of
 from annotation.selectors import browse
-from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import kept, progress
+from annotation.selectors.campaign import cost, crowd, glance, kept, progress, sums
 from annotation.selectors.layer_cost import cost_of
 from annotation.simulation.driver import rulings_of
 from annotation.workers import payments
@@ -123,7 +122,7 @@ class Managed(Play):
         self.met["reinstated"] += bool(back)
 
     def rule(self, number: int, step: int) -> None:
-        images = list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))
+        images = list(OpenImage.objects.filter(campaign=self.campaign).order_by("position"))
         row = images[step % len(images)]
         names = [mention_from(mention).id for mention in row.mentions]
         chains = [tuple(chain["m"]) for chain in row.state["chains"] if chain["s"] != LINKING]
@@ -215,20 +214,20 @@ class Managed(Play):
         self.looked_at = rows
         now = Recount(self.campaign)
         campaign = now.campaign
-        seen = figures.overview(campaign, pay_of(campaign), at=self.at)
+        seen = glance.overview(campaign, pay_of(campaign), at=self.at)
         assert asdict(seen.funnel) == now.funnel()
         assert {kind: asdict(of) for kind, of in seen.tasks.items()} == now.open_tasks()
         assert (seen.pace.to_come, seen.pay_to_come) == (now.to_come(), now.pay_to_come())
-        assert figures.complete_images(campaign) == now.funnel()["complete"]
-        earned = {(e.worker, e.kind, e.role): (e.answers, e.pay) for e in figures.earned(campaign)}
+        assert progress.complete_images(campaign) == now.funnel()["complete"]
+        earned = {(e.worker, e.kind, e.role): (e.answers, e.pay) for e in sums.earned(campaign)}
         assert earned == now.earned()
-        assert figures.paid(campaign) == now.paid()
+        assert cost.paid(campaign) == now.paid()
         assert seen.agreement.keys() == now.agreement().keys()
         for kind, (drawn, pairs) in now.agreement().items():
             of, equal = seen.agreement[kind], measure_agreement(pairs, drawn=drawn, draws=2).equal
             assert (of.drawn, of.pairs) == (drawn, len(pairs))
             assert (of.equal and of.equal.value) == (equal and pytest.approx(equal.value))
-        for row in figures.workers(campaign):
+        for row in crowd.workers(campaign):
             mine = [(n, pay) for (worker, _, _), (n, pay) in now.earned().items() if worker == row.id]
             assert (row.answers, row.earned) == (sum(n for n, _ in mine), sum(pay for _, pay in mine))
             assert row.paid == now.paid().get(row.id, 0)
@@ -239,7 +238,7 @@ class Managed(Play):
         """What is stored, as far as a step can change it."""
         mine = {"campaign": self.campaign}
         return (
-            list(Judgment.objects.filter(**mine).order_by("pk").values_list("pk", "void")),
+            list(Judgment.objects.filter(**mine).order_by("pk").values_list("pk", "withdrawn")),
             list(Assignment.objects.filter(**mine).order_by("pk").values_list("pk", "state", "pay")),
             list(OpenImage.objects.filter(**mine).order_by("pk").values_list("pk", "version")),
             list(Control.objects.filter(**mine).order_by("pk").values_list("pk", "active")),

@@ -21,7 +21,7 @@ b.jpg,1,bob,0
 """
 
 
-def said(*arguments: Any) -> str:
+def output_of(*arguments: Any) -> str:
     out = io.StringIO()
     call_command(*map(str, arguments), stdout=out)
     return out.getvalue()
@@ -35,10 +35,10 @@ def judgments(tmp_path: Path) -> Path:
 
 
 def test_agreement_within_a_file(judgments: Path) -> None:
-    text = said("agreement", judgments, "--resamples", 50)
+    text = output_of("agreement", judgments, "--resamples", 50)
     assert "6 answers to 3 pairs of 2 queries, 2 a pair; 1 pairs have no majority answer." in text
     assert "Cohen's kappa, ann and bob" in text
-    result = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))["within"]
+    result = json.loads(output_of("agreement", judgments, "--resamples", 50, "--json"))["within"]
     assert set(result["alpha"]) == {"nominal", "ordinal", "interval", "ratio"}
     assert result["cohen"]["ann and bob"]["value"] == pytest.approx(0.4)
     assert result["cohen"]["ann and bob"]["resamples"] == 50
@@ -48,42 +48,44 @@ def test_agreement_within_a_file(judgments: Path) -> None:
 def test_agreement_over_few_images_says_so_in_every_layout(judgments: Path) -> None:
     few = "a bootstrap of 2 images, fewer than 10: may be too narrow"
     for layout in ("--json", "--csv", "--latex", "--resamples=50"):
-        output = said("agreement", judgments, layout)
+        output = output_of("agreement", judgments, layout)
         assert output.count(few) == 6, layout  # four levels of alpha, Fleiss' and Cohen's kappa
 
 
 def test_agreement_says_why_a_figure_is_undefined(tmp_path: Path) -> None:
     file = tmp_path / "judgments.csv"
     file.write_text("query,document,grade\na,1,2\na,1,2\nb,1,2\nb,1,2\n")
-    assert "undefined" in said("agreement", file, "--repeats")
-    assert "every answer is 2" in said("agreement", file, "--repeats")
+    assert "undefined" in output_of("agreement", file, "--repeats")
+    assert "every answer is 2" in output_of("agreement", file, "--repeats")
 
 
 def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
     another = tmp_path / "other.csv"
     another.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
     arguments = ["agreement", judgments, "--against", another, "--resamples", 0]
-    assert "3 of 3 pairs are in both sets." in said(*arguments)
-    result = json.loads(said(*arguments, "--json"))["between"]
+    assert "3 of 3 pairs are in both sets." in output_of(*arguments)
+    result = json.loads(output_of(*arguments, "--json"))["between"]
     assert result["best_at"] == [1, 1]
     assert result["best"]["f1"]["value"] == 1
-    named = json.loads(said(*arguments, "--thresholds", "0.5,1", "--against-thresholds", "0.6", "--json"))
+    named = json.loads(
+        output_of(*arguments, "--thresholds", "0.5,1", "--against-thresholds", "0.6", "--json")
+    )
     sweep = named["between"]["sweep"]
     assert (sweep["rows"], sweep["columns"], len(sweep["kappa"])) == ([0.5, 1], [0.6], 2)
 
 
 def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) -> None:
-    report = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))
-    rows = list(csv.reader(io.StringIO(said("agreement", judgments, "--resamples", 50, "--csv"))))
+    report = json.loads(output_of("agreement", judgments, "--resamples", 50, "--json"))
+    rows = list(csv.reader(io.StringIO(output_of("agreement", judgments, "--resamples", 50, "--csv"))))
     assert rows[0] == ["coefficient", "value", "low", "high", "pairs", "reason", "basis"]
     result = report["within"]
     assert report["basis"]["counted"] == result["pairs"]
     assert [float(row[1]) for row in rows[1:5]] == [item["value"] for item in result["alpha"].values()]
     assert rows[-1][:2] == ["Cohen's kappa, ann and bob", str(result["cohen"]["ann and bob"]["value"])]
-    assert r"\begin{tabular}{lrrrrl}" in said("agreement", judgments, "--latex")
+    assert r"\begin{tabular}{lrrrrl}" in output_of("agreement", judgments, "--latex")
     another = tmp_path / "other.csv"
     another.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
-    cuts = said("agreement", judgments, "--against", another, "--resamples", 0, "--csv").splitlines()
+    cuts = output_of("agreement", judgments, "--against", another, "--resamples", 0, "--csv").splitlines()
     basis = f"Pairs: 3 of 3. Pool: judgments {judgments.name} and judgments other.csv."
     assert cuts[:2] == ["kappa,>= 1,>= 0.333,basis", f">= 1,1.0,0.4,{basis}"]
 
@@ -103,10 +105,10 @@ def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) ->
 )
 def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message) as error:
-        said("agreement", judgments, *arguments)
+        output_of("agreement", judgments, *arguments)
     assert "\n" not in str(error.value)
 
 
 def test_judgments_must_be_named() -> None:
     with pytest.raises(CommandError, match="--judgments: Expected this or file."):
-        said("agreement")
+        output_of("agreement")

@@ -32,7 +32,7 @@ def put(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def refused(key: str, path: Path) -> FormatError:
+def error_of(key: str, path: Path) -> FormatError:
     """The error that reading `path` ends in: one line that names a file."""
     with pytest.raises(FormatError) as caught:
         read(key, path)

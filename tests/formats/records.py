@@ -163,7 +163,7 @@ def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
 
 
 def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
-    """What of `before` is not in `after`, counted by the words of `Written.left_out`, zeros left out.
+    """What of `before` is not in `after`, counted by the words of `Written.excluded`, zeros left out.
 
     Ids that a format makes up where there were none are no loss. A layer is whole, gone, or not the same.
     """
@@ -193,7 +193,7 @@ def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
     return {word: number for word, number in counts.items() if number}
 
 
-def _kept(
+def _expected_records(
     record: ImageRecord, *, id: bool = False, tokens: bool = False, unrelated: bool = False
 ) -> ImageRecord:
     """`record` with its captions' texts alone, and what else is asked for; no layer, sizes or ids."""
@@ -208,22 +208,22 @@ def _kept(
 
 
 def as_flickr8k(records: list[ImageRecord]) -> list[ImageRecord]:
-    return [_kept(record) for record in records]
+    return [_expected_records(record) for record in records]
 
 
 def as_flickr30k(records: list[ImageRecord]) -> list[ImageRecord]:
-    return [replace(_kept(record), split="") for record in records]
+    return [replace(_expected_records(record), split="") for record in records]
 
 
 def as_csv(records: list[ImageRecord]) -> list[ImageRecord]:
-    return [_kept(record, id=True, unrelated=True) for record in records]
+    return [_expected_records(record, id=True, unrelated=True) for record in records]
 
 
 def as_karpathy(records: list[ImageRecord]) -> list[ImageRecord]:
     """Captions without an id of their own are numbered from 0 throughout."""
     result, running = [], 0
     for record in records:
-        stored = _kept(record, id=True, tokens=True)
+        stored = _expected_records(record, id=True, tokens=True)
         message = []
         for caption in stored.captions:
             message.append(replace(caption, id=caption.id or str(running)))
@@ -237,7 +237,7 @@ def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
     result, running = [], 0
     for index, record in enumerate(records, 1):
         message = []
-        for caption in _kept(record, id=True).captions:
+        for caption in _expected_records(record, id=True).captions:
             running += 1
             cut = tokenise(caption.text)
             tokens = cut if cut != tuple(caption.text.split()) else None

@@ -65,7 +65,7 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
     return entry
 
 
-def refused(path: Path, workdir: Path, limits: ArchiveLimits | None = None) -> str:
+def error_text(path: Path, workdir: Path, limits: ArchiveLimits | None = None) -> str:
     """Why `path` is refused; nothing may be left of it."""
     before = sorted(workdir.parent.rglob("*"))
     with pytest.raises(FormatError) as caught:
@@ -108,7 +108,7 @@ def test_an_entry_that_leads_outside_is_refused(tmp_path, name):
         make_zip(tmp_path / "x.zip", {**good, name: b"bad"}),
         make_tar(tmp_path / "x.tar", {**good, name: b"bad"}),
     ):
-        assert "leads outside its folder" in refused(path, tmp_path / "work")
+        assert "leads outside its folder" in error_text(path, tmp_path / "work")
     assert not (tmp_path / "x.txt").exists()
 
 
@@ -125,7 +125,7 @@ def test_an_entry_that_leads_outside_is_refused(tmp_path, name):
 )
 def test_a_link_or_a_device_is_refused(tmp_path, entry, what):
     path = make_tar(tmp_path / "x.tar", {"a.txt": b"good", entry.name: entry})
-    assert f"'{entry.name}' is {what}" in refused(path, tmp_path / "work")
+    assert f"'{entry.name}' is {what}" in error_text(path, tmp_path / "work")
 
 
 def test_a_link_in_a_zip_is_refused(tmp_path):
@@ -133,7 +133,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
     entry.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr(entry, "/etc/passwd")
-    assert "'l' is a link" in refused(tmp_path / "x.zip", tmp_path / "work")
+    assert "'l' is a link" in error_text(tmp_path / "x.zip", tmp_path / "work")
 
 
 SMALL = ArchiveLimits(size=100_000, entries=5, ratio=20, ratio_from=50_000)
@@ -150,19 +150,19 @@ SMALL = ArchiveLimits(size=100_000, entries=5, ratio=20, ratio_from=50_000)
 )
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path, entries, problem):
     for path in (make_zip(tmp_path / "x.zip", entries), make(tmp_path / "x.tar.gz", entries)):
-        assert problem in refused(path, tmp_path / "work", SMALL)
+        assert problem in error_text(path, tmp_path / "work", SMALL)
 
 
 def test_more_bytes_than_allowed_are_refused(tmp_path):
     path = make_zip(tmp_path / "x.zip", {"a": bytes(range(256)) * 600})
-    assert "holds more than 100000 bytes" in refused(path, tmp_path / "work", ArchiveLimits(size=100_000))
+    assert "holds more than 100000 bytes" in error_text(path, tmp_path / "work", ArchiveLimits(size=100_000))
 
 
 def test_a_directory_that_lies_about_sizes_is_found_out(tmp_path):
     content = bytes(range(256)) * 600
     path = make_zip(tmp_path / "x.zip", {"a": content})
     lying = path.read_bytes().replace(len(content).to_bytes(4, "little"), (1).to_bytes(4, "little"))
-    assert "is damaged" in refused(put(path, lying), tmp_path / "work")
+    assert "is damaged" in error_text(put(path, lying), tmp_path / "work")
 
 
 @pytest.mark.parametrize("name", [name for name in PACKS if name != "x.tar"])
@@ -170,7 +170,7 @@ def test_a_header_that_claims_gigabytes_is_not_read(tmp_path, name):
     long_name = tarfile.TarInfo("././@LongLink")
     long_name.type, long_name.size = tarfile.GNUTYPE_LONGNAME, 4 * 1024**3
     bomb = PACKS[name](long_name.tobuf(tarfile.GNU_FORMAT) + b"\0" * 10**7)
-    assert "has a header of" in refused(put(tmp_path / name, bomb), tmp_path / "work")
+    assert "has a header of" in error_text(put(tmp_path / name, bomb), tmp_path / "work")
 
 
 @pytest.mark.parametrize("name", ["x.zip", *PACKS])
@@ -179,7 +179,7 @@ def test_a_damaged_archive_is_refused(tmp_path, name):
         tmp_path / name, {str(n): bytes(n * m % 251 for m in range(5000)) for n in range(20)}
     ).read_bytes()
     for part in (whole[: len(whole) // 2], whole[:100], b"not an archive", b""):
-        problem = refused(put(tmp_path / name, part), tmp_path / "work")
+        problem = error_text(put(tmp_path / name, part), tmp_path / "work")
         assert "is damaged" in problem or "cannot be unpacked" in problem
 
 
@@ -187,12 +187,12 @@ def test_an_encrypted_entry_is_refused(tmp_path):
     path = make_zip(tmp_path / "x.zip", {"a.txt": b"good"})
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + 8] |= 1
-    assert "'a.txt' is encrypted" in refused(put(path, bytes(content)), tmp_path / "work")
+    assert "'a.txt' is encrypted" in error_text(put(path, bytes(content)), tmp_path / "work")
 
 
 def test_an_entry_that_comes_twice_is_refused(tmp_path):
     path = make_tar(tmp_path / "x.tar", {"a.txt": b"1", "./a.txt": b"2"})
-    assert "'./a.txt' appears twice" in refused(path, tmp_path / "work")
+    assert "'./a.txt' appears twice" in error_text(path, tmp_path / "work")
 
 
 def test_the_folder_is_gone_when_its_reader_fails(tmp_path):
@@ -203,4 +203,4 @@ def test_the_folder_is_gone_when_its_reader_fails(tmp_path):
 
 
 def test_an_archive_that_is_not_there_is_refused(tmp_path):
-    assert "cannot be opened" in refused(tmp_path / "x.zip", tmp_path / "work")
+    assert "cannot be opened" in error_text(tmp_path / "x.zip", tmp_path / "work")

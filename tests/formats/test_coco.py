@@ -18,7 +18,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from tests.formats.reading import put, read, refused, refused_to_write, write
+from tests.formats.reading import error_of, put, read, refused_to_write, write
 
 IMAGE = {"id": 9, "file_name": "a.jpg", "width": 640, "height": 480}
 CAPTION = {"id": 3, "image_id": 9, "caption": "A dog's ball.\n"}
@@ -80,14 +80,14 @@ def test_captions_find_their_image_whatever_the_order(tmp_path):
 )
 def test_a_bad_entry_is_named(tmp_path, images, annotations, problem):
     file = put(tmp_path / "captions.json", document(images, annotations))
-    assert problem in refused("coco", file).problem
+    assert problem in error_of("coco", file).problem
 
 
 @pytest.mark.parametrize("missing", ["images", "annotations"])
 def test_a_missing_list_is_named(tmp_path, missing):
     whole = {"images": [IMAGE], "annotations": [CAPTION]}
     text = json.dumps({key: value for key, value in whole.items() if key != missing})
-    assert f'has no list "{missing}"' in refused("coco", put(tmp_path / "captions.json", text)).problem
+    assert f'has no list "{missing}"' in error_of("coco", put(tmp_path / "captions.json", text)).problem
 
 
 def test_boxes_are_written_as_detections_one_per_box_and_chain(tmp_path):
@@ -137,7 +137,7 @@ def test_detections_list_the_images_that_the_layer_covers_and_count_what_they_do
     payload = json.loads((tmp_path / "out" / "instances.json").read_text())
     assert [image["file_name"] for image in payload["images"]] == ["a.jpg", "c.jpg"]
     assert len(read("coco", tmp_path / "out")) == 3
-    assert written.left_out == {"mentions": 3, "boxless": 1, "categories": 1}
+    assert written.excluded == {"mentions": 3, "boxless": 1, "categories": 1}
 
 
 def test_a_corpus_without_layer_has_no_detections(tmp_path):

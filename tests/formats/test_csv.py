@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from tests.formats.reading import put, read, refused, refused_to_write, write
+from tests.formats.reading import error_of, put, read, refused_to_write, write
 
 
 def test_columns_are_known_by_name_and_rows_may_stand_apart(tmp_path):
@@ -53,14 +53,14 @@ def test_bom_crlf_and_captions_of_several_lines_are_read(tmp_path):
     ],
 )
 def test_a_bad_row_is_named(tmp_path, text, line, problem):
-    error = refused("csv", put(tmp_path / "x.csv", text))
+    error = error_of("csv", put(tmp_path / "x.csv", text))
     assert error.line == line
     assert problem in error.problem
 
 
 def test_more_captions_than_an_image_can_have_are_refused(tmp_path):
     text = "image,caption\n" + "a.jpg,A dog\n" * 40_000
-    assert "image 'a': has 32768 captions" in refused("csv", put(tmp_path / "x.csv", text)).problem
+    assert "image 'a': has 32768 captions" in error_of("csv", put(tmp_path / "x.csv", text)).problem
 
 
 def test_an_id_of_a_caption_is_of_its_image(tmp_path):
@@ -70,7 +70,7 @@ def test_an_id_of_a_caption_is_of_its_image(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "\n", "image,caption\n", "image,caption\n\n"])
 def test_a_table_without_rows_holds_no_images(tmp_path, text):
-    assert refused("csv", put(tmp_path / "x.csv", text)).problem == "holds no images"
+    assert error_of("csv", put(tmp_path / "x.csv", text)).problem == "holds no images"
 
 
 def test_an_image_without_captions_cannot_be_written(tmp_path):

@@ -23,7 +23,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from tests.formats.reading import layer_of, put, read, refused, refused_to_write, write
+from tests.formats.reading import error_of, layer_of, put, read, refused_to_write, write
 
 SENTENCE = "[/EN#1/people A man] in [/EN#2/clothing blue] .\n"
 
@@ -103,7 +103,7 @@ def test_mentions_chains_and_what_is_not_visual_come_out_of_the_brackets(tmp_pat
     ],
 )
 def test_a_broken_mention_names_file_line_and_word(tmp_path, sentence, problem):
-    error = refused("entities", corpus(tmp_path, a=f"{SENTENCE}{sentence}\n"))
+    error = error_of("entities", corpus(tmp_path, a=f"{SENTENCE}{sentence}\n"))
     assert error.file.endswith("a.txt")
     assert error.line == 2
     assert problem in error.problem
@@ -158,7 +158,7 @@ def test_lists_may_name_files(tmp_path):
 
 def test_lines_that_end_in_cr_alone_are_refused(tmp_path):
     put(corpus(tmp_path) / "Sentences" / "b.txt", b"A dog .\rA cat .\r")
-    error = refused("entities", tmp_path)
+    error = error_of("entities", tmp_path)
     assert (Path(error.file).name, error.line) == ("b.txt", 1) and "ends in CR alone" in error.problem
 
 
@@ -183,7 +183,7 @@ def test_an_image_with_objects_alone_is_covered_whatever_the_list_says(tmp_path)
     drawn = print_annotation("a.jpg", 9, 9, [LayerObject(("1",), Box(1, 1, 2, 2))])
     put(source / "Annotations" / "a.xml", drawn)
     put(source / "NOT_COVERED", "a\n")
-    error = refused("entities", source)
+    error = error_of("entities", source)
     assert (Path(error.file).name, error.line) == ("NOT_COVERED", 1)
     assert "'a' has mentions or objects" in error.problem
 
@@ -205,7 +205,7 @@ def test_an_image_with_objects_alone_is_covered_whatever_the_list_says(tmp_path)
 )
 def test_a_bad_file_is_named_with_its_line(tmp_path, name, text, file, line, problem):
     put(corpus(tmp_path) / name, text)
-    error = refused("entities", tmp_path)
+    error = error_of("entities", tmp_path)
     assert Path(error.file).name == file
     assert error.line == line
     assert problem in error.problem
@@ -213,14 +213,14 @@ def test_a_bad_file_is_named_with_its_line(tmp_path, name, text, file, line, pro
 
 def test_a_sentence_file_of_another_encoding_names_line_and_byte(tmp_path):
     put(tmp_path / "Sentences" / "a.txt", f"{SENTENCE}Caf\xe9\n".encode("latin-1"))
-    error = refused("entities", tmp_path)
+    error = error_of("entities", tmp_path)
     assert (error.line, error.problem) == (2, f"byte {len(SENTENCE) + 3} (0xe9) is not UTF-8")
 
 
 def test_a_folder_without_sentences_is_refused(tmp_path):
-    assert "holds no folder Sentences" in refused("entities", tmp_path).problem
+    assert "holds no folder Sentences" in error_of("entities", tmp_path).problem
     (tmp_path / "Sentences").mkdir()
-    assert refused("entities", tmp_path).problem == "holds no images"
+    assert error_of("entities", tmp_path).problem == "holds no images"
 
 
 def record(text: str, *mentions: tuple[str, int, int], split: str = "") -> ImageRecord:
@@ -275,5 +275,5 @@ def test_what_was_written_is_counted(tmp_path):
     (tmp_path / "out").mkdir()
     written = FORMATS.get("entities").write([image], tmp_path / "out")
     assert written.counts == {"images": 1, "captions": 1, "mentions": 1, "boxes": 1}
-    assert written.left_out == {}
+    assert written.excluded == {}
     assert {file.name for file in written.files} == {"Sentences", "Annotations", "val.txt"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotation.protocol.terms import Box, Chain, LayerObject
-from tests.formats.reading import layer_of, put, read, refused, write
+from tests.formats.reading import error_of, layer_of, put, read, write
 
 CANONICAL = """\
 <annotation>
@@ -104,7 +104,7 @@ def test_several_chains_without_a_box_in_one_object_become_one_object_each(tmp_p
     ],
 )
 def test_a_bad_object_is_named_with_its_line(tmp_path, inside, problem):
-    error = refused("entities", annotated(tmp_path, f"<annotation>\n{inside}\n</annotation>"))
+    error = error_of("entities", annotated(tmp_path, f"<annotation>\n{inside}\n</annotation>"))
     assert error.file.endswith("a.xml")
     assert error.line == 2
     assert problem in error.problem
@@ -112,7 +112,7 @@ def test_a_bad_object_is_named_with_its_line(tmp_path, inside, problem):
 
 def test_a_box_outside_is_found_though_the_size_comes_last(tmp_path):
     text = f"<annotation><object><name>1</name>{BOX.replace('3<', '6<')}</object>{SIZE}</annotation>"
-    assert "reaches outside the picture" in refused("entities", annotated(tmp_path, text)).problem
+    assert "reaches outside the picture" in error_of("entities", annotated(tmp_path, text)).problem
 
 
 def test_where_the_size_is_unknown_no_box_is_outside(tmp_path):
@@ -131,7 +131,7 @@ def test_where_the_size_is_unknown_no_box_is_outside(tmp_path):
     ],
 )
 def test_a_dtd_or_an_entity_is_refused(tmp_path, text):
-    error = refused("entities", annotated(tmp_path, text))
+    error = error_of("entities", annotated(tmp_path, text))
     assert error.problem == "declares a DTD or an entity, which is refused"
     assert error.line == 1
 
@@ -152,5 +152,5 @@ def test_a_dtd_or_an_entity_is_refused(tmp_path, text):
     ],
 )
 def test_what_is_no_annotation_is_refused(tmp_path, text, line, problem):
-    error = refused("entities", annotated(tmp_path, text))
+    error = error_of("entities", annotated(tmp_path, text))
     assert (error.line, problem in error.problem) == (line, True)

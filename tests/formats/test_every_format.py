@@ -19,7 +19,7 @@ from annotation.protocol.terms import (
     Mention,
 )
 from phrasebox.registry import UnknownName
-from tests.formats.reading import put, refused
+from tests.formats.reading import error_of, put
 from tests.sizes import sized
 
 READABLE = [entry.key for entry in FORMATS if entry.reads]
@@ -61,12 +61,12 @@ def test_an_unknown_format_lists_the_known_ones():
 
 @pytest.mark.parametrize("key", READABLE)
 def test_a_source_that_is_not_there_is_refused(tmp_path, key):
-    refused(key, tmp_path / "missing.json")
+    error_of(key, tmp_path / "missing.json")
 
 
 @pytest.mark.parametrize("key", READABLE)
 def test_an_empty_folder_is_refused(tmp_path, key):
-    refused(key, tmp_path)
+    error_of(key, tmp_path)
 
 
 @pytest.mark.parametrize("key", sorted(FILES))
@@ -74,7 +74,7 @@ def test_an_empty_folder_is_refused(tmp_path, key):
     "content", [b"", b"\n\n", b"\xff\xfe{\x00}\x00", b"\x89PNG\r\n\x1a\n\0\0", b"{}", b"[]"]
 )
 def test_a_file_of_nothing_or_of_something_else_is_refused(tmp_path, key, content):
-    refused(key, put(tmp_path / FILES[key], content))
+    error_of(key, put(tmp_path / FILES[key], content))
 
 
 @pytest.mark.parametrize("key", ["coco", "flickr30k", "karpathy", "jsonl"])
@@ -86,7 +86,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, key):
     for cut in {*range(1, len(content), sized(37, 11)), len(content) - 1}:
         if key == "jsonl" and {cut, cut - 1} & ends:
             continue  # whole lines are a whole file
-        refused(key, put(tmp_path / FILES[key], content[:cut]))
+        error_of(key, put(tmp_path / FILES[key], content[:cut]))
 
 
 @pytest.mark.parametrize("key", [entry.key for entry in FORMATS if entry.writes])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.formats.reading import put, read, refused, write
+from tests.formats.reading import error_of, put, read, write
 
 
 def test_the_real_file_gives_its_thousand_images_and_is_written_as_it_was_read(real_data, tmp_path):
@@ -64,4 +64,4 @@ def test_a_picture_is_found_by_the_base_name_of_its_path_only(tmp_path):
     ],
 )
 def test_a_bad_entry_is_named(tmp_path, text, problem):
-    assert problem in refused("flickr30k", put(tmp_path / "x.json", text)).problem
+    assert problem in error_of("flickr30k", put(tmp_path / "x.json", text)).problem

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from tests.formats.reading import put, read, refused, refused_to_write, write
+from tests.formats.reading import error_of, put, read, refused_to_write, write
 
 
 def texts(record: ImageRecord) -> list[str]:
@@ -85,13 +85,13 @@ def test_captions_keep_their_printed_key_where_numbers_are_skipped(tmp_path):
     ],
 )
 def test_a_bad_line_is_named(tmp_path, text, line, problem):
-    error = refused("flickr8k", put(tmp_path / "x.txt", text))
+    error = error_of("flickr8k", put(tmp_path / "x.txt", text))
     assert error.line == line
     assert problem in error.problem
 
 
 def test_a_file_of_another_encoding_names_line_and_byte(tmp_path):
-    error = refused(
+    error = error_of(
         "flickr8k", put(tmp_path / "x.txt", "a.jpg#0\tA dog .\na.jpg#1\tA caf\xe9 .\n".encode("latin-1"))
     )
     assert (error.line, error.problem) == (2, "byte 29 (0xe9) is not UTF-8")
@@ -101,7 +101,7 @@ def test_an_image_in_two_splits_is_named(tmp_path):
     put(tmp_path / "Flickr8k.token.txt", "a.jpg#0\tA dog .\n")
     put(tmp_path / "Flickr_8k.trainImages.txt", "a.jpg\n")
     put(tmp_path / "Flickr_8k.testImages.txt", "b.jpg\na.jpg\n")
-    error = refused("flickr8k", tmp_path)
+    error = error_of("flickr8k", tmp_path)
     assert error.file.endswith("Flickr_8k.trainImages.txt")
     assert (error.line, error.problem) == (1, "'a' is in the split test already")
 
@@ -109,7 +109,7 @@ def test_an_image_in_two_splits_is_named(tmp_path):
 def test_a_folder_with_two_caption_files_asks_for_one(tmp_path):
     put(tmp_path / "a.token.txt", "a.jpg#0\tA dog .\n")
     put(tmp_path / "b.token.txt", "a.jpg#0\tA dog .\n")
-    assert "holds 2 such files (a.token.txt, b.token.txt)" in refused("flickr8k", tmp_path).problem
+    assert "holds 2 such files (a.token.txt, b.token.txt)" in error_of("flickr8k", tmp_path).problem
 
 
 def test_a_caption_of_two_lines_cannot_be_written(tmp_path):

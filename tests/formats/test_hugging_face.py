@@ -71,7 +71,7 @@ def front(folder: Path) -> Any:
 
 def test_a_row_holds_the_record_and_the_bytes_of_its_picture(tmp_path: Path, picture: Path) -> None:
     written = write(images(picture), tmp_path / "out")
-    assert written.left_out == {}
+    assert written.excluded == {}
     assert written.counts == {
         "images": 4,
         "captions": 3,

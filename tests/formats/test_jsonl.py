@@ -17,7 +17,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from tests.formats.reading import put, read, refused, refused_to_write, write
+from tests.formats.reading import error_of, put, read, refused_to_write, write
 
 MENTION = {"caption": 0, "start": 0, "end": 2, "categories": ["animals"]}
 ROW = {
@@ -120,7 +120,7 @@ def changed(path: str, value: object) -> dict[str, object]:
     ],
 )
 def test_a_bad_row_is_named_with_its_line(tmp_path, row, problem):
-    error = refused("jsonl", put(tmp_path / "x.jsonl", lines({**ROW, "id": "first"}, row)))
+    error = error_of("jsonl", put(tmp_path / "x.jsonl", lines({**ROW, "id": "first"}, row)))
     assert error.line == 3
     assert problem in error.problem
 
@@ -139,7 +139,7 @@ def test_a_bad_row_is_named_with_its_line(tmp_path, row, problem):
     ],
 )
 def test_a_bad_file_is_refused(tmp_path, text, line, problem):
-    error = refused("jsonl", put(tmp_path / "x.jsonl", text))
+    error = error_of("jsonl", put(tmp_path / "x.jsonl", text))
     assert error.line == line
     assert problem in error.problem
 

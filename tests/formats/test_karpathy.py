@@ -7,7 +7,7 @@ import json
 import pytest
 
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from tests.formats.reading import put, read, refused, refused_to_write, write
+from tests.formats.reading import error_of, put, read, refused_to_write, write
 
 SENTENCE = {"tokens": ["a", "dog"], "raw": "A dog .", "imgid": 0, "sentid": 40}
 IMAGE = {
@@ -65,11 +65,11 @@ def test_words_cut_at_white_space_are_not_kept_twice(tmp_path):
     ],
 )
 def test_a_bad_entry_is_named(tmp_path, image, problem):
-    assert problem in refused("karpathy", put(tmp_path / "x.json", document(image))).problem
+    assert problem in error_of("karpathy", put(tmp_path / "x.json", document(image))).problem
 
 
 def test_an_image_that_stands_twice_is_named(tmp_path):
-    assert "a second time" in refused("karpathy", put(tmp_path / "x.json", document(IMAGE, IMAGE))).problem
+    assert "a second time" in error_of("karpathy", put(tmp_path / "x.json", document(IMAGE, IMAGE))).problem
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_image_that_stands_twice_is_named(tmp_path):
     ],
 )
 def test_a_document_without_images_says_what_is_missing(tmp_path, text, problem):
-    assert problem in refused("karpathy", put(tmp_path / "x.json", text)).problem
+    assert problem in error_of("karpathy", put(tmp_path / "x.json", text)).problem
 
 
 def test_ids_that_are_numbers_only_here_and_there_are_refused(tmp_path):

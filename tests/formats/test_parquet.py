@@ -45,7 +45,7 @@ def test_the_tables_hold_the_record(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.parquet" for name in PARQUET_TABLES}
     assert written.counts == {"images": 2, "captions": 2, "mentions": 2, "chains": 2, "boxes": 1}
     assert [row["covered"] for row in rows(tmp_path, "images")] == [True, False]
-    assert written.left_out == {}
+    assert written.excluded == {}
     assert rows(tmp_path, "images")[0] == {
         "image": "a",
         "filename": "a.jpg",

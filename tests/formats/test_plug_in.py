@@ -22,7 +22,7 @@ from annotation.checks import corpus_formats
 from annotation.datasets import layer_rows
 from annotation.formats import FORMATS
 from annotation.models import Corpus, Job
-from tests.formats.reading import refused
+from tests.formats.reading import error_of
 from tests.plug_ins import FOLDER, FORMAT_FOLDERS, forget_choices, plugged
 from tests.web import world as people
 from tests.web.staff import answered, messages_on, press
@@ -77,17 +77,17 @@ def test_what_it_cannot_say_is_counted(db: None, tmp_path: Path, capsys: pytest.
     call_command("import_corpus", "split", file, format="csv", verbosity=0)
     capsys.readouterr()
     call_command("export_dataset", "split", out=tmp_path / "out", format=KEY, json=True)
-    assert json.loads(capsys.readouterr().out)["left_out"] == {"splits": 1}
+    assert json.loads(capsys.readouterr().out)["excluded"] == {"splits": 1}
 
 
 def test_a_wrong_line_a_repeated_image_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "captions.blocks"
     file.write_text("a.jpg\n  A dog.\n\n  A cat without a picture.\n")
-    assert refused(KEY, file).line == 4
+    assert error_of(KEY, file).line == 4
     file.write_text("a.jpg\n  A dog.\n\na.jpg\n  A cat.\n")
-    assert refused(KEY, file).line == 4
+    assert error_of(KEY, file).line == 4
     file.unlink()
-    refused(KEY, tmp_path)
+    error_of(KEY, tmp_path)
 
 
 def test_without_its_package_nobody_knows_it(db: None) -> None:

@@ -44,7 +44,7 @@ def test_the_corpus_comes_through_whole_but_for_spans_in_two_clusters(imported):
     assert records == list(VdRef(converter.file))
     assert len(records) == 1063
     mentions = sum(len(record.layer.mentions) for record in records)
-    assert (mentions, len(converter.repeated), len(converter.left_out)) == (8883, 70, 42)
+    assert (mentions, len(converter.repeated), len(converter.excluded)) == (8883, 70, 42)
     assert sum(len(record.layer.chains) for record in records) == 2503
     assert sum(len(record.layer.objects) for record in records) == 3074
 

@@ -41,7 +41,7 @@ class VdRef:
                 yield self._record(json.loads(line))
 
     def _record(self, dialogue: dict[str, Any]) -> ImageRecord:
-        utterances = [tuple(step["text"]) for step in dialogue["dialog"]]
+        utterances = [tuple(turn["text"]) for turn in dialogue["dialog"]]
         held: dict[str, list[Mention]] = {}
         taken: dict[str, int] = {}
         for ref in dialogue["text_ref"]:
@@ -54,9 +54,9 @@ class VdRef:
                 continue
             held.setdefault(str(ref["cluster_id"] + 1), []).append(mention)
         chains = [
-            Chain(name, tuple(sorted(mentions, key=lambda m: m.place))) for name, mentions in held.items()
+            Chain(name, tuple(sorted(mentions, key=lambda m: m.span))) for name, mentions in held.items()
         ]
-        chains.sort(key=lambda chain: chain.mentions[0].place)
+        chains.sort(key=lambda chain: chain.mentions[0].span)
         objects = tuple(
             LayerObject((str(ref["cluster_id"] + 1),), _box(ref)) for ref in dialogue["image_ref"]
         )

@@ -802,14 +802,14 @@ for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restor
     )
 
 
-def _machine(at: At) -> str:
+def _model_annotator(at: At) -> str:
     """A machine of the campaign quay that may be taught, by its name."""
     return machine_add(campaign=Campaign.objects.get(name="quay"), name=at.new("machine")).name
 
 
 get("machines", RUNNERS, "quay")
 post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.new("drawer"))
-post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_machine)
+post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_model_annotator)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post(
@@ -1159,7 +1159,7 @@ def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
     files = [("captions.csv", len(CAPTIONS))]
     upload = uploads.begin_upload(account=at.account, name=at.new("upload"), files=files)
     if received:
-        upload.place(0).write_bytes(received)
+        upload.file_path(0).write_bytes(received)
     return upload
 
 

@@ -158,7 +158,7 @@ def _come(work: World) -> None:
     platform.prolific_study(work)
     platform.turk_study(work)
     platform_visits.save_study(
-        campaign=Campaign.objects.get(name="graded"), provider=platform_visits.MTURK, answers_wanted=1
+        campaign=Campaign.objects.get(name="graded"), provider=platform_visits.MTURK, answers_required=1
     )
 
 

@@ -40,13 +40,13 @@ PRODUCTION = {
 }
 
 
-def environment(folder: Path, provided: Mapping[str, str]) -> dict[str, str]:
-    """A bare environment with home and data under `folder`, and what is `given`. Products are computed as by
+def environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """A bare environment with home and data under `folder`, and the `variables`. Products are computed as by
     the tests themselves."""
     base = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "DATA_DIR": str(folder / "data")}
     base |= {name: os.environ[name] for name in launcher.OF_BLAS if name in os.environ}
     (folder / "home").mkdir(exist_ok=True)
-    return {**base, **provided}
+    return {**base, **variables}
 
 
 def manage(

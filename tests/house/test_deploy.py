@@ -70,10 +70,10 @@ def test_the_proxy_sees_what_it_serves_and_nothing_else_of_the_data() -> None:
     ],
 )
 def test_the_proxy_logs_no_address_that_lets_its_reader_in(requested: str, logged: str) -> None:
-    assert told(requested) == logged
+    assert settings_of(requested) == logged
 
 
-def told(requested: str) -> str:
+def settings_of(requested: str) -> str:
     """What the proxy logs of an address."""
     result = re.search(r"map \$request_uri \$told_uri \{(.*?)\n\}", PROXY, re.S)
     assert result
@@ -87,7 +87,7 @@ def told(requested: str) -> str:
 
 def test_the_proxy_logs_none_of_our_ways_in() -> None:
     for way in ways_in():
-        assert "SESAME" not in told(way)
+        assert "SESAME" not in settings_of(way)
 
 
 def test_the_proxy_asks_again_where_the_web_processes_are() -> None:

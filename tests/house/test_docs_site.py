@@ -16,7 +16,7 @@ from tests.house.product import REPOSITORY
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` builds it: a broken link is an error."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return folder

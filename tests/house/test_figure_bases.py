@@ -15,7 +15,7 @@ PACKAGES = ("annotation", "studies", "evaluation", "models_core", "phrasebox")
 HOME = Table.__module__
 
 
-def made(path: Path) -> Iterator[ast.Call]:
+def calls_of(path: Path) -> Iterator[ast.Call]:
     """The calls in a file that make a table of figures."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {
@@ -35,7 +35,7 @@ def test_every_table_says_what_its_figures_are_of() -> None:
         (f"{path.relative_to(REPOSITORY)}:{call.lineno}", {field.arg: field.value for field in call.keywords})
         for package in PACKAGES
         for path in sorted((REPOSITORY / package).rglob("*.py"))
-        for call in made(path)
+        for call in calls_of(path)
     ]
     without = [
         index

@@ -20,7 +20,7 @@ LISTS = ("requirements.txt", "requirements-extras.txt", "requirements-dev.txt")
 LATER = {"scipy": "1.17.1", "torch": "2.13.0"}
 
 
-def plain(name: str) -> str:
+def normalised(name: str) -> str:
     """A package's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -32,21 +32,21 @@ def lines(file: str) -> list[str]:
 
 def pins() -> dict[str, str]:
     parts = [line.split("==") for line in lines("constraints.txt")]
-    assert len({plain(name) for name, _ in parts}) == len(parts)
-    return {plain(name): version for name, version in parts}
+    assert len({normalised(name) for name, _ in parts}) == len(parts)
+    return {normalised(name): version for name, version in parts}
 
 
 def test_every_requirement_is_a_bare_name_with_a_pin() -> None:
     names = [name for file in LISTS for name in lines(file)]
     assert all(re.fullmatch(r"[A-Za-z0-9-]+", name) for name in names)
-    assert {plain(name) for name in names} <= set(pins())
+    assert {normalised(name) for name in names} <= set(pins())
     assert len(set(names)) == len(names)
 
 
 def test_the_library_needs_a_part_of_what_the_server_needs() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    library = {plain(Requirement(line).name) for line in project["dependencies"]}
-    assert library < {plain(name) for name in lines("requirements.txt")}
+    library = {normalised(Requirement(line).name) for line in project["dependencies"]}
+    assert library < {normalised(name) for name in lines("requirements.txt")}
 
 
 def test_the_extras_are_those_that_are_asked_for_on_use() -> None:
@@ -63,9 +63,9 @@ def everything_needed(environment: dict[str, str]) -> set[str]:
     waiting = [Requirement(name) for file in LISTS for name in lines(file)]
     while waiting:
         requirement = waiting.pop()
-        if plain(requirement.name) in needed:
+        if normalised(requirement.name) in needed:
             continue
-        needed.add(plain(requirement.name))
+        needed.add(normalised(requirement.name))
         with contextlib.suppress(PackageNotFoundError):
             for expected in map(Requirement, requires(requirement.name) or ()):
                 if requirement.name == "torch" and "==" in str(expected.specifier):

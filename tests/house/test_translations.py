@@ -31,7 +31,7 @@ in_each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 
 @cache
-def said() -> dict[Said, str]:
+def messages() -> dict[Said, str]:
     """Every marked text, with a file that says it."""
     result: dict[Said, str] = {}
     for room in ROOMS:
@@ -78,15 +78,15 @@ def _words(entry: polib.POEntry) -> list[str]:
 @in_each_language
 def test_every_text_is_translated(language: str) -> None:
     done = {(entry.msgid, entry.msgid_plural) for entry in catalog(language) if entry.translated()}
-    missing = {text[0]: file for text, file in said().items() if text not in done}
-    assert len(said()) > 700
+    missing = {text[0]: file for text, file in messages().items() if text not in done}
+    assert len(messages()) > 700
     assert missing == {}, f"run `make messages`, then translate these in locale/{language}"
 
 
 @in_each_language
 def test_no_translation_is_a_guess_or_of_what_nobody_says(language: str) -> None:
     assert [entry.msgid for entry in catalog(language) if entry.fuzzy or entry.obsolete] == []
-    extra = {entry.msgid for entry in catalog(language)} - {item for item, _ in said()}
+    extra = {entry.msgid for entry in catalog(language)} - {item for item, _ in messages()}
     assert extra == set(), "run `make messages`"
 
 

@@ -48,7 +48,7 @@ def test_every_test_finds_the_rows_that_were_built(request: pytest.FixtureReques
     created.campaign.name = "spoilt"
     created.campaign.save()
     created.workers.clear()
-    Judgment.objects.update(void=True)
+    Judgment.objects.update(withdrawn=True)
 
 
 def test_rows_of_a_test_come_between_no_world_and_its_ids() -> None:

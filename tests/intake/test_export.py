@@ -21,7 +21,7 @@ from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer
-from annotation.selectors.left_out import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
+from annotation.selectors.export_exclusions import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
@@ -128,8 +128,8 @@ def test_a_layer_that_covers_some_images_has_the_same_figures_out_and_in(tmp_pat
 def test_what_no_format_says_of_a_layer_is_counted(tmp_path: Path):
     staged(a_corpus("c", some_images(2, layered=False)), c1=COVERAGE, c2=EXCLUDED, c3=EXCLUDED)
     written = export_dataset(corpus="c", format="jsonl", out=tmp_path / "out", include_unfinished=True)
-    assert written.left_out == {"excluded_chains": 2, "open_chains": 1}
-    assert missing_from_export(written.left_out) == [
+    assert written.excluded == {"excluded_chains": 2, "open_chains": 1}
+    assert missing_from_export(written.excluded) == [
         "Not in the files: 2 chains that a reviewer excluded; their mentions are plain words.",
         "Not in the files: that 1 chain is still open.",
     ]
@@ -141,13 +141,13 @@ def test_phrases_marked_by_hand_are_counted_where_no_layer_holds_them(tmp_path: 
     for image in corpus.images.order_by("position")[:2]:
         mark_phrases(image=image, spans=[(0, 0, 2)])
     written = export_dataset(corpus="c", format=format, out=tmp_path / "bare")
-    assert written.left_out["marked"] == 2
+    assert written.excluded["marked"] == 2
     assert missing_from_export({"marked": 2}) == [
         "Not in the files: the phrases that somebody marked in 2 images."
     ]
     staged(corpus)  # of the first image
     written = export_dataset(corpus="c", format=format, out=tmp_path / "layered")
-    assert written.left_out["marked"] == 1
+    assert written.excluded["marked"] == 1
 
 
 def test_everything_that_can_be_left_out_has_its_sentence():

@@ -68,7 +68,7 @@ WRONG = {
 }
 
 
-def told(problems: Any) -> set[tuple[str, str, int | None]]:
+def problem_rows(problems: Any) -> set[tuple[str, str, int | None]]:
     return {(problem.sort, Path(problem.file).name, problem.line) for problem in problems}
 
 
@@ -77,7 +77,7 @@ def test_everything_that_is_wrong_is_listed_at_once_and_nothing_is_stored(source
     with pytest.raises(SourceProblems) as error:
         brought(source)
     blocking = {item for item in WRONG if item[0] not in ("no_caption", "no_picture")}
-    assert told(error.value.problems) == blocking
+    assert problem_rows(error.value.problems) == blocking
     assert "4 problems, so nothing was imported" in str(error.value)
     assert not Corpus.objects.exists() and not Image.objects.exists()
     assert everything(data_dir) == before
@@ -94,21 +94,21 @@ def test_each_problem_says_what_it_is_and_what_to_do(source: Path):
 def test_a_dry_run_lists_the_same_and_stores_nothing(source: Path, data_dir: Path):
     before = everything(data_dir)
     report = brought(source, dry_run=True)
-    assert told(report.problems) == WRONG
+    assert problem_rows(report.problems) == WRONG
     assert report.dry_run and not report.unchanged and report.pictures == 37
     assert not Corpus.objects.exists() and everything(data_dir) == before
 
 
 def test_just_what_is_listed_is_left_out(source: Path):
     report = brought(source, skip_problems=True)
-    assert told(report.problems) == WRONG
+    assert problem_rows(report.problems) == WRONG
     keys = set(Image.objects.values_list("key", flat=True))
     assert keys == {f"p{n:02}" for n in range(39)} - {"p07", "p21"}
     assert Caption.objects.count() == 2 * 37 == report.captions
     assert list(Image.objects.order_by("position").values_list("position", flat=True)) == list(range(37))
     assert Corpus.objects.get().published
     again = brought(source, skip_problems=True)
-    assert again.unchanged and told(again.problems) == WRONG
+    assert again.unchanged and problem_rows(again.problems) == WRONG
 
 
 def test_problems_in_later_portions_end_an_import_whose_first_portions_were_written(
@@ -123,7 +123,7 @@ def test_problems_in_later_portions_end_an_import_whose_first_portions_were_writ
     )
     with pytest.raises(SourceProblems) as error:
         brought(source)
-    assert told(error.value.problems) == {("picture", "p07.jpg", None), ("picture", "p21.jpg", None)}
+    assert problem_rows(error.value.problems) == {("picture", "p07.jpg", None), ("picture", "p21.jpg", None)}
     assert not Corpus.objects.exists() and everything(data_dir) == before
     assert brought(source, skip_problems=True).images == 37
 
@@ -272,7 +272,7 @@ def test_the_command_lists_all_problems_and_says_how_to_leave_them_out(source: P
     assert "nothing was stored" in out and not Corpus.objects.exists()
     out, _ = command(source, "--skip-problems", "--json")
     report = json.loads(out.splitlines()[-1])
-    assert told(SourceProblem(**problem) for problem in report["problems"]) == WRONG
+    assert problem_rows(SourceProblem(**problem) for problem in report["problems"]) == WRONG
     assert (report["skipped"], report["images"]) == (True, 37)
     out, _ = command(source, "--skip-problems")
     assert "left out 6 problems: those listed, nothing else" in out

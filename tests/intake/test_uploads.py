@@ -28,7 +28,7 @@ from annotation.formats.files.archive import ArchiveLimits
 from annotation.models import Account, Corpus, Image, Job
 from phrasebox.text_files import FormatError
 from tests.api.v1.conftest import Caller
-from tests.intake.uploading import SOUND, a_picture, forty, sent, zipped
+from tests.intake.uploading import SOUND, a_picture, forty, uploaded, zipped
 from tests.web.world import account
 
 pytestmark = pytest.mark.django_db
@@ -60,8 +60,8 @@ def begun(ada: Account, *sizes: int, name: str = "mine") -> Upload:
 
 def test_parts_are_written_one_behind_the_other_and_the_whole_is_what_was_sent(ada: Account):
     whole = os.urandom(25_000)
-    upload = sent(ada, {"a.zip": whole}, part=7_000)
-    assert upload.complete and upload.place(0).read_bytes() == whole
+    upload = uploaded(ada, {"a.zip": whole}, part=7_000)
+    assert upload.complete and upload.file_path(0).read_bytes() == whole
 
 
 def test_the_list_of_files_is_read_once_and_not_for_every_part(ada: Account, monkeypatch):
@@ -119,7 +119,7 @@ def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Acco
             part(upload, b"01234", offset)
         assert error.value.received == 10
     assert part(upload, b"abcdefghij", 10) == 20 and upload.complete
-    assert upload.place(0).read_bytes() == b"0123456789abcdefghij"
+    assert upload.file_path(0).read_bytes() == b"0123456789abcdefghij"
 
 
 def test_an_upload_goes_on_after_being_cut_off(ada: Account):
@@ -131,11 +131,11 @@ def test_an_upload_goes_on_after_being_cut_off(ada: Account):
     (file,) = again.progress()
     assert (file.received, file.size) == (10_000, 30_000)
     # The server was killed in the middle of a part: the part of it that arrived counts.
-    with upload.place(0).open("ab") as stream:
+    with upload.file_path(0).open("ab") as stream:
         stream.write(whole[10_000:12_345])
     (file,) = begun(ada, len(whole)).progress()
     part(again, whole[file.received :], file.received)
-    assert again.complete and again.place(0).read_bytes() == whole
+    assert again.complete and again.file_path(0).read_bytes() == whole
 
 
 @pytest.mark.parametrize(
@@ -258,14 +258,14 @@ WRONG = {("picture", "p07.jpg"), ("picture", "p21.jpg"), ("no_caption", "p39.jpg
 def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, packed: bool):
     """A zip of all, or the files of a folder: the same list, by the path that the command takes."""
     files = forty()
-    upload = sent(ada, {"forty.zip": zipped(files)} if packed else files)
+    upload = uploaded(ada, {"forty.zip": zipped(files)} if packed else files)
     result = checked(upload)
     assert (result.format, result.images, result.pictures) == ("flickr8k", SOUND, SOUND)
     assert {(problem.sort, Path(problem.file).name) for problem in result.problems} == WRONG
     assert all(str(upload.folder) not in str(problem) for problem in result.problems)
     assert result.english == 1
     if packed:
-        assert result.sha256 == {"forty.zip": hashlib.sha256(upload.place(0).read_bytes()).hexdigest()}
+        assert result.sha256 == {"forty.zip": hashlib.sha256(upload.file_path(0).read_bytes()).hexdigest()}
     with pytest.raises(SourceProblems, match="2 problems"):
         import_upload(upload, format=result.format, skip_problems=False)
     assert not Corpus.objects.exists()
@@ -278,7 +278,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
 
 
 def test_the_preview_has_twenty_rows_with_pictures_where_there_are_sound_ones(ada: Account):
-    upload = sent(ada, {"forty.zip": zipped(forty())})
+    upload = uploaded(ada, {"forty.zip": zipped(forty())})
     rows = checked(upload).rows
     assert len(rows) == 20 and [row.filename for row in rows[:2]] == ["p00.jpg", "p01.jpg"]
     assert [row.picture for row in rows] == [n != 7 for n in range(20)]
@@ -291,7 +291,7 @@ def test_captions_and_an_archive_of_pictures_belong_together(ada: Account):
     captions = b"\n".join(
         line for line in files.pop("captions.token.txt").splitlines() if not re.match(rb"p(07|21)", line)
     )
-    upload = sent(ada, {"captions.token.txt": captions + b"\n", "photos.zip": zipped(files)})
+    upload = uploaded(ada, {"captions.token.txt": captions + b"\n", "photos.zip": zipped(files)})
     assert brought(upload).pictures == SOUND
 
 
@@ -299,7 +299,7 @@ def test_pictures_of_several_folders_are_found_and_names_that_clash_are_told(ada
     lines = "".join(f"p{n}.jpg#0\tA dog .\n" for n in range(4)).encode()
     files = {"captions.token.txt": lines}
     files |= {f"{'train' if n < 2 else 'test'}/p{n}.jpg": a_picture(n) for n in range(4)}
-    upload = sent(ada, {**files, "test/p0.jpg": a_picture(9)})
+    upload = uploaded(ada, {**files, "test/p0.jpg": a_picture(9)})
     result = checked(upload)
     assert result.pictures == 4
     assert [(problem.sort, problem.file) for problem in result.problems] == [("repeated", "train/p0.jpg")]
@@ -311,15 +311,15 @@ def test_a_picture_left_out_for_its_name_ends_an_import_that_leaves_nothing_out(
 ):
     """By API an upload is imported without being looked at, too."""
     lines = b"".join(b"p%d.jpg#0\tA dog .\n" % n for n in range(2))
-    upload = sent(ada, {"c.token.txt": lines, "a/p0.jpg": a_picture(0), "b/p1.jpg": a_picture(1)})
+    upload = uploaded(ada, {"c.token.txt": lines, "a/p0.jpg": a_picture(0), "b/p1.jpg": a_picture(1)})
     more = {
         "c.token.txt": lines,
         "a/p0.jpg": a_picture(0),
         "b/p0.jpg": a_picture(2),
         "b/p1.jpg": a_picture(1),
     }
-    clash = sent(ada, more, name="clash")
-    both = sent(ada, {**more, "a/p1.jpg": a_picture(3)}, name="both")
+    clash = uploaded(ada, more, name="clash")
+    both = uploaded(ada, {**more, "a/p1.jpg": a_picture(3)}, name="both")
     if looked_at:
         for problem in (upload, clash, both):
             checked(problem)
@@ -337,7 +337,7 @@ def test_a_picture_left_out_for_its_name_ends_an_import_that_leaves_nothing_out(
 
 def test_captions_that_do_not_read_as_english_are_told(ada: Account):
     lines = "".join(f"p{n}.jpg#0\tEin Mann mit Hut steht auf der Straße .\n" for n in range(4)).encode()
-    assert checked(sent(ada, {"c.token.txt": lines})).english == 0
+    assert checked(uploaded(ada, {"c.token.txt": lines})).english == 0
 
 
 @pytest.mark.parametrize(
@@ -364,13 +364,13 @@ def test_captions_that_do_not_read_as_english_are_told(ada: Account):
     ],
 )
 def test_the_format_is_found_out_from_the_files(ada: Account, format: str, files: dict[str, bytes]):
-    result = checked(sent(ada, files))
+    result = checked(uploaded(ada, files))
     assert (result.format, result.images, result.captions) == (format, 1, 1)
 
 
 def test_files_in_no_known_format_say_what_is_known(ada: Account):
     with pytest.raises(FormatError, match="format that is known; expected captions as one of"):
-        checked(sent(ada, {"notes.txt": b"hello\n"}))
+        checked(uploaded(ada, {"notes.txt": b"hello\n"}))
     upload = begun(ada, 10)
     with pytest.raises(IntakeError, match="some of the files have not come yet"):
         checked(upload)
@@ -399,7 +399,7 @@ def test_archives_are_refused_as_by_command(
     ada: Account, name: str, content, why: str, tmp_path: Path, settings
 ):
     settings.DATA_DIR = tmp_path / "data"
-    upload = sent(ada, {name: content()}, part=2**20)
+    upload = uploaded(ada, {name: content()}, part=2**20)
     with pytest.raises(FormatError, match=why) as error:
         checked(upload)
     assert str(error.value).startswith(f"{name}: ")
@@ -408,7 +408,7 @@ def test_archives_are_refused_as_by_command(
 
 
 def test_an_archive_may_not_outgrow_the_disk(ada: Account, monkeypatch: pytest.MonkeyPatch):
-    upload = sent(ada, {"a.zip": zipped({"c.token.txt": os.urandom(50_000)})}, part=2**20)
+    upload = uploaded(ada, {"a.zip": zipped({"c.token.txt": os.urandom(50_000)})}, part=2**20)
     monkeypatch.setattr(uploaded_source, "free_bytes", lambda: 10_000)
     with pytest.raises(FormatError, match="holds more than 10000 bytes"):
         checked(upload)
@@ -420,7 +420,7 @@ def test_an_archive_may_not_outgrow_the_disk(ada: Account, monkeypatch: pytest.M
 )
 def test_the_archives_of_an_upload_share_one_allowance(ada: Account, monkeypatch, limits: dict, why: str):
     packed = zipped({"c.token.txt": os.urandom(60_000)})
-    upload = sent(ada, {"a.zip": packed, "b.zip": packed}, part=2**20)
+    upload = uploaded(ada, {"a.zip": packed, "b.zip": packed}, part=2**20)
     monkeypatch.setattr(uploaded_source, "DEFAULT_LIMITS", ArchiveLimits(**limits))
     with pytest.raises(FormatError, match=why) as error:
         checked(upload)
@@ -434,4 +434,4 @@ def test_zip_entries_that_are_links_are_refused(ada: Account):
         entry.external_attr = 0o120777 << 16
         archive.writestr(entry, "/etc/passwd")
     with pytest.raises(FormatError, match="is a link"):
-        checked(sent(ada, {"a.zip": buffer.getvalue()}))
+        checked(uploaded(ada, {"a.zip": buffer.getvalue()}))

@@ -47,7 +47,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def sent(account: Account, files: Mapping[str, bytes], name: str = "mine", part: int = 10_000) -> Upload:
+def uploaded(account: Account, files: Mapping[str, bytes], name: str = "mine", part: int = 10_000) -> Upload:
     """An upload of these files, sent in parts of so many bytes."""
     upload = uploads.begin_upload(
         account=account, name=name, files=[(path, len(content)) for path, content in files.items()]

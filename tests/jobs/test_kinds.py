@@ -63,7 +63,7 @@ def test_an_export_is_an_archive_of_what_the_command_writes(tmp_path):
     assert job.result["size"] == file.stat().st_size
     assert job.result["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert job.result["counts"]["images"] == 5
-    assert job.result["left_out"] == {"order": 2}
+    assert job.result["excluded"] == {"order": 2}
     export_dataset(corpus="small", format="entities", out=tmp_path / "plain")
     expected = {
         path.relative_to(tmp_path / "plain").as_posix(): path.read_bytes()
@@ -168,10 +168,10 @@ def test_a_workers_judgments_are_withdrawn_and_restored():
     mine = Judgment.objects.filter(worker=worker, image__isnull=False)
     about = {"campaign": "quay", "workers": ["quay-w0"]}
     job = done_with("withdraw_answers", {**about, "reason": "answers at random"})
-    assert job.result["judgments"] == mine.filter(void=True).count() == mine.count() > 0
+    assert job.result["judgments"] == mine.filter(withdrawn=True).count() == mine.count() > 0
     assert job.phase == "recomputing images"
     done_with("restore_answers", about)
-    assert not mine.filter(void=True).exists()
+    assert not mine.filter(withdrawn=True).exists()
 
 
 def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
@@ -184,7 +184,7 @@ def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
     monkeypatch.setattr(jobs.progress, "_PAUSE", 0)
     message = iter([False, False])
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(message, True)) == Job.QUEUED
-    part = mine.filter(void=True).count()
+    part = mine.filter(withdrawn=True).count()
     assert 0 < part < mine.count()
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert Job.objects.get().result["judgments"] == mine.count() - part

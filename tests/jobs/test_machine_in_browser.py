@@ -84,7 +84,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     # ann is asked about a box that nobody can tell from one of a person, and refuses it.
     at(page, q.BOX_QUALITY)
     wait_for_task(page)
-    response = Judgment.objects.get(name=_asked(work))
+    response = Judgment.objects.get(name=_open_question(work))
     assert response.worker == model_annotator.worker
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
@@ -120,7 +120,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     assert not hasattr(Worker.objects.get(pk=model_annotator.worker_id), "identity")
 
 
-def _asked(work: World) -> str:
+def _open_question(work: World) -> str:
     """The name of the drawing that ann is asked about."""
     lease = leases.take_lease(worker=work.workers[0], campaign=work.campaign, kind=q.BOX_QUALITY)
     assert isinstance(lease, Lease)

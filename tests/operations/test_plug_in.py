@@ -22,7 +22,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import JOB_KINDS
 from annotation.models import Job
 from annotation.workers.accounts import granting
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.factories import a_corpus, some_images
 from tests.plug_ins import HERE, plugged
 from tests.web import world as people
@@ -67,7 +67,7 @@ def test_it_is_a_command_with_help(researcher: Client) -> None:
     text = " ".join(parser.format_help().split())
     assert "Count long captions. Captions of a corpus are counted" in text
     assert "--longest LONGEST Longest. Captions beyond it are counted (default: 20)" in text
-    assert json.loads(said(NAME, "sea", "--longest", "1", "--json"))["captions"] > 0
+    assert json.loads(output_of(NAME, "sea", "--longest", "1", "--json"))["captions"] > 0
     with pytest.raises(CommandError, match="--longest: Expected 1 or more."):
         call_command(NAME, "sea", "--longest", "0")
     with pytest.raises(CommandError, match="corpus: There is no corpus “pond” here; known: lake, sea."):
@@ -119,8 +119,9 @@ def test_it_is_a_page_with_a_form(researcher: Client) -> None:
 
 
 def test_it_is_a_row_in_the_table(researcher: Client) -> None:
-    row = f"researcher | the corpus | `{NAME}` | `POST caption-lengths` | `operation` | yes"
-    assert f"| Count long captions | {row} |" in said("operations").splitlines()
+    of_researchers = output_of("operations").partition("## Researcher: the corpus\n")[2].partition("\n## ")[0]
+    row = f"| Count long captions (a job) | `{NAME}` | `POST caption-lengths` |"
+    assert row in of_researchers.splitlines()
 
 
 def test_who_has_no_role_gets_none_of_it(site: None) -> None:

@@ -144,7 +144,7 @@ class Desk:
         self.pool, self.seed = pool, seed
         self.seen: set[str] = set()
         self.in_hand: list[PooledControl] = []
-        self.left_out: list[PooledControl] = []
+        self.excluded: list[PooledControl] = []
         #: Answered so late that it measured nothing: as good as left out.
         self.wasted: list[PooledControl] = []
         self.known: Counter[str] = Counter()
@@ -155,7 +155,7 @@ class Desk:
         def active(items: list[PooledControl]) -> Counter[str]:
             return Counter(item.stratum for item in items if item in self.pool)
 
-        return ControlCounts(self.known, active(self.in_hand), active(self.left_out + self.wasted))
+        return ControlCounts(self.known, active(self.in_hand), active(self.excluded + self.wasted))
 
     def take(self) -> PooledControl | None:
         chosen = choose_control(
@@ -167,7 +167,7 @@ class Desk:
         return chosen
 
     def answer(self, item: PooledControl, *, late: bool = False) -> None:
-        (self.left_out if late else self.in_hand).remove(item)
+        (self.excluded if late else self.in_hand).remove(item)
         strata = {another.stratum for another in self.pool}
         if item in self.pool and not (late and self.measured().ahead(item.stratum, strata)):
             self.known[item.stratum] += 1
@@ -194,9 +194,9 @@ def test_known_answers_stay_balanced_whatever_is_left_out_answered_late_retired_
         elif act == "give back" and desk.in_hand:
             item = data.draw(st.sampled_from(desk.in_hand))
             desk.in_hand.remove(item)
-            desk.left_out.append(item)
-        elif act == "late" and desk.left_out:
-            desk.answer(data.draw(st.sampled_from(desk.left_out)), late=True)
+            desk.excluded.append(item)
+        elif act == "late" and desk.excluded:
+            desk.answer(data.draw(st.sampled_from(desk.excluded)), late=True)
         elif act == "retire" and desk.pool:
             desk.pool.remove(data.draw(st.sampled_from(desk.pool)))
         elif act == "add":
@@ -210,17 +210,17 @@ def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(see
     while item := desk.take():
         if item.stratum == shunned:
             desk.in_hand.remove(item)
-            desk.left_out.append(item)
+            desk.excluded.append(item)
         else:
             desk.answer(item)
-    assert desk.known.total() <= 1 and len(desk.left_out) == 15
+    assert desk.known.total() <= 1 and len(desk.excluded) == 15
     control = choose_control(
         desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured()
     )
     assert control.warning is not None and f"with the gold answer {shunned!r}" in control.warning
     # Answered late they count again, one for one of the others.
     for _ in range(15):
-        desk.answer(desk.left_out[0], late=True)
+        desk.answer(desk.excluded[0], late=True)
         while item := desk.take():
             desk.answer(item)
     assert abs(desk.known["yes"] - desk.known["no"]) <= 1 and desk.known.total() > 4

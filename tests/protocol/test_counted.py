@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.counted import AnswerSettings, CountedFold, CountedQuestion
-from annotation.protocol.questions import DOUBLE_CHECK, EXTRA, VOTE, Judgment, void_judgments
+from annotation.protocol.questions import DOUBLE_CHECK, EXTRA, VOTE, Judgment, withdraw_judgments
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 KEYS = [f"{GRADED_RELEVANCE}|a|a#{n}" for n in range(3)]
@@ -16,14 +16,14 @@ QUESTIONS = [
 ]
 
 votes = st.builds(
-    lambda number, key, worker, grade, flag, role, void: Judgment(
+    lambda number, key, worker, grade, flag, role, withdrawn: Judgment(
         f"j{number}",
         key,
         worker,
         "" if flag else grade,
         flag="offensive" if flag else "",
         role=role,
-        void=void,
+        withdrawn=withdrawn,
     ),
     st.integers(0, 10**6),
     st.sampled_from([*KEYS, f"{GRADED_RELEVANCE}|b|b#0"]),
@@ -41,12 +41,12 @@ def test_a_question_is_open_until_it_has_its_answers_or_two_workers_report_it(hi
     state = CountedFold(QUESTIONS)(history)
     open_ones = {question.key: question for question in state.questions}
     for requested in QUESTIONS:
-        valid = [j for j in history if j.key == requested.key and j.role == VOTE and not j.void]
+        valid = [j for j in history if j.key == requested.key and j.role == VOTE and not j.withdrawn]
         answers, flags = [j for j in valid if not j.flag], [j for j in valid if j.flag]
-        missing = max(0, requested.wanted - len(answers))
+        missing = max(0, requested.needed - len(answers))
         assert (requested.key in open_ones) == (missing > 0 and len(flags) < 2)
         if requested.key in open_ones:
-            assert open_ones[requested.key].wanted == missing
+            assert open_ones[requested.key].needed == missing
             assert open_ones[requested.key].barred == {j.worker for j in valid}
     assert state.complete == (not open_ones)
 
@@ -59,7 +59,7 @@ def test_what_is_open_does_not_depend_on_the_order_in_which_keys_were_answered(h
 
 @given(histories, st.sampled_from("uvwxyz"))
 def test_answers_that_are_withdrawn_are_asked_for_again(history: list[Judgment], worker: str):
-    left = void_judgments(history, worker=worker, question=GRADED_RELEVANCE)
+    left = withdraw_judgments(history, worker=worker, question=GRADED_RELEVANCE)
     never = [j for j in history if j.worker != worker]
     assert CountedFold(QUESTIONS)(left) == CountedFold(QUESTIONS)(never)
 

@@ -28,7 +28,7 @@ def folds_of(tasks: str, settings: CampaignSettings) -> list[Folds]:
     protocol, kinds = settings.protocol, kinds_of_tasks(tasks)
     if all(map(is_counted, kinds)):
         counted_questions = [
-            CountedQuestion(kind, f"{kind}|0", settings.answers.wanted(kind)) for kind in kinds
+            CountedQuestion(kind, f"{kind}|0", settings.answers.answers_needed(kind)) for kind in kinds
         ]
         return [CountedFold(counted_questions, flags_to_review=protocol.flags_to_review)]
     linked = Fold(LINKED, protocol.of_image(pictured=False))

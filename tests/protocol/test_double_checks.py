@@ -136,7 +136,7 @@ def test_machines_withdrawn_and_surplus_answers_are_neither_first_nor_second() -
     key = "box_drawing|0.0-1|"
     provided = [
         Judgment("1", key, "m", "none", machine=True),
-        Judgment("2", key, "ann", "none", void=True),
+        Judgment("2", key, "ann", "none", withdrawn=True),
         Judgment("3", key, "bob", "none", role=q.EXTRA),
         Judgment("4", key, "cid", flag="offensive"),
     ]

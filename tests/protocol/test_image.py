@@ -5,7 +5,7 @@ import pytest
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.image import Fold, fold, may_be_asked_again
 from annotation.protocol.merging import MergeRules
-from annotation.protocol.questions import BadJudgment, Judgment, void_judgments
+from annotation.protocol.questions import BadJudgment, Judgment, withdraw_judgments
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Box
@@ -49,9 +49,9 @@ def test_likely_first_asks_about_the_same_head_noun_where_print_asks_by_age():
 
 def test_best_of_three_asks_a_third_only_to_break_a_tie():
     play = Play(mentions("a man/people", "a guy/people"), ImageSettings(link_votes=3))
-    assert play.question().wanted == 2
+    assert play.question().needed == 2
     play.say("ann", "yes").say("bob", "no")
-    assert play.question().wanted == 1 and play.question().barred == {"ann", "bob"}
+    assert play.question().needed == 1 and play.question().barred == {"ann", "bob"}
     play.say("cyd", "no")
     assert [len(c.mentions) for c in play.state.chains] == [1, 1]
 
@@ -87,7 +87,7 @@ def test_a_drawer_never_judges_their_own_box():
     play = Play(mentions("a man/people")).say("ann", "drawn", MAN)
     assert "ann" in play.question("box_quality").barred
     play.say("ann", "good")
-    assert play.question("box_quality").wanted == 1  # what the drawer said is passed over
+    assert play.question("box_quality").needed == 1  # what the drawer said is passed over
     play.say("bob", "good")
     assert play.question("box_coverage").barred == {"ann"}
     assert "j1" in play.state.superseded
@@ -118,7 +118,7 @@ def test_nothing_drawn_returns_to_requirement_which_one_more_no_settles():
 def test_no_box_left_to_draw_goes_to_coverage_and_is_no_vote_there():
     play = Play(mentions("dogs/animals")).say("ann", "box").say("ann", "drawn", DOG).say("bob", "good")
     play.say("bob", "more").say("cyd", "none")
-    assert (play.question().kind, play.question().wanted) == ("box_coverage", 1)
+    assert (play.question().kind, play.question().needed) == ("box_coverage", 1)
     assert play.say("cyd", "complete").say("dan", "complete").state.complete
 
 
@@ -268,12 +268,12 @@ def test_controls_double_checks_void_and_repeated_answers_never_enter():
     beside = [
         Judgment("a", key, "ann", "yes", role="control"),
         Judgment("b", key, "bob", "yes", role="double_check"),
-        Judgment("c", key, "cyd", "yes", void=True),
+        Judgment("c", key, "cyd", "yes", withdrawn=True),
     ]
     state = fold(image, beside)
     assert state.chains == fold(image, []).chains and state.superseded == ()
     # Who answered for a double check is not asked the same again; the others may be.
-    assert state.questions[0].wanted == 1 and state.questions[0].barred == {"bob"}
+    assert state.questions[0].needed == 1 and state.questions[0].barred == {"bob"}
     doubled = fold(image, [Judgment("d", key, "dan", "no"), Judgment("e", key, "dan", "yes")])
     assert len(doubled.chains) == 2 and doubled.superseded == ("e",)
 
@@ -281,7 +281,7 @@ def test_controls_double_checks_void_and_repeated_answers_never_enter():
 def test_discarding_a_worker_reopens_what_they_settled():
     play = Play(mentions("a man/people", "the man/people")).say("bad", "no")
     assert len(play.state.chains) == 2
-    play.judgments = void_judgments(play.judgments, worker="bad", question="coref_link")
+    play.judgments = withdraw_judgments(play.judgments, worker="bad", question="coref_link")
     assert play.question().kind == "coref_link" and play.question().barred == frozenset()
 
 

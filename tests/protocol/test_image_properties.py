@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.image import Fold
-from annotation.protocol.questions import ANSWERS, Judgment, void_judgments
+from annotation.protocol.questions import ANSWERS, Judgment, withdraw_judgments
 from annotation.protocol.state import LINKING, VERIFICATION
 from annotation.protocol.terms import Box
 from tests.protocol.strategies import images, played, settings_of_images
@@ -55,7 +55,7 @@ def removing_a_workers_judgments_equals_their_never_having_been_given(play, data
     question = data.draw(st.sampled_from(sorted(ANSWERS)))
     fold = Fold(mentions, settings, simulated.rulings)
     never = [j for j in simulated.judgments if not (j.worker == gone and j.question == question)]
-    assert fold(void_judgments(simulated.judgments, worker=gone, question=question)) == fold(never)
+    assert fold(withdraw_judgments(simulated.judgments, worker=gone, question=question)) == fold(never)
 
 
 def the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play):
@@ -117,7 +117,7 @@ def test_any_legal_answers_whatsoever_fold_to_a_legal_state(mentions, settings, 
     assert {c.stage for c in state.chains} <= {LINKING, VERIFICATION, *loop.BOX_STAGES}
     assert sorted(m.id for c in state.chains for m in c.mentions) == sorted(m.id for m in mentions)
     for question in state.questions:
-        assert question.wanted >= 1
+        assert question.needed >= 1
     keys = [question.key for question in state.questions]
     assert len(keys) == len(set(keys))
 

@@ -266,7 +266,7 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
         used = [box for box in play.judgments if box.id not in play.state.superseded]
         assert play.fold(used).chains == play.state.chains
     # What is withdrawn is nobody's: the box is the reviewer's alone.
-    gone = [replace(judgment, void=True) for judgment in play.judgments]
+    gone = [replace(judgment, withdrawn=True) for judgment in play.judgments]
     assert not any(thing.machine for thing in play.fold(gone).layer.objects)
 
 

@@ -24,7 +24,7 @@ def marked(sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
     return words, spans
 
 
-def found(words):
+def mentions_in(words):
     return [(m.start, m.end) for m in find_mentions([words])]
 
 
@@ -150,7 +150,7 @@ RULES = {
 )
 def test_the_brackets_are_found(sentence):
     words, spans = marked(sentence)
-    assert found(words) == spans
+    assert mentions_in(words) == spans
 
 
 def test_mentions_come_in_caption_order_with_words_and_categories():
@@ -201,7 +201,7 @@ def test_any_words_give_sorted_disjoint_spans_within_the_caption_and_the_same_ag
 
 
 def test_a_word_of_any_length_takes_no_longer_than_others():
-    assert found(["a", "goat" * 100_000, "sleeps"])
+    assert mentions_in(["a", "goat" * 100_000, "sleeps"])
 
 
 def test_what_somebody_marked_is_a_mention_whatever_the_chunker_thinks_of_it():

@@ -21,7 +21,7 @@ COVERAGE = AgreeingVotes({"more": "MORE", "complete": "COMPLETE"}, "MORE")
     ],
 )  # fmt: skip
 def test_coverage_wants_two_to_stop_and_one_to_go_on(votes, outcome, expected):
-    assert (COVERAGE.settle(votes), COVERAGE.wanted(votes)) == (outcome, expected)
+    assert (COVERAGE.settle(votes), COVERAGE.votes_needed(votes)) == (outcome, expected)
 
 
 def test_a_vote_no_outcome_knows_is_refused():
@@ -42,7 +42,7 @@ RULES = (FirstVote(), COVERAGE, majority_rule(3, BOTH), majority_rule(5, BOTH), 
 @given(st.sampled_from(RULES), st.lists(st.sampled_from(BOTH), max_size=7))
 def test_votes_are_wanted_exactly_while_unsettled_and_what_is_wanted_is_needed(rule, votes):
     settled = rule.settle(votes)
-    expected = rule.wanted(votes)
+    expected = rule.votes_needed(votes)
     assert (settled is None) == (expected > 0)
     if settled is None and expected > 1:
         for message in ("more", "complete"):
@@ -68,4 +68,4 @@ def test_it_wants_the_fewest_votes_that_can_still_settle_it(votes):
             if any(given_so_far[:end] in settles for end in range(number)):
                 continue  # nobody was asked after that
             missing = [len(end) - number for end in settles if end[:number] == given_so_far]
-            assert rule.wanted(given_so_far) == min(missing), given_so_far
+            assert rule.votes_needed(given_so_far) == min(missing), given_so_far

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.protocol import questions as q
 from annotation.protocol import rehearsal
-from annotation.protocol.kinds import all_kinds, pace_of
+from annotation.protocol.kinds import all_kinds, answer_time_of
 from annotation.protocol.rehearsal import answers_for, guessed_layer
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Mention
@@ -25,7 +25,7 @@ def nobody_errs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "SLACK", 0.0)
 
 
-def asked(*mentions: Mention, **settings: object) -> dict[str, int]:
+def question_counts(*mentions: Mention, **settings: object) -> dict[str, int]:
     layer = guessed_layer(mentions, (500, 375))
     return dict(answers_for(("image", (500, 375), layer), ImageSettings(**settings), seed=1))  # type: ignore[arg-type]
 
@@ -52,7 +52,7 @@ def test_guessed_boxes_of_many_things_stay_in_the_picture():
 
 @pytest.mark.usefixtures("nobody_errs")
 def test_one_person_takes_a_box_a_look_at_it_and_two_who_say_that_it_is_all():
-    assert asked(MAN) == {q.BOX_DRAWING: 1, q.BOX_QUALITY: 1, q.BOX_COVERAGE: 2}
+    assert question_counts(MAN) == {q.BOX_DRAWING: 1, q.BOX_QUALITY: 1, q.BOX_COVERAGE: 2}
 
 
 @pytest.mark.usefixtures("nobody_errs")
@@ -64,14 +64,14 @@ def test_a_share_of_what_one_person_settles_is_answered_by_a_second():
 
 @pytest.mark.usefixtures("nobody_errs")
 def test_votes_and_boxes_go_by_the_settings():
-    once = asked(MAN, THE_MAN, boxes="never")
+    once = question_counts(MAN, THE_MAN, boxes="never")
     assert once == {q.COREF_LINK: 1, q.CHAIN_VERIFICATION: 1}
-    thrice = asked(MAN, THE_MAN, boxes="never", link_votes=3, verification_votes=3)
+    thrice = question_counts(MAN, THE_MAN, boxes="never", link_votes=3, verification_votes=3)
     # Two of three that agree are a majority.
     assert thrice[q.COREF_LINK] in (2, 3) and thrice[q.CHAIN_VERIFICATION] in (2, 3)
 
 
 def test_every_kind_says_how_long_an_answer_takes_and_between_what():
     for kind in all_kinds():
-        answer_time = pace_of(kind.key)
+        answer_time = answer_time_of(kind.key)
         assert 0 < answer_time.least <= answer_time.seconds <= answer_time.most and answer_time.source

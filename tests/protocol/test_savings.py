@@ -132,7 +132,7 @@ def test_the_count_that_phrases_name(phrases, count):
 
 def test_one_worker_confirms_the_count_that_the_phrases_name():
     play = Play(mentions("a man/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
-    assert play.question().wanted == 1
+    assert play.question().needed == 1
     (chain,) = play.say("w3", "complete").state.chains
     assert chain.stage == loop.BOXED
 
@@ -140,7 +140,7 @@ def test_one_worker_confirms_the_count_that_the_phrases_name():
 def test_more_than_the_phrases_name_needs_two_workers():
     play = Play(mentions("a man/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
     assert play.say("w3", "more").question().kind == "box_coverage"
-    assert play.say("w4", "complete").question().wanted == 1
+    assert play.say("w4", "complete").question().needed == 1
     assert play.say("w5", "more").question().kind == "box_drawing"
 
 

@@ -80,7 +80,7 @@ def test_who_has_never_judged_boxes_draws_where_that_begins_with_a_test(tested: 
 
 def test_where_others_have_all_boxes_in_hand_people_draw():
     world, _machine = begun()
-    boxes_to_judge().update(wanted=1)
+    boxes_to_judge().update(needed=1)
     first = world.held(JUDGE, q.BOX_QUALITY)
     assert waits(world)
     world.held(JUDGE, q.BOX_QUALITY, holding=[first.id])

@@ -13,7 +13,7 @@ from annotation.models import Assignment, Judgment
 from annotation.protocol import questions as q
 from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.selectors.machines.reports import machine_reports
-from annotation.selectors.machines.savings import answer_times, machine_saving
+from annotation.selectors.machines.saving_report import answer_times, machine_saving
 from tests.api.v1.conftest import Caller
 from tests.factories import some_images
 from tests.queue.machines_at_work import WITH_MACHINE, a_machine, work

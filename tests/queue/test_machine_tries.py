@@ -58,9 +58,9 @@ def test_a_machine_proposes_another_box_where_one_was_refused(tries: int, invali
     layers = [image_state.state_of(image).layer for image in world.images()]
     # All of it is withdrawn with the machine, and comes back with it.
     discarding.discard_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
-    assert not Judgment.objects.filter(worker=model_annotator.worker, void=False).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker, withdrawn=False).exists()
     discarding.restore_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
-    assert not Judgment.objects.filter(worker=model_annotator.worker, void=True).exists()
+    assert not Judgment.objects.filter(worker=model_annotator.worker, withdrawn=True).exists()
     assert [image_state.state_of(image).layer for image in world.images()] == layers
 
 

@@ -245,7 +245,9 @@ def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
     model_annotator = a_machine(world)
     work(world)
     done = discarding.discard_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
-    assert done.judgments == Judgment.objects.filter(worker=model_annotator.worker, void=True).count() > 0
+    assert (
+        done.judgments == Judgment.objects.filter(worker=model_annotator.worker, withdrawn=True).count() > 0
+    )
     assert machine_at_work(world.campaign.pk) is None and turns(world) == 0
     for image in world.images():
         of_people = [
@@ -275,7 +277,7 @@ def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> N
     submission.submit(
         worker=model_annotator.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
     )
-    assert Judgment.objects.get(worker=model_annotator.worker).void
+    assert Judgment.objects.get(worker=model_annotator.worker).withdrawn
     done = Assignment.objects.get(pk=lease.id)
     assert (done.state, done.pay, done.seconds) == ("submitted", 0, 0.0)
 

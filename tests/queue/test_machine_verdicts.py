@@ -21,7 +21,7 @@ from annotation.moderation.trust_replay import replay_rows
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue import leases, machine_turns, submission
-from annotation.selectors.campaign import workers
+from annotation.selectors.campaign.crowd import workers
 from annotation.selectors.machines import boxes
 from annotation.selectors.machines.boxes import NewestVerdicts, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work

@@ -115,7 +115,7 @@ def test_every_page_has_one_known_image_and_nobody_is_told_which():
 
 def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_pairs():
     created = campaign(known=0)
-    Task.objects.exclude(pk=Task.objects.order_by("pk")[0].pk).update(state=Task.VOID)
+    Task.objects.exclude(pk=Task.objects.order_by("pk")[0].pk).update(state=Task.WITHDRAWN)
     orders = set()
     for worker in workers(3):
         lease = held(created, worker)

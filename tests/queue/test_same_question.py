@@ -188,7 +188,7 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
         for kind in q.QUESTIONS[:4]:
             if isinstance(lease := world.take(5, kind), Lease):
                 world.submit(5, lease, then=False)
-    Task.objects.exclude(pk=Task.objects.filter(kind=q.BOX_QUALITY)[0].pk).update(state=Task.VOID)
+    Task.objects.exclude(pk=Task.objects.filter(kind=q.BOX_QUALITY)[0].pk).update(state=Task.WITHDRAWN)
     (task,) = Task.objects.filter(kind=q.BOX_QUALITY, state=Task.OPEN)
     content = Item.objects.get(task=task).content
 
@@ -252,7 +252,7 @@ def known_block(campaign: Campaign, image: str, *places: int) -> Control:
 def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
     created = pairs_campaign("relevance")
     page = Task.objects.order_by("rank", "pk")[0]
-    Task.objects.exclude(pk=page.pk).update(state=Task.VOID)
+    Task.objects.exclude(pk=page.pk).update(state=Task.WITHDRAWN)
     second = page.items.get(position=1).content["image"]
     key = Image.objects.get(pk=second).key
     shared, apart = known_block(created, key, 2, 1), known_block(created, key, 2, 3)
@@ -277,7 +277,7 @@ def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
 def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
     created = pairs_campaign("graded")
     task = Task.objects.order_by("rank", "pk")[0]
-    Task.objects.exclude(pk=task.pk).update(state=Task.VOID)
+    Task.objects.exclude(pk=task.pk).update(state=Task.WITHDRAWN)
     control = Control.objects.create(
         campaign=created,
         kind=GRADED_RELEVANCE,

@@ -178,11 +178,11 @@ def test_two_votes_are_asked_of_two_workers_and_the_second_waits_for_the_first()
     item, two = world.held(0), world.held(1)
     assert item.task == two.task
     task = task_of(item)
-    assert (task.wanted, task.live) == (2, 2)
+    assert (task.needed, task.live) == (2, 2)
     world.submit(0, item, then=False)
     world.submit(1, two, world.wrong(two), then=False)
     task.refresh_from_db()
-    assert (task.wanted, task.live, task.state) == (3, 2, Task.OPEN)
+    assert (task.needed, task.live, task.state) == (3, 2, Task.OPEN)
     assert world.held(2).task == task.pk
 
 
@@ -203,7 +203,7 @@ def test_a_share_of_single_answers_is_asked_twice_outside_the_fold():
     lease = world.held(0)
     world.submit(0, lease, then=False)
     task = task_of(lease)
-    assert (task.state, task.role, task.wanted, task.live) == (Task.OPEN, q.DOUBLE_CHECK, 2, 1)
+    assert (task.state, task.role, task.needed, task.live) == (Task.OPEN, q.DOUBLE_CHECK, 2, 1)
     result = world.take(0)
     assert not isinstance(result, leases.Lease) or result.task != lease.task
     check = world.held(1)
@@ -251,7 +251,7 @@ def test_time_is_paid_as_far_as_the_page_saw_it(monkeypatch):
 def test_no_task_is_over_assigned_after_everything():
     world = World(some_images(4))
     world.work()
-    assert not Task.objects.filter(live__gt=F("wanted")).exists()
+    assert not Task.objects.filter(live__gt=F("needed")).exists()
 
 
 def test_a_connection_just_in_use_is_not_asked_whether_it_lives(monkeypatch):

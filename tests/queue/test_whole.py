@@ -196,7 +196,7 @@ def folding_again(world: World) -> Callable[[], object]:
     world.submit(0, world.held(0), then=False)
     image = OpenImage.objects.filter(campaign=world.campaign).order_by("pk").first()
     assert image is not None
-    Judgment.objects.update(void=True)
+    Judgment.objects.update(withdrawn=True)
     return lambda: image_state.refold_image(image.pk)
 
 

@@ -153,4 +153,4 @@ class World:
         raise_revision(self.campaign)
 
     def images(self) -> list[OpenImage]:
-        return list(OpenImage.objects.filter(campaign=self.campaign).order_by("place"))
+        return list(OpenImage.objects.filter(campaign=self.campaign).order_by("position"))

@@ -61,7 +61,7 @@ def work(processes: int, folder: Path) -> None:
     for number, worker in enumerate(workers):
         pid = os.fork()
         if pid == 0:
-            _one(number, worker, folder, stop)
+            _one_process(number, worker, folder, stop)
             os._exit(0)
         pids.append(pid)
     (folder / "pids.new").write_text(" ".join(map(str, pids)))
@@ -72,14 +72,14 @@ def work(processes: int, folder: Path) -> None:
         held = Assignment.objects.filter(state=Assignment.LEASED, task__isnull=False)
         return Task.objects.filter(state=Task.OPEN).exists() or held.exists()
 
-    while asked(left):
+    while retried(left):
         time.sleep(0.5)
     stop.touch()
     for pid in pids:
         os.waitpid(pid, 0)
 
 
-def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
+def _one_process(number: int, worker: int, folder: Path, stop: Path) -> None:
     """One worker's process."""
     from annotation.models import Campaign
     from annotation.simulation.visits import Conduct, SimulatedVisit
@@ -95,12 +95,12 @@ def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
 
     parent = os.getppid()
     try:
-        campaign = asked(lambda: Campaign.objects.get(name=NAME))
-        truths = asked(lambda: Truths(campaign, campaign.corpus.layers.get(name="import"), seed=1))
+        campaign = retried(lambda: Campaign.objects.get(name=NAME))
+        truths = retried(lambda: Truths(campaign, campaign.corpus.layers.get(name="import"), seed=1))
         visit = SimulatedVisit(
             Simulated(f"w{number}", PERFECT, 1),
             _Insisting(QueueTaskClient(campaign, worker, truths), note),
-            lambda key: asked(lambda: truths.of(key)),
+            lambda key: retried(lambda: truths.of(key)),
             conduct=Conduct(clicked_twice=0.05, answered_twice=0.05, returned=0.02),
             clock=time.time,
         )
@@ -140,13 +140,13 @@ class _Insisting:
         return False
 
     def _asked(self, ask: Callable[[], T]) -> T:
-        return asked(ask, lost=self._count)
+        return retried(ask, lost=self._count)
 
     def _count(self) -> None:
         self.lost += 1
 
 
-def asked(ask: Callable[[], T], *, lost: Callable[[], None] = lambda: None) -> T:
+def retried(ask: Callable[[], T], *, lost: Callable[[], None] = lambda: None) -> T:
     """What `ask` gives, asked again while there is no PostgreSQL. On SQLite nothing may be lost."""
     from django.db import DatabaseError, InterfaceError, connection
 

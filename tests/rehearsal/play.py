@@ -35,16 +35,16 @@ NEVER = (
     (
         "an open image that miscounts its answers",
         """SELECT o.id, o.answers FROM annotation_openimage o WHERE o.answers <>
-               (SELECT count(*) FROM annotation_judgment j WHERE j.image_id = o.id AND NOT j.void)""",
+               (SELECT count(*) FROM annotation_judgment j WHERE j.image_id = o.id AND NOT j.withdrawn)""",
     ),
-    ("a task given to more than it wants", "SELECT id FROM annotation_task WHERE live > wanted"),
+    ("a task given to more than it wants", "SELECT id FROM annotation_task WHERE live > needed"),
     (
         "an open task that miscounts its leases and votes",
-        """SELECT t.id, t.kind, t.role, t.live, t.wanted FROM annotation_task t
+        """SELECT t.id, t.kind, t.role, t.live, t.needed FROM annotation_task t
            WHERE t.state = 'open' AND t.live <>
                (SELECT count(*) FROM annotation_assignment a WHERE a.task_id = t.id AND a.state = 'leased')
              + (SELECT count(*) FROM annotation_judgment j
-                WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void)""",
+                WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.withdrawn)""",
     ),
     (
         "a worker who judged a key twice",
@@ -267,7 +267,7 @@ class Play:
     def check_fold(self) -> list[ImageState]:
         """What is stored of each image is what a pure fold makes of its judgments and rulings."""
         states = []
-        for row in OpenImage.objects.filter(campaign=self.campaign).order_by("place"):
+        for row in OpenImage.objects.filter(campaign=self.campaign).order_by("position"):
             state = _pure_state(row)
             states.append(state)
             assert row.complete == state.complete
@@ -293,22 +293,24 @@ class Play:
         tasks = {task.key: task for task in row.tasks.all()}
         assert questions.keys() <= tasks.keys()
         for key, task in tasks.items():
-            judgments = row.judgments.filter(key=key, role=q.VOTE, void=False).values_list("name", flat=True)
+            judgments = row.judgments.filter(key=key, role=q.VOTE, withdrawn=False).values_list(
+                "name", flat=True
+            )
             votes = len(judgments)
             held = task.assignments.filter(state=Assignment.LEASED).count()
             if key in questions:
                 assert task.state == Task.OPEN and task.role == q.VOTE
-                assert task.wanted == max(votes + questions[key].wanted, votes + held)
+                assert task.needed == max(votes + questions[key].needed, votes + held)
                 content = task.items.get().content
                 assert tuple(content["mentions"]) == questions[key].mentions
             elif task.state == Task.OPEN:
                 assert task.role == q.DOUBLE_CHECK and key in row.state["checks"]
             elif self.withdrawn:
-                assert task.state in (Task.SETTLED, Task.VOID)
+                assert task.state in (Task.SETTLED, Task.WITHDRAWN)
             elif self.changed and votes and set(judgments) <= set(state.superseded):
-                assert task.state in (Task.SETTLED, Task.VOID)
+                assert task.state in (Task.SETTLED, Task.WITHDRAWN)
             else:
-                assert task.state == (Task.SETTLED if votes else Task.VOID)
+                assert task.state == (Task.SETTLED if votes else Task.WITHDRAWN)
 
     def layer(self) -> list[LayerRecord]:
         """The campaign's layer, image by image, once it is brought up to date."""
@@ -340,7 +342,7 @@ def _pure_state(row: OpenImage) -> ImageState:
             box=_box(j),
             flag=j.flag,
             role=j.role,
-            void=j.void,
+            withdrawn=j.withdrawn,
         )
         for j in row.judgments.select_related("worker").order_by("id")
     ]

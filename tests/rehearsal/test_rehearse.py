@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 LEASE = {"minutes": 0.1}
 OPEN_DOOR = {"trust": {"qualification": False}, "lease": LEASE}
-UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, kept=0.1, returned=0.1, flagged=0.02)
+UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, answered_late=0.1, returned=0.1, flagged=0.02)
 
 
 class Clock:
@@ -154,10 +154,10 @@ def test_a_simulation_never_replaces_the_layer_of_real_answers():
 @pytest.mark.parametrize(
     ("what", "harm"),
     [
-        ("open tasks that miscount", lambda: Task.objects.filter(state="open").update(wanted=9, live=5)),
+        ("open tasks that miscount", lambda: Task.objects.filter(state="open").update(needed=9, live=5)),
         ("answers without", lambda: Judgment.objects.order_by("pk")[0].delete()),
         ("judgments on what", lambda: Assignment.objects.update(state="returned", ended_at=database.now())),
-        ("tasks given to more", lambda: Task.objects.filter(state="settled").update(wanted=0, live=0)),
+        ("tasks given to more", lambda: Task.objects.filter(state="settled").update(needed=0, live=0)),
         ("boxes judged", lambda: _bar_the_judges()),
         ("keys judged twice", lambda: Judgment.objects.update(key="coref_link|a|b", worker=_somebody())),
     ],

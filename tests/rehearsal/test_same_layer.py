@@ -176,5 +176,5 @@ def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
         met["fruitless"] += Move.objects.filter(image__campaign=play.campaign, outcome="BAD").count()
         met["merged"] += sum(len(row.state["merged"]) for row in play.world.images())
         met["refused"] += Move.objects.filter(image__campaign=play.campaign, outcome="REFUSED").count()
-    expected = "vote double_check control surplus returned expired late ruled fruitless merged refused"
+    expected = "vote double_check control extra returned expired late ruled fruitless merged refused"
     assert [what for what in expected.split() if not met[what]] == []

@@ -60,7 +60,7 @@ class Changing(Play):
         super().__init__(
             records, Script(seed=seed), {"trust": {**TRUSTING["trust"], "double_check_share": 0.5}}
         )
-        late = OpenImage.objects.filter(campaign=self.campaign).order_by("place").last()
+        late = OpenImage.objects.filter(campaign=self.campaign).order_by("position").last()
         assert late is not None
         self.late = late.image, [mention_from(mention) for mention in late.mentions]
         Item.objects.filter(task__image=late).delete()
@@ -141,10 +141,10 @@ def test_settings_that_change_twice_at_one_instant_are_both_folded_under() -> No
     """The clock of a play stands still between its acts; what was folded before the change is not kept."""
     play = Changing(3)
     with play.time():
-        (image, *_others) = OpenImage.objects.filter(campaign=play.campaign).order_by("place")
+        (image, *_others) = OpenImage.objects.filter(campaign=play.campaign).order_by("position")
         for step, expected in ((0, 2), (1, 1), (0, 2)):  # of three votes two that agree are enough
             play.change(0, step)
-            requested = {question.wanted for question in image_state.refold_image(image.pk).questions}
+            requested = {question.needed for question in image_state.refold_image(image.pk).questions}
             assert requested == {expected}, CHANGES[step]
 
 
@@ -171,7 +171,7 @@ def test_plays_meet_all_that_versions_can_do() -> None:
         met["images of several versions"] += len(set(play.opened_under.values())) > 1
         met["reopened"] += min(play.opened_under.values()) > 1
         met["paid"] += leases.filter(pay__gt=0).exists()
-        met["withdrawn"] += Judgment.objects.filter(campaign=play.campaign, void=True).exists()
+        met["withdrawn"] += Judgment.objects.filter(campaign=play.campaign, withdrawn=True).exists()
         met["late"] += leases.filter(state=Assignment.SUBMITTED, ended_at__gt=F("expires_at")).exists()
         met["double checks"] += leases.filter(role="double_check").exists()
     assert [what for what, times in met.items() if not times] == []

@@ -32,13 +32,13 @@ def world():
     return the_world()
 
 
-def shown():
+def listed_rulings():
     return run("review_image", "review", "man")
 
 
 def test_the_chains_of_an_image_are_told(world):
     refuse(world)
-    assert [(c["mentions"], c["title"], c["stage"]) for c in shown()["chains"]] == [
+    assert [(c["mentions"], c["title"], c["stage"]) for c in listed_rulings()["chains"]] == [
         ([MAN, THE_MAN], "The man", "REVIEW"),
         ([HAT], "a hat", "DRAWING"),
     ]
@@ -49,10 +49,10 @@ def test_a_partition_by_command(world):
     refuse(world)
     groups = ["--groups", MAN, THE_MAN]
     run("make_ruling", "review", "man", "partition", *groups, "--comment", "two men")
-    assert [c["mentions"] for c in shown()["chains"]] == [[MAN], [HAT], [THE_MAN]]
+    assert [c["mentions"] for c in listed_rulings()["chains"]] == [[MAN], [HAT], [THE_MAN]]
     assert Ruling.objects.get().comment == "two men"
     run("make_ruling", "review", "man", "partition", "--groups", f"{MAN},{THE_MAN}")
-    assert [c["mentions"] for c in shown()["chains"]] == [[MAN, THE_MAN], [HAT]]
+    assert [c["mentions"] for c in listed_rulings()["chains"]] == [[MAN, THE_MAN], [HAT]]
 
 
 def test_boxes_a_closure_and_a_resumption_by_command(world):
@@ -70,13 +70,13 @@ def test_a_merge_is_undone_and_done_again_by_command(world):
     lease = world.held(0)
     world.submit(0, lease, world.wrong(lease), then=False)
     world.work()
-    assert [m["what"] for m in shown()["merged"]] == ["boxes", "chains"]
+    assert [m["what"] for m in listed_rulings()["merged"]] == ["boxes", "chains"]
     assert "merged chains of 0:0-2, 1:0-2" in text("review_image", "review", "man")
     apart = run("make_ruling", "review", "man", "keep_apart", "--mentions", MAN, THE_MAN)
-    assert shown()["merged"] == [] and shown()["complete"]
+    assert listed_rulings()["merged"] == [] and listed_rulings()["complete"]
     number = str(apart["number"])
     assert f"ruling {number} of image man is withdrawn" in text("withdraw_ruling", "review", number)
-    assert [m["what"] for m in shown()["merged"]] == ["boxes", "chains"]
+    assert [m["what"] for m in listed_rulings()["merged"]] == ["boxes", "chains"]
 
 
 @pytest.mark.parametrize(

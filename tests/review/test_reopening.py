@@ -59,8 +59,8 @@ def test_a_changed_answer_leaves_what_the_answer_given_at_once_would_have():
     of_slip, of_steady = image(slip), image(steady)
     assert of_slip.state == of_steady.state
     open_tasks = Task.objects.filter(state=Task.OPEN).order_by("kind", "key")
-    assert [*open_tasks.filter(image=of_slip).values("kind", "wanted", "live")] == [
-        *open_tasks.filter(image=of_steady).values("kind", "wanted", "live")
+    assert [*open_tasks.filter(image=of_slip).values("kind", "needed", "live")] == [
+        *open_tasks.filter(image=of_steady).values("kind", "needed", "live")
     ]
     assert change(slip, lease, Answer("no"))
     assert chain(image(slip), MAN)["m"] == [MAN]
@@ -200,7 +200,7 @@ def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_s
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.PAUSED)
     stands(world, lease, "not open")
     Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.OPEN)
-    Judgment.objects.filter(assignment=lease.id).update(void=True)
+    Judgment.objects.filter(assignment=lease.id).update(withdrawn=True)
     stands(world, lease, "does not count")
 
 
@@ -217,7 +217,7 @@ def test_a_changed_verdict_is_told_to_who_drew_the_box():
     assert worker_trust.trust_from_row(drawer) == replay_row(drawer) != bad
 
 
-def known_item(world: World) -> controls.ControlItem:
+def control_item(world: World) -> controls.ControlItem:
     return controls.ControlItem(q.COREF_LINK, Control.CONTROL, "man", (MAN, THE_MAN), "yes")
 
 
@@ -241,7 +241,7 @@ def test_control_items_that_a_change_retires_read_as_retired_by_it():
 def test_a_control_item_keeps_its_grade_and_may_be_changed_as_the_answer_before_may():
     world = the_world(trust={**TRUSTING["trust"], "control_share": 1.0})
     lease = answer(world, q.COREF_LINK, "yes")
-    controls.add_control_items(campaign=world.campaign, items=[(1, known_item(world))], source="page")
+    controls.add_control_items(campaign=world.campaign, items=[(1, control_item(world))], source="page")
     item = Control.objects.get()
     row = Assignment.objects.get(pk=lease.id)
     row.pk, row.task, row.control, row.role, row.token, row.right = None, None, item, "control", "k", False

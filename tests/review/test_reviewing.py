@@ -48,7 +48,7 @@ def test_a_ruling_counts_before_its_mentions_were_compared():
     assert open_kinds(row) == [q.BOX_DRAWING, q.COREF_LINK]
     rulings.make_ruling(image=row.pk, ruling=Partition(((MAN, THE_MAN),)))
     assert open_kinds(row) == [q.BOX_DRAWING, q.BOX_DRAWING]
-    assert Task.objects.get(image=row, kind=q.COREF_LINK).state == Task.VOID
+    assert Task.objects.get(image=row, kind=q.COREF_LINK).state == Task.WITHDRAWN
 
 
 def test_boxes_that_a_reviewer_gives_close_the_chain_and_void_what_was_asked():

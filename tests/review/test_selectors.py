@@ -38,7 +38,7 @@ def test_the_queue_tells_every_chain_in_review_and_why_the_newest_first():
     lose_the_hat(world)
     assert image(world).in_review == 2
     for worker in (0, 1):
-        report(world, q.BOX_DRAWING, worker=worker, place=1)
+        report(world, q.BOX_DRAWING, worker=worker, index=1)
     queue = review.review_queue(campaign=world.campaign.pk)
     assert keys(queue) == [("two", ["flagged"]), ("one", ["refused", "fruitless"])]
     assert queue.after == ""
@@ -101,7 +101,7 @@ def test_a_report_about_a_box_names_what_the_box_was_drawn_for():
 def test_reports_page_by_key():
     world = the_world([a_man("one"), a_man("two"), a_man("three")])
     for index in range(3):
-        report(world, q.COREF_LINK, worker=index, place=index)
+        report(world, q.COREF_LINK, worker=index, index=index)
     first, after = review.worker_reports(campaign=world.campaign.pk, size=2)
     rest, end = review.worker_reports(campaign=world.campaign.pk, size=2, before=after)
     ids = [row.flag.pk for row in (*first, *rest)]

@@ -33,7 +33,7 @@ def the_world(
 
 
 def held(world: World, worker: int, kind: str, *, index: int = 0, mention: str = "") -> Lease:
-    """The worker's task of a kind about the image at `place`, and `mention` of it; others are returned."""
+    """The worker's task of a kind about the image at `index`, and `mention` of it; others are returned."""
     seen: list[Lease] = []
     image_id = world.images()[index].image_id
     while True:
@@ -46,10 +46,10 @@ def held(world: World, worker: int, kind: str, *, index: int = 0, mention: str =
             return lease
 
 
-def answer(world: World, kind: str, provided: str, *, worker: int = 0, **about: Any) -> Lease:
-    """Let a worker say `given` to a question of a kind."""
+def answer(world: World, kind: str, reply: str, *, worker: int = 0, **about: Any) -> Lease:
+    """Let a worker say `reply` to a question of a kind."""
     lease = held(world, worker, kind, **about)
-    world.submit(worker, lease, Answer(provided), then=False)
+    world.submit(worker, lease, Answer(reply), then=False)
     return lease
 
 
@@ -64,13 +64,13 @@ def report(
 
 def refuse(world: World, index: int = 0) -> None:
     """The two mentions of the man are linked, and then are said to be no chain: nothing can split it."""
-    answer(world, q.COREF_LINK, "yes", place=index)
-    answer(world, q.CHAIN_VERIFICATION, "false", place=index)
+    answer(world, q.COREF_LINK, "yes", index=index)
+    answer(world, q.CHAIN_VERIFICATION, "false", index=index)
 
 
 def lose_the_hat(world: World, index: int = 0, worker: int = 0) -> None:
     """The hat's box is not found: its chain is in review, with nothing drawn."""
-    answer(world, q.BOX_DRAWING, "none", worker=worker, place=index, mention=HAT)
+    answer(world, q.BOX_DRAWING, "none", worker=worker, index=index, mention=HAT)
 
 
 def image(world: World, index: int = 0) -> OpenImage:

@@ -88,7 +88,7 @@ def has_a_lease(campaign: Campaign) -> None:
 
 
 def has_a_visit(campaign: Campaign) -> None:
-    study = Study.objects.create(campaign=campaign, provider="prolific", external_id="s", wanted=1)
+    study = Study.objects.create(campaign=campaign, provider="prolific", external_id="s", answers_required=1)
     Visit.objects.create(identity=somebody(), study=study, external_id="v", begun_at=campaign.created_at)
 
 

@@ -52,8 +52,8 @@ def test_each_way_has_its_boxes_its_median_time_and_its_share_of_good_ones(world
 
 
 def test_withdrawn_boxes_and_verdicts_do_not_count(world: World):
-    Judgment.objects.filter(kind=q.BOX_DRAWING, way="drag").update(void=True)
-    Judgment.objects.filter(kind=q.BOX_QUALITY).update(void=True)
+    Judgment.objects.filter(kind=q.BOX_DRAWING, way="drag").update(withdrawn=True)
+    Judgment.objects.filter(kind=q.BOX_QUALITY).update(withdrawn=True)
     extreme, unknown = drawing_ways(world.campaign, fresh=True)
     assert (extreme.way, extreme.boxes, extreme.judged, extreme.good) == ("extreme", 2, 0, None)
     assert unknown == DrawingWay("", 1, 20.0, 0, None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from annotation.protocol import questions as q
-from annotation.selectors import campaign as figures
+from annotation.selectors.campaign import progress
 from annotation.selectors.campaign.cost import CampaignCost, KindCost
 from annotation.selectors.campaign.glance import forecast_from
 from tests.factories import some_images
@@ -20,7 +20,7 @@ def test_answers_of_machines_to_come_earn_nothing():
     """A finished image took 65 answers of people, and 15 of a machine, which earn nothing."""
     world = World(some_images(2))
     now = replace(
-        figures.funnel(world.campaign),
+        progress.funnel(world.campaign),
         images=100,
         complete=50,
         finished=50,

@@ -47,7 +47,7 @@ def opened(name: str = "c", corpus: str = "photos", progress=lambda done, total:
 
 
 def keys(campaign: Campaign) -> list[str]:
-    rows = OpenImage.objects.filter(campaign=campaign).order_by("place")
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("position")
     return list(rows.values_list("image__key", flat=True))
 
 
@@ -56,7 +56,7 @@ def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
     campaign = opened(settings={"boxes": "always"})
     assert campaign.state == Campaign.OPEN and campaign.opened_at is not None
     records = stream_records(corpus=corpus, layer=corpus.layers.get(name="import"))
-    for row, record in zip(OpenImage.objects.order_by("place"), records, strict=True):
+    for row, record in zip(OpenImage.objects.order_by("position"), records, strict=True):
         assert record.layer is not None
         assert row.mentions == [plain_mention(mention) for mention in record.layer.mentions]
         values = {question.key for question in Fold(record.layer.mentions)(()).questions}
@@ -70,7 +70,7 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
     first, second = some_images(2)
     a_corpus("photos", [replace(first, picture=visible), second])
     campaign = opened(settings=TRUSTING)
-    pictured, bare = OpenImage.objects.order_by("place")
+    pictured, bare = OpenImage.objects.order_by("position")
     assert set(pictured.tasks.values_list("kind", flat=True)) == {
         q.COREF_LINK,
         q.BOX_DRAWING,
@@ -96,7 +96,9 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
 def test_captions_without_mentions_are_chunked():
     corpus = a_corpus("photos", some_images(2, layered=False))
     opened()
-    for row, record in zip(OpenImage.objects.order_by("place"), stream_records(corpus=corpus), strict=True):
+    for row, record in zip(
+        OpenImage.objects.order_by("position"), stream_records(corpus=corpus), strict=True
+    ):
         mentions = find_mentions([caption.words for caption in record.captions])
         assert mentions and row.mentions == [plain_mention(mention) for mention in mentions]
 
@@ -150,7 +152,7 @@ def test_a_chunk_is_written_whole_or_not_at_all(monkeypatch):
     with pytest.raises(RuntimeError):
         opened()
     assert OpenImage.objects.count() == 3
-    assert not Task.objects.exclude(image__place__lt=3).exists()
+    assert not Task.objects.exclude(image__position__lt=3).exists()
 
 
 def test_opening_again_changes_nothing():

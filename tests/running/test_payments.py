@@ -17,8 +17,7 @@ from annotation.common.operations import Invalid
 from annotation.models import AuditEntry, Payout
 from annotation.protocol import questions as q
 from annotation.protocol.money import amount_text, currency_digits
-from annotation.selectors.campaign import money
-from annotation.selectors.campaign.cost import cents
+from annotation.selectors.campaign.cost import cents, money
 from annotation.workers import payments
 from annotation.workers.payments import PaymentError
 from tests.factories import some_images

@@ -24,8 +24,7 @@ from annotation.protocol.rulings import KeepApart
 from annotation.queue import image_state
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors import campaign as figures
-from annotation.selectors.campaign import crowd, kept, ledger, progress
+from annotation.selectors.campaign import cost, crowd, glance, kept, ledger, progress, sums
 from annotation.selectors.campaign.hours import answer_hours
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -52,7 +51,7 @@ def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
             if isinstance(result, Lease):
                 world.submit(worker, result, then=False)
     stages = Counter(chain.stage for row in world.images() for chain in image_state.state_of(row).chains)
-    funnel = figures.funnel(world.campaign)
+    funnel = progress.funnel(world.campaign)
     assert {stage: n for stage, n in funnel.chains.items() if n} == stages and len(stages) > 3
     assert list(funnel.chains) == list(progress.CHAIN_STAGES)
 
@@ -65,27 +64,27 @@ def test_images_are_counted_from_untouched_to_complete():
     OpenImage.objects.filter(pk=first.pk).update(version=60, complete=True)
     OpenImage.objects.filter(pk=second.pk).update(version=7, in_review=2)
     OpenImage.objects.filter(pk=third.pk).update(version=0, complete=True)  # without mentions
-    funnel = figures.funnel(world.campaign, fresh=True)
+    funnel = progress.funnel(world.campaign, fresh=True)
     assert (funnel.images, funnel.complete, funnel.finished, funnel.in_review) == (5, 2, 1, 1)
     assert (funnel.answers, funnel.answers_finished) == (0, 1)
-    assert figures.complete_images(world.campaign) == 2
+    assert progress.complete_images(world.campaign) == 2
 
 
 def test_open_tasks_are_counted_by_kind_with_what_they_want_and_what_is_held():
     world = World(some_images(3))
     held = world.held(0)
-    counts = figures.open_tasks_by_kind(world.campaign)
+    counts = progress.open_tasks_by_kind(world.campaign)
     assert list(counts) == list(q.QUESTIONS)
     for kind, of in counts.items():
         rows = Task.objects.filter(kind=kind, state=Task.OPEN)
-        assert of.open == rows.count() and of.wanting == sum(row.wanted - row.live for row in rows)
+        assert of.open == rows.count() and of.wanting == sum(row.needed - row.live for row in rows)
         assert of.in_hand == (held.kind == kind)
 
 
 def test_tasks_that_wait_for_a_double_check_are_told_apart():
     world = World(some_images(2), settings=twice())
     world.submit(0, world.held(0), then=False)
-    of = figures.open_tasks_by_kind(world.campaign)[q.COREF_LINK]
+    of = progress.open_tasks_by_kind(world.campaign)[q.COREF_LINK]
     assert (of.open, of.double_checks) == (2, 1)
 
 
@@ -96,12 +95,12 @@ def test_the_pace_counts_answers_on_tasks_of_the_last_hour_and_day(clock):
     clock.turn(hours=5)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_DRAWING), then=False)
-    now = figures.pace(world.campaign, at=clock.at)
+    now = progress.pace(world.campaign, at=clock.at)
     assert (now.last_hour, now.per_hour, now.newest_at) == (2, 3 / 5, clock.at)
     clock.turn(hours=24)
-    later = figures.pace(world.campaign, at=clock.at - timedelta(minutes=1))
+    later = progress.pace(world.campaign, at=clock.at - timedelta(minutes=1))
     assert later.per_hour == 2 / 24
-    assert figures.pace(World(name="new").campaign).newest_at is None
+    assert progress.pace(World(name="new").campaign).newest_at is None
 
 
 def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
@@ -110,11 +109,11 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
     world.campaign.opened_at = clock.at - timedelta(hours=10)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
-    tasks_by_kind = figures.open_tasks_by_kind(world.campaign)
-    row = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
-    assert figures.pace(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
+    tasks_by_kind = progress.open_tasks_by_kind(world.campaign)
+    row = replace(progress.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
+    assert progress.pace(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
     two = replace(row, complete=2, finished=2, answers_finished=60)
-    now = figures.pace(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
+    now = progress.pace(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
     assert now.to_come == 30 * 8 - 27
     assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
 
@@ -122,13 +121,13 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
 def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch):
     monkeypatch.setattr(progress, "TELLING", 1)
     world = World(some_images(4), settings=PAID)
-    while figures.complete_images(world.campaign) < 2:
+    while progress.complete_images(world.campaign) < 2:
         for worker in range(4):
             for kind in q.QUESTIONS:
                 result = world.take(worker, kind)
                 if isinstance(result, Lease):
                     world.submit(worker, result, then=False)
-    before = figures.forecast(world.campaign, pay_of(world.campaign))
+    before = glance.forecast(world.campaign, pay_of(world.campaign))
     assert before.answers and before.pay
     worker = world.workers[0]
     for _ in range(3):
@@ -139,14 +138,14 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
     for _ in range(3):
         ruling = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
         rulings.withdraw_ruling(campaign=world.campaign, ruling=ruling.ruling.pk)
-    assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
+    assert glance.forecast(world.campaign, pay_of(world.campaign)) == before
 
 
 def test_a_closed_campaign_has_nothing_to_come():
     world = World(some_images(2), settings=PAID)
     world.submit(0, world.held(0), then=False)
     close_campaign(campaign=world.campaign)
-    seen = figures.overview(world.campaign, pay_of(world.campaign))
+    seen = glance.overview(world.campaign, pay_of(world.campaign))
     assert (seen.pace.to_come, seen.pay_to_come, seen.pace.ends_at) == (0, 0, None)
 
 
@@ -154,14 +153,14 @@ def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
     monkeypatch.setattr(progress, "TELLING", 1)
     world = World(some_images(3))
     OpenImage.objects.filter(pk=world.images()[0].pk).update(version=1, complete=True)
-    counts = figures.open_tasks_by_kind(world.campaign)
-    assert figures.pace(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
+    counts = progress.open_tasks_by_kind(world.campaign)
+    assert progress.pace(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
 
 
 def test_a_complete_campaign_has_nothing_to_come():
     world = World(some_images(2), settings=PAID)
     world.work()
-    overview = figures.overview(world.campaign, pay_of(world.campaign), fresh=True)
+    overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
     assert overview.pace.to_come == 0 and overview.pay_to_come == 0
     assert overview.funnel.complete == 2 and overview.funnel.chains["BOXED"] == 4
 
@@ -169,25 +168,25 @@ def test_a_complete_campaign_has_nothing_to_come():
 def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     monkeypatch.setattr(progress, "TELLING", 1)
     world = World(some_images(4), settings=twice(0.5))
-    while figures.complete_images(world.campaign) < 2:
+    while progress.complete_images(world.campaign) < 2:
         for worker in range(4):
             for kind in q.QUESTIONS:
                 result = world.take(worker, kind)
                 if isinstance(result, Lease):
                     world.submit(worker, result, seconds=0.0, then=False)
-    world.held(0, q.BOX_DRAWING) if figures.open_tasks_by_kind(world.campaign)[
+    world.held(0, q.BOX_DRAWING) if progress.open_tasks_by_kind(world.campaign)[
         q.BOX_DRAWING
     ].wanting else None
-    cost = figures.costs(world.campaign, pay_of(world.campaign))
+    whole = cost.costs(world.campaign, pay_of(world.campaign))
     done = Assignment.objects.filter(state=Assignment.SUBMITTED)
-    assert cost.answers == done.count() and cost.earned == 10_000 * cost.answers
-    assert cost.due == cost.earned and cost.hourly is None
+    assert whole.answers == done.count() and whole.earned == 10_000 * whole.answers
+    assert whole.due == whole.earned and whole.hourly is None
     held = Assignment.objects.filter(state=Assignment.LEASED).count()
-    assert cost.in_hand == 10_000 * held
-    assert {k: of.answers for k, of in cost.kinds.items()} == Counter(done.values_list("kind", flat=True))
+    assert whole.in_hand == 10_000 * held
+    assert {k: of.answers for k, of in whole.kinds.items()} == Counter(done.values_list("kind", flat=True))
     checks = done.filter(role="double_check").count()
-    assert sum(of.double_checks for of in cost.kinds.values()) == checks > 0
-    overview = figures.overview(world.campaign, pay_of(world.campaign), fresh=True)
+    assert sum(of.double_checks for of in whole.kinds.values()) == checks > 0
+    overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
     assert overview.pace.to_come and overview.pay_to_come == 10_000 * overview.pace.to_come
 
 
@@ -195,11 +194,11 @@ def test_agreement_is_that_of_the_first_two_people():
     world = World(some_images(4), settings=twice())
     for _ in range(4):
         world.submit(0, world.held(0), Answer("yes"), then=False)
-    before = figures.agreement(world.campaign)[q.COREF_LINK]
+    before = glance.agreement(world.campaign)[q.COREF_LINK]
     assert (before.drawn, before.pairs, before.waiting, before.equal) == (4, 0, 4, None)
     for number in range(4):
         world.submit(2, world.held(2), Answer("yes" if number else "no"), then=False)
-    agreement = figures.agreement(world.campaign)[q.COREF_LINK]
+    agreement = glance.agreement(world.campaign)[q.COREF_LINK]
     assert agreement.equal is not None and agreement.overlap is None
     assert (agreement.pairs, agreement.waiting, agreement.equal.value) == (4, 0, 0.75)
     shares = [(answer.answer, answer.share.value) for answer in agreement.answers]
@@ -210,23 +209,23 @@ def test_after_a_second_answer_is_withdrawn_the_next_person_s_counts():
     world = World(some_images(1), settings=twice())
     world.submit(0, world.held(0), Answer("yes"), then=False)
     world.submit(1, world.held(1), Answer("no"), then=False)
-    apart = figures.agreement(world.campaign)[q.COREF_LINK].equal
+    apart = glance.agreement(world.campaign)[q.COREF_LINK].equal
     assert apart is not None and apart.value == 0.0
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[1])
-    waits = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK]
+    waits = glance.agreement(world.campaign, fresh=True)[q.COREF_LINK]
     assert (waits.pairs, waits.waiting) == (0, 1)
     world.submit(2, world.held(2), Answer("yes"), then=False)
-    again = figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].equal
+    again = glance.agreement(world.campaign, fresh=True)[q.COREF_LINK].equal
     assert again is not None and again.value == 1.0
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
-    assert figures.agreement(world.campaign, fresh=True)[q.COREF_LINK].pairs == 0
+    assert glance.agreement(world.campaign, fresh=True)[q.COREF_LINK].pairs == 0
 
 
 def test_drawings_agree_by_the_overlap_of_their_boxes():
     world = World(some_images(1), settings=twice())
     world.submit(0, world.held(0, q.BOX_DRAWING), then=False)
     world.submit(1, world.held(1, q.BOX_DRAWING), then=False)
-    agreement = figures.agreement(world.campaign)[q.BOX_DRAWING]
+    agreement = glance.agreement(world.campaign)[q.BOX_DRAWING]
     assert agreement.equal is not None and agreement.overlap is not None
     assert (agreement.pairs, agreement.equal.value, agreement.overlap.value) == (1, 1.0, 1.0)
 
@@ -240,7 +239,7 @@ def test_the_worker_table_says_what_a_plain_count_says():
                 world.submit(item % 4, result, seconds=0.0, then=False)
     for n, line in enumerate(Assignment.objects.order_by("pk")):
         Assignment.objects.filter(pk=line.pk).update(seconds=float((n + 1) ** 2))
-    rows = figures.workers(world.campaign)
+    rows = crowd.workers(world.campaign)
     assert [row.id for row in rows] == world.workers
     for row in rows:
         mine = Assignment.objects.filter(worker=row.id, state=Assignment.SUBMITTED)
@@ -259,7 +258,7 @@ def test_accuracy_is_over_the_newest_known_answers():
     response = world.campaign.trust_states.get()
     response.known, response.right, response.last = 30, 20, "10110"
     response.save()
-    (kind,) = figures.workers(world.campaign)[0].kinds
+    (kind,) = crowd.workers(world.campaign)[0].kinds
     assert (kind.known, kind.right, kind.accuracy) == (30, 20, 0.6)
 
 
@@ -268,11 +267,11 @@ def test_workers_come_page_by_page_and_by_standing():
     for worker in range(5):
         world.take(worker)
     world.campaign.trust_states.filter(worker=world.workers[3]).update(state="suspended")
-    first = figures.workers(world.campaign, limit=2)
-    second = figures.workers(world.campaign, limit=2, after=first[-1].id)
+    first = crowd.workers(world.campaign, limit=2)
+    second = crowd.workers(world.campaign, limit=2, after=first[-1].id)
     assert [row.id for row in first + second] == world.workers[:4]
-    assert [row.id for row in figures.workers(world.campaign, state="suspended")] == [world.workers[3]]
-    assert [row.id for row in figures.workers(world.campaign, only=world.workers[1:3])] == world.workers[1:3]
+    assert [row.id for row in crowd.workers(world.campaign, state="suspended")] == [world.workers[3]]
+    assert [row.id for row in crowd.workers(world.campaign, only=world.workers[1:3])] == world.workers[1:3]
 
 
 def test_medians_are_told_for_more_workers_than_one_statement_takes(monkeypatch):
@@ -280,31 +279,31 @@ def test_medians_are_told_for_more_workers_than_one_statement_takes(monkeypatch)
     world = World(some_images(5), workers=5)
     for worker in range(5):
         world.submit(worker, world.held(worker), seconds=0.0, then=False)
-    assert [row.kinds[0].median_seconds for row in figures.workers(world.campaign)] == [0.0] * 5
+    assert [row.kinds[0].median_seconds for row in crowd.workers(world.campaign)] == [0.0] * 5
 
 
 def test_figures_that_are_quickly_counted_are_counted_whenever_they_are_read():
     world = World(some_images(2))
-    before = figures.funnel(world.campaign)
+    before = progress.funnel(world.campaign)
     world.submit(0, world.held(0), then=False)
-    assert figures.funnel(world.campaign) != before
-    assert figures.overview(world.campaign, pay_of(world.campaign)).counted_at is None
+    assert progress.funnel(world.campaign) != before
+    assert glance.overview(world.campaign, pay_of(world.campaign)).counted_at is None
 
 
 def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_how_old_they_are(monkeypatch):
     monkeypatch.setattr(kept, "SLOW", 0.0)
     world = World(some_images(2))
     pay = pay_of(world.campaign)
-    before = figures.overview(world.campaign, pay)
+    before = glance.overview(world.campaign, pay)
     world.submit(0, world.held(0), then=False)
-    later = figures.overview(world.campaign, pay)
+    later = glance.overview(world.campaign, pay)
     assert (later.funnel, later.since) == (before.funnel, 1)
     assert later.counted_at == before.counted_at is not None
-    anew = figures.overview(world.campaign, pay, fresh=True)
+    anew = glance.overview(world.campaign, pay, fresh=True)
     assert anew.funnel != before.funnel and anew.since == 0
     world.submit(1, world.held(1), then=False)
     discard_worker(campaign=world.campaign, worker=world.workers[0])
-    assert figures.funnel(world.campaign).answers == 1
+    assert progress.funnel(world.campaign).answers == 1
 
 
 @pytest.mark.parametrize("images", [1, 6])
@@ -313,8 +312,8 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
     for worker in range(images if images < 4 else 4):
         world.submit(worker, world.held(worker), then=False)
     with CaptureQueriesContext(connection) as queries:
-        figures.overview(world.campaign, pay_of(world.campaign))
-        figures.workers(world.campaign)
+        glance.overview(world.campaign, pay_of(world.campaign))
+        crowd.workers(world.campaign)
     # Each figure that may be kept asks for the newest act.
     assert len(queries) <= 30
     with CaptureQueriesContext(connection) as queries:
@@ -340,7 +339,7 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
             cache.clear()
             if item % 2:
                 stored_sums.store_sums(world.campaign)
-        lines = figures.earned(world.campaign)
+        lines = sums.earned(world.campaign)
         assert {(line.worker, line.kind, line.role): line.answers for line in lines} == reference()
         assert all(line.pay == 10_000 * line.answers for line in lines)
         hours = answer_hours(world.campaign)
@@ -358,7 +357,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(minutes=11)
     stored_sums.store_sums(world.campaign)
-    right = figures.earned(world.campaign)
+    right = sums.earned(world.campaign)
     # What is kept is read: a wrong sum shows, until all answers are counted again.
     row = CampaignSums.objects.get(what=CampaignSums.EARNED)
     row.sums[0][3] += 100
@@ -367,7 +366,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     def now(**later: int) -> int:
         cache.clear()
         clock.turn(**later)
-        return figures.earned(world.campaign)[0].answers
+        return sums.earned(world.campaign)[0].answers
 
     assert now() == right[0].answers + 100
     stored_sums.store_sums(world.campaign)
@@ -383,7 +382,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     clock.turn(hours=25)
     stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers
-    assert len(figures.earned(world.campaign)) == 2
+    assert len(sums.earned(world.campaign)) == 2
     close_campaign(campaign=world.campaign)
     world.campaign.refresh_from_db()
     stored_sums.store_sums(world.campaign)
@@ -397,9 +396,9 @@ def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
     clock.turn(minutes=11)
-    before = figures.earned(world.campaign)
+    before = sums.earned(world.campaign)
     with CaptureQueriesContext(connection) as queries:
-        assert figures.earned(world.campaign) == before
+        assert sums.earned(world.campaign) == before
     (query,) = queries.captured_queries
     assert "annotation_truststate" in query["sql"]
 
@@ -415,7 +414,7 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
         if in_the_database:
             stored_sums.store_sums(world.campaign)
             cache.clear()
-        earned = sum(line.answers for line in figures.earned(world.campaign))
+        earned = sum(line.answers for line in sums.earned(world.campaign))
         assert sum(hour.answers for hour in answer_hours(world.campaign).values()) == earned
         return earned
 
@@ -434,7 +433,7 @@ def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkey
 
     def earned(**later: int) -> int:
         clock.turn(**later)
-        return sum(line.answers for line in figures.earned(world.campaign))
+        return sum(line.answers for line in sums.earned(world.campaign))
 
     world.submit(0, world.held(0), seconds=0.0, then=False)
     assert earned(hours=2) == 1

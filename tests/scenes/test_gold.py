@@ -83,9 +83,9 @@ def test_chain_ids_are_unique_in_the_whole_corpus_and_never_zero(scenes):
 
 def test_chains_stand_in_the_order_of_their_first_mention(scenes):
     for layer in layers(scenes):
-        first = [chain.mentions[0].place for chain in layer.chains]
+        first = [chain.mentions[0].span for chain in layer.chains]
         assert first == sorted(first)
-        assert all(list(c.mentions) == sorted(c.mentions, key=lambda m: m.place) for c in layer.chains)
+        assert all(list(c.mentions) == sorted(c.mentions, key=lambda m: m.span) for c in layer.chains)
 
 
 def test_objects_stand_in_the_canonical_order(scenes):

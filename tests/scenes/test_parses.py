@@ -34,7 +34,7 @@ def sentence(text: str) -> Sentence:
     return Sentence(tuple(words), tuple(mentions), frozenset(verbs), frozenset(parts))
 
 
-def told(text: str) -> str:
+def described(text: str) -> str:
     """Each word with its relation and its head."""
     read = sentence(text)
     tree = dependencies(read)
@@ -88,7 +88,7 @@ def told(text: str) -> str:
     ],
 )
 def test_trees_are_those_of_the_sentences(text: str, expected: str):
-    assert told(text) == expected
+    assert described(text) == expected
 
 
 def test_every_sentence_is_one_tree_and_no_word_is_left_over():

@@ -176,7 +176,7 @@ def test_chains_are_printed_under_consecutive_numbers():
     layer, following = numbered(gold, 100)
     assert [c.id for c in layer.chains] == [str(n) for n in range(100, following)]
     assert {n for o in layer.objects for n in o.chains} <= {c.id for c in layer.chains}
-    assert layer.mentions == tuple(sorted(mentions, key=lambda m: m.place))
+    assert layer.mentions == tuple(sorted(mentions, key=lambda m: m.span))
     assert PERFECT is PRESETS["perfect"]
 
 

@@ -60,12 +60,12 @@ def test_a_task_that_ran_out_and_came_back_is_answered_once():
         make_crowd({"perfect": 1}, seed=1)[0],
         desk,
         lambda image: TRUTH,
-        conduct=Conduct(kept=1.0),
+        conduct=Conduct(answered_late=1.0),
         clock=lambda: desk.now,
         patience=60,
     )
     assert visit.step() and visit.step()
-    assert [task.id for task in visit.kept] == [1] and not visit.step()
+    assert [task.id for task in visit.late_tasks] == [1] and not visit.step()
     desk.now = 10.0
     assert visit.step() and visit.step()
     desk.now = 21.0

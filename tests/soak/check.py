@@ -99,7 +99,7 @@ def _acknowledged(
                 findings.add(NO_LEASE, f"assignment {note.assignment} of {note.worker}")
     findings.counted["acknowledged"] = len(reported)
     for (worker, key), note in reported.items():
-        if invalid := _wrong(note, payload.get((worker, key)), stored, judgments):
+        if invalid := _contradiction(note, payload.get((worker, key)), stored, judgments):
             findings.add(LOST, f"assignment {note.assignment}, key {key} of {worker}: {invalid}")
     for row in stored.assignments.values():
         if not row.token:
@@ -111,7 +111,7 @@ def _acknowledged(
             findings.counted["stored, and not acknowledged"] += 1
 
 
-def _wrong(
+def _contradiction(
     reported: Note, note: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> str:
     """What is wrong with an acknowledged answer, "" where it is stored as it was sent."""
@@ -173,16 +173,16 @@ def _over_assigned(
         if row.task is not None:
             held[row.task].append(row)
     for task in stored.tasks.values():
-        expected = task.wanted
+        expected = task.needed
         sure, unclear = 0, 0
         for row in held[task.id]:
             counts = _takes_a_place(row, judgments.get(row.id, ()), ours.get(row.id), steps)
             sure += counts is True
             unclear += counts is None
         findings.counted["tasks"] += 1
-        if sure > expected or task.live > task.wanted:
+        if sure > expected or task.live > task.needed:
             findings.add(
-                OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and has {sure}, {task.live}"
+                OVER, f"task {task.id} ({task.kind}) wants {task.needed} and has {sure}, {task.live}"
             )
         elif sure + unclear > expected:
             findings.counted["tasks that a step of the clock makes unclear"] += 1
@@ -192,8 +192,8 @@ def _over_assigned(
                 findings.counted["tasks that cannot be told over time"] += 1
                 continue
             findings.counted["tasks told over time"] += 1
-            if most > task.wanted:
-                findings.add(OVER, f"task {task.id} ({task.kind}) wants {task.wanted} and had {most} at once")
+            if most > task.needed:
+                findings.add(OVER, f"task {task.id} ({task.kind}) wants {task.needed} and had {most} at once")
 
 
 class Life(NamedTuple):
@@ -229,7 +229,7 @@ def _takes_a_place(
         return row.role == "vote"
     if row.state != "submitted":
         return False
-    if not any(judgment.role == "vote" and not judgment.void for judgment in there):
+    if not any(judgment.role == "vote" and not judgment.withdrawn for judgment in there):
         return False
     if life is not None and life.returned:
         return False  # given back before, and handed in late

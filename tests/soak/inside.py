@@ -69,7 +69,7 @@ def recount() -> dict[str, Any]:
             if what != "tasks given to more workers than they want" and number:
                 amiss[what] += number
                 examples.append(f"{campaign.name}: {what}: {number}")
-        for row in OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("place"):
+        for row in OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("position"):
             looked["images"] += 1
             for what in image_faults(row):
                 no(what, f"{campaign.name}, image {row.image.key}")
@@ -114,7 +114,7 @@ def image_faults(row: Any) -> list[str]:
     if not questions.keys() <= tasks.keys():
         faults.append("images without a task for an open question")
     for key, task in tasks.items():
-        votes = row.judgments.filter(key=key, role=q.VOTE, void=False).count()
+        votes = row.judgments.filter(key=key, role=q.VOTE, withdrawn=False).count()
         if key not in questions:
             right = task.role == q.DOUBLE_CHECK if task.state == Task.OPEN else True
             if not right:
@@ -123,7 +123,7 @@ def image_faults(row: Any) -> list[str]:
         held = task.assignments.filter(state=Assignment.LEASED).count()
         if task.state != Task.OPEN or task.live != votes + held:
             faults.append("open tasks that miscount")
-        elif task.wanted != max(votes + questions[key].wanted, votes + held):
+        elif task.needed != max(votes + questions[key].needed, votes + held):
             faults.append("open tasks that want another number")
     return faults
 

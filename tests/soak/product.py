@@ -295,7 +295,7 @@ def _command(service: str) -> list[str]:
     return payload
 
 
-def made(database: str, folder: Path, clock: Clock, *, mounts: bool) -> Product:
+def start_product(database: str, folder: Path, clock: Clock, *, mounts: bool) -> Product:
     kinds: Mapping[str, Any] = {SQLITE: OnSqlite, POSTGRESQL: OnPostgres}
     product: Product = kinds[database](folder, clock, mounts=mounts)
     return product

@@ -28,7 +28,7 @@ from annotation.protocol import kinds
 from tests.soak import check, clock, disk, ledger, memory, stored, tables
 from tests.soak.crowd import Crowd, Offer
 from tests.soak.faults import Faults
-from tests.soak.product import MANAGE, REPOSITORY, Failed, Product, made
+from tests.soak.product import MANAGE, REPOSITORY, Failed, Product, start_product
 from tests.soak.staff import Staff
 
 #: Images of the corpus; a campaign of entities asks some 80 questions an image.
@@ -134,7 +134,7 @@ class Side:
             self.notes.append("no mount is allowed here: a full disk is a limit of RLIMIT_FSIZE instead")
         if not self.clock.can_step:
             self.notes.append("there is no C compiler here: the clock did not step")
-        self.product = product = made(self.database, self.folder, self.clock, mounts=self.mounts)
+        self.product = product = start_product(self.database, self.folder, self.clock, mounts=self.mounts)
         self.log("setting up", report_progress=True)
         product.prepare()
         sample = self.folder / "sample"
@@ -482,7 +482,7 @@ class Side:
             notes.append(f"none had lived for {memory.YOUNG:g} minutes by minute ten: not judged")
             if self.minutes >= LONG and not interrupted:
                 invalid.append("no process could be compared with minute ten")
-        invalid += tables.wrong(report, self.sampled, grown)
+        invalid += tables.problems_of(report, self.sampled, grown)
         text = "\n".join(
             [
                 tables.figures(
@@ -512,12 +512,12 @@ def _deaf() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _told(number: int, frame: FrameType | None) -> None:
+def _stop_on_signal(number: int, frame: FrameType | None) -> None:
     raise Stop
 
 
 def run(database: str, folder: Path, *, minutes: float, workers: int, seed: int, every: float) -> bool:
     """One database's soak in this process; whether all holds."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _told)
+        signal.signal(number, _stop_on_signal)
     return Side(database, folder, minutes=minutes, workers=workers, seed=seed, every=every).run()

@@ -42,7 +42,7 @@ class Judgment(NamedTuple):
     kind: str
     name: str
     role: str
-    void: bool
+    withdrawn: bool
     digest: str
 
 
@@ -55,7 +55,7 @@ class Task(NamedTuple):
     kind: str
     state: str
     role: str
-    wanted: int
+    needed: int
     live: int
 
 
@@ -86,12 +86,12 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 #: open question every vote counts.
 MISCOUNTED = """
     SELECT count(*) FROM (
-        SELECT t.live, t.wanted,
+        SELECT t.live, t.needed,
             (SELECT count(*) FROM annotation_assignment a WHERE a.task_id = t.id AND a.state = 'leased')
           + (SELECT count(*) FROM annotation_judgment j
-             WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void) AS found
+             WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.withdrawn) AS found
         FROM annotation_task t WHERE t.state = 'open') AS told
-    WHERE live > wanted OR live <> found"""
+    WHERE live > needed OR live <> found"""
 
 
 @contextmanager
@@ -123,27 +123,27 @@ def read(ask: Ask) -> Stored:
         times = [None if at is None else _seconds(at) for at in row[7:]]
         stored.assignments[row[0]] = Assignment._make([*row[:7], *times])
     for row in ask(
-        """SELECT j.id, j.assignment_id, w.pseudonym, j.image_id, j.key, j.kind, j.name, j.role, j.void,
+        """SELECT j.id, j.assignment_id, w.pseudonym, j.image_id, j.key, j.kind, j.name, j.role, j.withdrawn,
                j.answer, j.x_min, j.y_min, j.x_max, j.y_max, j.flag, j.content
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id ORDER BY j.id"""
     ):
         answer, *box, flag, content = row[9:]
         digest = digest_of(answer, box if box[0] is not None else None, flag, _as_sent(content, flag))
         stored.judgments.append(Judgment._make([*row[:8], bool(row[8]), digest]))
-    for row in ask("SELECT id, image_id, key, kind, state, role, wanted, live FROM annotation_task"):
+    for row in ask("SELECT id, image_id, key, kind, state, role, needed, live FROM annotation_task"):
         stored.tasks[row[0]] = Task._make(row)
     for row in ask("SELECT id, kind, state, error, result FROM annotation_job"):
-        stored.jobs[row[0]] = Job._make([*row[:4], _plain(row[4]) or {}])
+        stored.jobs[row[0]] = Job._make([*row[:4], _plain_value(row[4]) or {}])
     return stored
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
 def _as_sent(content: Any, flag: str) -> Mapping[str, Any] | None:
     """A stored content as the worker sent it: of a page the ticks alone."""
-    plain_value = _plain(content)
+    plain_value = _plain_value(content)
     if plain_value is None or flag:
         return None
     if "blocks" in plain_value:

@@ -30,7 +30,7 @@ def must_be_zero(
     }
 
 
-def wrong(report: Mapping[str, Any], sampled: Mapping[str, int], grown: Sequence[Row]) -> list[str]:
+def problems_of(report: Mapping[str, Any], sampled: Mapping[str, int], grown: Sequence[Row]) -> list[str]:
     """What does not hold, a line each."""
     result = [f"{name}: {number}" for name, number in must_be_zero(report, sampled, grown).items() if number]
     same = report["same exports"]

@@ -37,11 +37,11 @@ def crowd_works(
     seed: int = 1,
     items: int = 10**9,
     only: int | None = None,
-    item: Callable[[int], object] = lambda provided: None,
+    after_answer: Callable[[int], object] = lambda count: None,
 ) -> int:
     """Let simulated workers of these presets answer by turns until nobody gets anything, or so many `items`.
 
-    Returns how many answers that took; `each` is told after each. With `only`, one of them works
+    Returns how many answers that took; `after_answer` is called after each. With `only`, one of them works
     while others may elsewhere. A worker answers as the simulator's of their pseudonym.
     """
     people = [
@@ -49,9 +49,9 @@ def crowd_works(
         for index, (pseudonym, preset) in enumerate(zip(_pseudonyms(world), presets, strict=True))
         if only in (None, index)
     ]
-    provided = 0
+    count = 0
     idle = False
-    while not idle and provided < items:
+    while not idle and count < items:
         idle = True
         for index, person in people:
             for kind in q.QUESTIONS:
@@ -60,12 +60,12 @@ def crowd_works(
                     question = question_from(lease.kind, lease.key, lease.content)
                     answer, box = person.answer(question, world.truths[lease.image])
                     world.submit(index, lease, Answer(answer, box), then=False)
-                    provided, idle = provided + 1, False
-                    item(provided)
-    return provided
+                    count, idle = count + 1, False
+                    after_answer(count)
+    return count
 
 
-def refused(world: World, worker: int, kind: str) -> str:
+def reason_of_refusal(world: World, worker: int, kind: str) -> str:
     """The code of what keeps a worker from a kind; empty where they get something."""
     result = world.take(worker, kind)
     return result.code if isinstance(result, NoTask) else ""

@@ -104,5 +104,5 @@ def test_a_double_check_ends_with_the_vote_that_was_to_be_checked():
     for worker in world.workers[:2]:
         discarding.discard_worker(campaign=world.campaign, worker=worker)
     task.refresh_from_db()
-    assert task.state == Task.VOID
+    assert task.state == Task.WITHDRAWN
     assert {what: number for what, number in violations(world.campaign).items() if number} == {}

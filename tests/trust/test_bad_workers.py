@@ -58,7 +58,7 @@ def test_an_image_after_discard_does_not_depend_on_what_the_discarded_had_answer
         return judgment.worker in discarded and judgment.question in kinds
 
     anothers = [another(j, data) if out(j) else j for j in judgments]
-    withdrawn = [[replace(j, void=out(j)) for j in provided] for provided in (judgments, anothers)]
+    withdrawn = [[replace(j, withdrawn=out(j)) for j in provided] for provided in (judgments, anothers)]
     absent = [j for j in judgments if not out(j)]
     assert fold(withdrawn[0]) == fold(withdrawn[1]) == fold(absent)
 

@@ -26,7 +26,7 @@ from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.sizes import sized
-from tests.trust.scenes import crowd_works, gold, refused, scenes
+from tests.trust.scenes import crowd_works, gold, reason_of_refusal, scenes
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def picture(world: World) -> list[Any]:
     """All that the queue holds of a campaign's images, without ids of rows and versions."""
     images = []
     for image in world.images():
-        tasks = Task.objects.filter(image=image).exclude(state="void").order_by("key")
+        tasks = Task.objects.filter(image=image).exclude(state="withdrawn").order_by("key")
         state = image_state.state_of(image)
         images.append(
             (
@@ -46,7 +46,7 @@ def picture(world: World) -> list[Any]:
                 image.state["chains"],
                 image.state["merged"],
                 state,
-                [(t.key, t.role, t.wanted, t.live) for t in tasks if t.state == "open"],
+                [(t.key, t.role, t.needed, t.live) for t in tasks if t.state == "open"],
             )
         )
     return images
@@ -55,9 +55,9 @@ def picture(world: World) -> list[Any]:
 def counters_hold(world: World) -> None:
     """No task has more answers and leases than it wants, and each counts what there is."""
     for task in Task.objects.filter(campaign=world.campaign, state="open", role="vote"):
-        valid = Judgment.objects.filter(image=task.image, key=task.key, role="vote", void=False).count()
+        valid = Judgment.objects.filter(image=task.image, key=task.key, role="vote", withdrawn=False).count()
         leased = Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
-        assert task.live == valid + leased <= task.wanted, task
+        assert task.live == valid + leased <= task.needed, task
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_discarded_judgments_are_void_and_everything_else_stays(spoilt):
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
     provided = mine.count()
     done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
-    assert done.judgments == provided == mine.filter(void=True).count() > 0
-    assert not Judgment.objects.exclude(worker=spoilt.workers[4]).filter(void=True).exists()
+    assert done.judgments == provided == mine.filter(withdrawn=True).count() > 0
+    assert not Judgment.objects.exclude(worker=spoilt.workers[4]).filter(withdrawn=True).exists()
     assert Assignment.objects.filter(worker=spoilt.workers[4], state="submitted").count() == provided
     counters_hold(spoilt)
 
@@ -103,13 +103,13 @@ def pure(row: Judgment) -> q.Judgment:
 def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
     done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
     assert done.kinds == (q.COREF_LINK,)
-    judgments = Judgment.objects.filter(void=True)
+    judgments = Judgment.objects.filter(withdrawn=True)
     assert (
         set(judgments.values_list("kind", flat=True)) == {q.COREF_LINK}
         and judgments.count() == done.judgments
     )
-    assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
-    assert refused(spoilt, 4, q.BOX_DRAWING) != "blocked"
+    assert reason_of_refusal(spoilt, 4, q.COREF_LINK) == "blocked"
+    assert reason_of_refusal(spoilt, 4, q.BOX_DRAWING) != "blocked"
 
 
 def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spoilt):
@@ -152,9 +152,9 @@ def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(
     discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     opened = Task.objects.filter(state="open").count()
     assert opened > 0
-    assert {refused(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
+    assert {reason_of_refusal(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
     crowd_works(spoilt, ["careful"] * 4 + ["always_yes"])
-    assert not Judgment.objects.filter(worker=spoilt.workers[4], void=False).exists()
+    assert not Judgment.objects.filter(worker=spoilt.workers[4], withdrawn=False).exists()
     assert Task.objects.filter(state="open").count() < opened
 
 
@@ -166,7 +166,7 @@ def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_void():
     assert world.held(1, holding=()) is not None
     receipt = world.submit(0, lease)
     assert not receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "blocked"
-    assert Judgment.objects.get(worker=world.workers[0]).void
+    assert Judgment.objects.get(worker=world.workers[0]).withdrawn
     counters_hold(world)
 
 
@@ -175,7 +175,7 @@ def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_plac
     lease = world.held(0)
     TrustState.objects.filter(worker=world.workers[0]).update(withdrawn_at="2026-01-01T00:00Z", blocked=True)
     assert not world.submit(0, lease).counted
-    assert Judgment.objects.get().void and Task.objects.filter(key=lease.key, live=0).exists()
+    assert Judgment.objects.get().withdrawn and Task.objects.filter(key=lease.key, live=0).exists()
     assert world.held(1).task == lease.task
 
 
@@ -186,7 +186,7 @@ def test_known_answers_stay_graded_when_a_worker_is_discarded():
     before = TrustState.objects.get(kind=q.COREF_LINK)
     assert before.known > 0
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
-    assert not Judgment.objects.filter(role="control", void=True).exists()
+    assert not Judgment.objects.filter(role="control", withdrawn=True).exists()
     after = TrustState.objects.get(kind=q.COREF_LINK)
     assert (after.known, after.right, after.blocked) == (before.known, before.right, True)
 
@@ -203,7 +203,9 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
 
     def works(index: int) -> None:
         try:
-            crowd_works(world, presets, only=index, item=reported if index == 3 else lambda provided: None)
+            crowd_works(
+                world, presets, only=index, after_answer=reported if index == 3 else lambda count: None
+            )
         finally:
             connections.close_all()
 
@@ -214,7 +216,7 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
         for visit in crowd:
             visit.result(120)
     mine = Judgment.objects.filter(worker=world.workers[3])
-    assert mine.exists() and not mine.filter(void=False).exists()
+    assert mine.exists() and not mine.filter(withdrawn=False).exists()
     assert not Assignment.objects.filter(worker=world.workers[3], state="leased").exists()
     counters_hold(world)
     for image in world.images():
@@ -243,15 +245,15 @@ def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt
     bad = spoilt.workers[4]
     with pytest.raises(Killed):
         discarding.discard_worker(campaign=spoilt.campaign, worker=bad, progress=dies_after(images))
-    half = Judgment.objects.filter(worker=bad, void=True).count()
+    half = Judgment.objects.filter(worker=bad, withdrawn=True).count()
     assert 0 < half < Judgment.objects.filter(worker=bad).count()
-    assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
+    assert reason_of_refusal(spoilt, 4, q.COREF_LINK) == "blocked"
     messages: list[tuple[int, int]] = []
     discarding.discard_worker(
         campaign=spoilt.campaign, worker=bad, progress=lambda *share: messages.append(share)
     )
     assert messages[-1] == (3 - images, 3 - images)
-    assert not Judgment.objects.filter(worker=bad, void=False).exists()
+    assert not Judgment.objects.filter(worker=bad, withdrawn=False).exists()
     assert AuditEntry.objects.filter(act="discard_worker").count() == 1
     once_more = discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
     assert (once_more.judgments, once_more.images, once_more.drawers) == (0, 0, 0)
@@ -265,7 +267,7 @@ def test_restoring_brings_back_what_was_there(spoilt):
         discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2))
     discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     assert picture(spoilt) == before and _trust() == rows
-    assert not Judgment.objects.filter(void=True).exists()
+    assert not Judgment.objects.filter(withdrawn=True).exists()
     acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
     assert acts == ["discard_worker", "restore_worker"]
 
@@ -279,7 +281,7 @@ def test_a_discard_stops_where_the_worker_is_restored_meanwhile(spoilt):
             back.append(discarding.restore_worker(**about))
 
     done = discarding.discard_worker(**about, progress=restore)
-    assert not Judgment.objects.filter(void=True).exists() and picture(spoilt) == before
+    assert not Judgment.objects.filter(withdrawn=True).exists() and picture(spoilt) == before
     assert (done.images, done.overtaken) == (1, done.kinds)
     assert (back[0].images, back[0].overtaken) == (1, ())
 
@@ -295,8 +297,10 @@ def test_a_restore_stops_where_the_worker_is_discarded_meanwhile(spoilt):
     done = discarding.restore_worker(**about, progress=discard)
     # Of one kind alone: the others are back.
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
-    assert set(mine.filter(void=True).values_list("kind", flat=True)) == {q.COREF_LINK} == {*done.overtaken}
-    assert not mine.filter(kind=q.COREF_LINK, void=False).exists()
+    assert (
+        set(mine.filter(withdrawn=True).values_list("kind", flat=True)) == {q.COREF_LINK} == {*done.overtaken}
+    )
+    assert not mine.filter(kind=q.COREF_LINK, withdrawn=False).exists()
     discarding.discard_worker(**about)
     assert picture(spoilt) == before
 

@@ -49,8 +49,8 @@ def table(folder: Path, rows: str, *, head: str = HEAD) -> Path:
     return file
 
 
-def item(**another) -> ControlItem:
-    """A link between the two mentions of the man, known to be one, or what `other` makes of it."""
+def item(**changes) -> ControlItem:
+    """A link between the two mentions of the man, known to be one, or with these `changes`."""
     plain_value = {
         "kind": q.COREF_LINK,
         "purpose": Control.CONTROL,
@@ -58,7 +58,7 @@ def item(**another) -> ControlItem:
         "mentions": ("0:0-2", "1:0-1"),
         "known": "yes",
     }
-    return ControlItem(**{**plain_value, **another})
+    return ControlItem(**{**plain_value, **changes})
 
 
 def add(world: World, *items: ControlItem, source: str = "page") -> controls.Added:

@@ -134,13 +134,13 @@ def trust_state(world: World, worker: int = 0):
     return world.campaign.trust_states.get(worker=world.workers[worker], kind=q.COREF_LINK)
 
 
-def refused(lease: Lease | NoTask | qualification.QualificationTest | Refusal) -> str:
+def reason_of_refusal(lease: Lease | NoTask | qualification.QualificationTest | Refusal) -> str:
     assert isinstance(lease, NoTask | Refusal), lease
     return lease.code
 
 
 def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
-    assert refused(world.take(0)) == "no_test"
+    assert reason_of_refusal(world.take(0)) == "no_test"
     assert take_test(world, right=10) == 12
     assert (
         trust_state(world).state,
@@ -191,7 +191,7 @@ def test_the_next_item_comes_with_the_answer_and_after_the_last_one_the_first_ta
 
 def test_nine_of_twelve_fail_and_a_retake_asks_other_questions(world):
     take_test(world, right=9)
-    assert refused(world.take(0)) == "test_failed"
+    assert reason_of_refusal(world.take(0)) == "test_failed"
     take_test(world, right=12)
     assert trust_state(world).state == "warm_up"
     first, second = (
@@ -205,14 +205,14 @@ def test_whoever_always_answers_the_same_fails(world):
     begin(world)
     for _ in range(12):
         world.submit(0, world.held(0), Answer("yes"), then=False)
-    assert trust_state(world).examined_right == 6 and refused(world.take(0)) == "test_failed"
+    assert trust_state(world).examined_right == 6 and reason_of_refusal(world.take(0)) == "test_failed"
 
 
 def test_a_test_may_be_taken_three_times(world):
     for _ in range(TEST_ATTEMPTS):
         take_test(world, right=0)
     for result in (begin(world), world.take(0)):
-        assert refused(result) == "too_many_tests"
+        assert reason_of_refusal(result) == "too_many_tests"
     assert isinstance(begin(world, 1), qualification.QualificationTest)
 
 
@@ -271,7 +271,7 @@ def test_items_added_or_retired_meanwhile_do_not_change_a_test_under_way(world):
 def test_a_test_of_fewer_items_is_judged_by_the_same_bar():
     world = examining(per_answer=2)
     assert take_test(world, right=3) == 4
-    assert refused(world.take(0)) == "test_failed"
+    assert reason_of_refusal(world.take(0)) == "test_failed"
     assert take_test(world, right=4) == 4
     assert trust_state(world).state == "warm_up"
 
@@ -279,7 +279,7 @@ def test_a_test_of_fewer_items_is_judged_by_the_same_bar():
 @pytest.mark.django_db
 def test_without_items_there_is_no_test_and_the_campaign_page_says_what_to_do():
     world = World(settings=TESTED)
-    assert refused(begin(world)) == "no_test_needed"
+    assert reason_of_refusal(begin(world)) == "no_test_needed"
     assert isinstance(world.take(0), Lease)
     settings = settings_of(world.campaign.settings)
     reported = qualification.test_warnings(campaign=world.campaign, settings=settings)
@@ -291,7 +291,7 @@ def test_items_that_are_all_known_to_be_the_same_are_no_test():
     world = World(settings=TESTED)
     items = [ControlItem(q.COREF_LINK, Control.QUALIFICATION, "1000", ("1:0-1", s), "no") for s in SPANS[:9]]
     controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source="page")
-    assert refused(begin(world)) == "no_test_items"
+    assert reason_of_refusal(begin(world)) == "no_test_items"
     settings = settings_of(world.campaign.settings)
     reported = qualification.test_warnings(campaign=world.campaign, settings=settings)
     assert "have the gold answer 'no'" in reported[q.COREF_LINK]
@@ -332,7 +332,7 @@ def test_drawing_is_tested_by_how_far_a_box_overlaps_a_missing_one(tight, passes
 @pytest.mark.django_db
 def test_where_no_test_is_asked_for_none_can_be_begun():
     world = examining(qualification=False)
-    assert refused(begin(world)) == "no_test_needed"
+    assert reason_of_refusal(begin(world)) == "no_test_needed"
     assert isinstance(world.take(0), Lease)
 
 
@@ -340,7 +340,9 @@ def test_who_is_taken_off_begins_no_test(world):
     discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
     result = begin(world)
     assert (
-        refused(result) == "blocked" and isinstance(result, Refusal) and "see the guidelines" in result.text
+        reason_of_refusal(result) == "blocked"
+        and isinstance(result, Refusal)
+        and "see the guidelines" in result.text
     )
 
 
@@ -348,7 +350,7 @@ def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):
     for _ in range(TEST_ATTEMPTS):
         take_test(world, right=0)
     assert discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
-    assert refused(world.take(0)) == "no_test"
+    assert reason_of_refusal(world.take(0)) == "no_test"
     assert begin(world) == qualification.QualificationTest(4, 12, 0)
     for _ in range(12):
         lease = world.held(0)

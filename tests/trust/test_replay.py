@@ -13,7 +13,7 @@ from tests.trust.scenes import crowd_works, gold, scenes
 pytestmark = pytest.mark.django_db
 
 
-def told(row: TrustState):
+def stored_state(row: TrustState):
     return trust_replay.replay_row(row)
 
 
@@ -24,7 +24,7 @@ def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
     rows = list(TrustState.objects.all())
     assert len(rows) == 5 * 6
-    assert {told(row) == worker_trust.trust_from_row(row) for row in rows} == {True}
+    assert {stored_state(row) == worker_trust.trust_from_row(row) for row in rows} == {True}
     states = {row.state for row in rows}
     assert SUSPENDED in states and "warm_up" in states
     assert trust_replay.replay_rows([row.pk for row in rows]) == []

@@ -12,7 +12,7 @@ from annotation.protocol.trust import SUSPENDED, WARM_UP
 from annotation.quality import worker_trust
 from annotation.queue.leases import NoTask
 from tests.queue.world import TRUSTING, World
-from tests.trust.scenes import crowd_works, gold, refused, scenes
+from tests.trust.scenes import crowd_works, gold, reason_of_refusal, scenes
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,10 @@ def test_a_suspended_worker_gets_nothing_and_reads_why_and_what_is_in_hand_count
 def test_one_kind_only_is_suspended_where_one_is_named():
     world = World(settings=TRUSTING)
     discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
-    assert refused(world, 0, q.COREF_LINK) == "blocked" and refused(world, 0, q.BOX_QUALITY) == "none_open"
+    assert (
+        reason_of_refusal(world, 0, q.COREF_LINK) == "blocked"
+        and reason_of_refusal(world, 0, q.BOX_QUALITY) == "none_open"
+    )
 
 
 def test_whom_the_rules_suspended_begins_anew_when_reinstated():

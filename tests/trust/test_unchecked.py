@@ -17,7 +17,7 @@ from annotation.quality import worker_trust
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import workers
+from annotation.selectors.campaign.crowd import workers
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
 from tests.trust.scenes import crowd_works, gold, scenes

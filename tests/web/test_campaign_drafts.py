@@ -174,7 +174,7 @@ def test_captions_are_asked_as_the_steps_say(ada):
     campaign = Campaign.objects.get()
     settings = settings_of(campaign.settings)
     assert (campaign.name, campaign.tasks, campaign.open_to_all) == ("written", "captions", True)
-    assert settings.answers.wanted(CAPTION_WRITING) == 2 and settings.stop.budget == 40
+    assert settings.answers.answers_needed(CAPTION_WRITING) == 2 and settings.stop.budget == 40
     assert settings.pay.per_item == {CAPTION_WRITING: 0.25}
     assert OpenImage.objects.count() == 6
     assert Control.objects.filter(purpose="qualification").count() == 36

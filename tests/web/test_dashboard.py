@@ -15,7 +15,7 @@ from annotation import campaigns
 from annotation.models import Assignment, Bonus, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.glance import overview
 from annotation.selectors.campaign.hours import answer_hours, done_hours
 from annotation.selectors.campaign.series import campaign_series
 from annotation.web.staff.dashboard import part

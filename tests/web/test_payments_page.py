@@ -203,7 +203,9 @@ def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ad
 
 
 def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_audit_knows(world, ada):
-    study = Study.objects.create(campaign=world.campaign, provider="prolific", external_id="s1", wanted=1)
+    study = Study.objects.create(
+        campaign=world.campaign, provider="prolific", external_id="s1", answers_required=1
+    )
     begun = world.campaign.created_at
     for index, (verification, outcome) in enumerate(
         [
@@ -245,7 +247,7 @@ def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, a
     assert messages_on(press(ada, WORKERS, "Reinstate", workers=["quay-w0"])) == ["Reinstated: 1 worker."]
     press(ada, WORKERS, "Withdraw their answers", workers=["quay-w0", "quay-w1"])
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
-    assert not Judgment.objects.filter(void=False).exists()
+    assert not Judgment.objects.filter(withdrawn=False).exists()
 
 
 def test_all_of_a_filtered_list_are_meant_whatever_page_shows_them(world, ada):

@@ -212,14 +212,14 @@ def things(first: int, last: int) -> None:
         opened = OpenImage.objects.create(
             campaign=campaign,
             image=image,
-            place=1,
+            position=1,
             state={"chains": [], "merged": []},
             opened_at=now,
             changed_at=now,
         )
         kind = campaign.kinds[0]
         task = Task.objects.create(
-            campaign=campaign, image=opened, kind=kind, key=f"{kind}|{n}", rank=1, wanted=1, created_at=now
+            campaign=campaign, image=opened, kind=kind, key=f"{kind}|{n}", rank=1, needed=1, created_at=now
         )
         Item.objects.create(task=task, content={})
         for purpose in (Control.CONTROL, Control.QUALIFICATION):
@@ -317,7 +317,7 @@ def beside_the_first(first: int, last: int) -> None:
         OpenImage.objects.create(
             campaign=campaign,
             image=image,
-            place=1,
+            position=1,
             version=1,
             state={"chains": [], "merged": []},
             opened_at=now,
@@ -344,7 +344,7 @@ def more_images(count: int) -> None:
         OpenImage(
             campaign=campaign,
             image=image,
-            place=image.position,
+            position=image.position,
             mentions=mentions,
             state={"chains": [chain], "merged": []},
             in_review=1,
@@ -355,7 +355,7 @@ def more_images(count: int) -> None:
     )
     kind = campaign.kinds[0]
     Task.objects.bulk_create(
-        Task(campaign=campaign, image=row, kind=kind, key=str(row.pk), rank=2, wanted=1, created_at=now)
+        Task(campaign=campaign, image=row, kind=kind, key=str(row.pk), rank=2, needed=1, created_at=now)
         for row in OpenImage.objects.filter(campaign=campaign).order_by("-pk")[:count]
     )
 
@@ -369,7 +369,7 @@ def count_queries(clients: dict[str, Client]) -> dict[str, int]:
     for route, (arguments, role) in pages.items():
         cache.clear()
         pools.control_pool.cache_clear()
-        controls.control_facts.cache_clear()
+        controls.control_metadata.cache_clear()
         address = reverse(route, args=arguments)
         with CaptureQueriesContext(connection) as queries:
             answer = clients[role].get(address)

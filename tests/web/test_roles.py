@@ -226,7 +226,7 @@ def built() -> dict[str, Any]:
                             "workers",
                             "entry",
                         ),
-                        "known_items",
+                        "control_item_list",
                         *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
                         "machines",

@@ -114,7 +114,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
 
 
 @pytest.mark.parametrize(
-    ("request", "why"),
+    ("form_data", "why"),
     [
         ({"format": "jsonl", "pictures": "on"}, "has no pictures"),
         ({"format": "csv"}, "has no caption, and csv cannot store that"),
@@ -122,13 +122,13 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     ],
     ids=str,
 )
-def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, request, why):
+def test_what_an_export_cannot_do_is_told_before_there_is_a_job(world, ada, form_data, why):
     first, second = world.corpus.images.order_by("position")
-    if request["format"] == "csv":
+    if form_data["format"] == "csv":
         first.captions.all().delete()
-    elif request["format"] == "entities":
+    elif form_data["format"] == "entities":
         Image.objects.filter(pk=second.pk).update(split="dev")
-    page = press(ada, JOBS, "Export", **request)
+    page = press(ada, JOBS, "Export", **form_data)
     assert why in words(page) and not Job.objects.exists()
 
 

@@ -51,7 +51,7 @@ def text(*command: str) -> str:
 
 
 def priorities() -> dict[str, int]:
-    return dict(OpenImage.objects.order_by("place").values_list("image__key", "priority"))
+    return dict(OpenImage.objects.order_by("position").values_list("image__key", "priority"))
 
 
 def asked_first() -> list[str]:

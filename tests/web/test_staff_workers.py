@@ -124,13 +124,13 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     assert (job.kind, job.campaign, str(job.created_by)) == ("withdraw_answers", world.campaign, "ada")
     assert jobs.run_queued_job(job.pk) == Job.DONE
     mine = Judgment.objects.filter(worker__pseudonym="quay-w0")
-    assert mine.exists() and not mine.filter(void=False).exists()
+    assert mine.exists() and not mine.filter(withdrawn=False).exists()
     assert any(not row.complete for row in world.images())
     assert "answers withdrawn" in words(ada.get(WORKER))
     assert "restore them first" in words(press(ada, WORKER, "Reinstate"))
     press(ada, WORKER, "Restore their answers")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    assert not mine.filter(void=True).exists()
+    assert not mine.filter(withdrawn=True).exists()
     assert [image_state.state_of(row).layer for row in world.images()] == before
 
 

@@ -191,9 +191,9 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
     TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
     long = "x" * 201
     stored = store_tags(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
-    assert stored == KeptTags(images=2, tags=1, distinct=1, left_out=1)
+    assert stored == KeptTags(images=2, tags=1, distinct=1, excluded=1)
     (image_tag,) = ImageTag.objects.all()
-    assert (image_tag.tag.text, image_tag.score, image_tag.place, image_tag.tag.images) == (
+    assert (image_tag.tag.text, image_tag.score, image_tag.position, image_tag.tag.images) == (
         "zebra",
         0.9,
         0,

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.models import Account, Campaign
-from annotation.protocol.kinds import pace_of
+from annotation.protocol.kinds import answer_time_of
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import earned_in_campaigns
 from annotation.selectors.pair_judgments import LEAST_SECONDS
@@ -53,7 +53,7 @@ def answer_times_of(account: Account | None, kinds: Iterable[str]) -> dict[str, 
 
 
 def _published(kind: str) -> AnswerTime:
-    times = pace_of(kind)
+    times = answer_time_of(kind)
     return AnswerTime(times.seconds, times.least, times.most, _(times.source), False)
 
 

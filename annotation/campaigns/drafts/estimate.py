@@ -165,7 +165,7 @@ def estimate_from(
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
     (kind,) = plan.kinds
-    answers = plan.settings.answers.wanted(kind)
+    answers = plan.settings.answers.answers_needed(kind)
     needed = answers + (_second_share(plan, kind) if answers == 1 else 0.0)
     if kind_of(kind).about == ABOUT_IMAGE:
         return {kind: float(needed)}
@@ -247,6 +247,3 @@ def hourly_rate(plan: DraftPlan, kind: str) -> tuple[float, float, float]:
 
 def _hourly(micros: int, seconds: float) -> float:
     return micros / MICROS * 3600 / seconds if seconds else 0.0
-
-
-__all__ = ["DraftEstimate", "AnswerTime", "Range", "estimate_draft", "hourly_rate"]

@@ -17,7 +17,7 @@ from annotation.protocol.contents import corners
 from annotation.protocol.controls import draw_number
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, Kind, is_counted, judged_by, kind_of
 from annotation.protocol.terms import Box
-from annotation.quality.controls import BadItem, ControlItem, CountedControlItem
+from annotation.quality.controls import ControlItem, CountedControlItem
 from annotation.quality.controls.counted import counted_row
 from annotation.quality.controls.items import Images, control_row
 from annotation.selectors.controls import control_item_counts
@@ -210,19 +210,3 @@ def _item(mark: Mark) -> MarkedItem:
         boxes=tuple(Box(*box) for box in mark["boxes"]),
         pending=Box(*mark["pending"]) if mark["pending"] else None,
     )
-
-
-__all__ = [
-    "BadItem",
-    "Mark",
-    "MarkKey",
-    "check_items",
-    "is_about",
-    "items_of_marks",
-    "store_marks",
-    "mark_for",
-    "marks_of",
-    "purposes_of",
-    "strata_of_marks",
-    "strata_there",
-]

@@ -161,7 +161,7 @@ def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | No
     enough of them."""
     left = images_after_pilot(campaign)
     rows = Judgment.objects.filter(
-        image__campaign=campaign, image__complete=True, void=False, role__in=(VOTE, DOUBLE_CHECK)
+        image__campaign=campaign, image__complete=True, withdrawn=False, role__in=(VOTE, DOUBLE_CHECK)
     )
     sample: dict[int, dict[str, float]] = {}
     for image, kind, number in rows.values_list("image", "kind").annotate(n=Count("pk")).order_by():

@@ -134,7 +134,7 @@ def _about_chains(plan: DraftPlan, kind: Kind, rows: Sequence[Image]) -> Iterato
         question = _of_chains(kind, layer, known, record.id, variant)
         if question is not None:
             mentions, boxes, pending = question
-            names = tuple(mention.id for mention in sorted(mentions, key=lambda phrase: phrase.place))
+            names = tuple(mention.id for mention in sorted(mentions, key=lambda phrase: phrase.span))
             content = {
                 "mentions": list(names),
                 "boxes": [corners(box) for box in boxes],
@@ -272,15 +272,3 @@ def posed_without_boxes(plan: DraftPlan, kind: str) -> bool:
     about = kind_of(kind)
     asks = bool(about.judges) or about.needs_boxes
     return asks and (plan.corpus is None or gold_layer(plan.corpus) is None)
-
-
-__all__ = [
-    "GRID_PICTURES",
-    "PosedQuestion",
-    "images_to_show",
-    "layers_of_images",
-    "posed_page",
-    "posed_questions",
-    "posed_without_boxes",
-    "worse_box",
-]

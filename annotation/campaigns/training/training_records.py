@@ -89,6 +89,6 @@ def first_verdicts(campaign: Campaign) -> dict[str, int]:
     held out of a lesson as the last of them, an earlier lesson did not learn from.
     """
     judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
-    judged = campaign.judgments.filter(kind__in=judging, void=False)
+    judged = campaign.judgments.filter(kind__in=judging, withdrawn=False)
     rows = judged.values("image__image__key").annotate(first=Min("pk")).order_by("first")
     return {key: index for index, key in enumerate(rows.values_list("image__image__key", flat=True))}

@@ -41,7 +41,7 @@ JUDGMENT_COLUMNS = {
     "answer": _TEXT,
     "box": _BOX,
     "flag": _TEXT,
-    "void": _FLAG,
+    "withdrawn": _FLAG,
     "way": _TEXT,
     "seconds": _FLOAT,
     "schema": _INT,

@@ -14,7 +14,7 @@ from annotation.datasets.layers import campaign_of_layer, layer_to_read
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.statistics import PRINTED_STATISTICS, Statistics, cost_figures
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.campaign import funnel
+from annotation.selectors.campaign.progress import funnel
 from annotation.selectors.corpora import check_split
 from annotation.selectors.layer_cost import cost_of
 from annotation.selectors.records import stream_records

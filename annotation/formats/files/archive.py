@@ -135,7 +135,7 @@ class _Unpacker:
     def refuse(self, problem: str, expected: str) -> FormatError:
         return FormatError(problem, file=self.archive, expected=expected)
 
-    def place(self, name: str) -> Path:
+    def target_of(self, name: str) -> Path:
         """Where the entry `name` goes; raises FormatError where that is not inside the folder."""
         self.entries += 1
         if self.entries > self.limits.entries:
@@ -150,11 +150,11 @@ class _Unpacker:
         return self.folder.joinpath(*posix.parts)
 
     def make_folder(self, name: str) -> None:
-        self.place(name).mkdir(parents=True, exist_ok=True)
+        self.target_of(name).mkdir(parents=True, exist_ok=True)
 
     def copy(self, name: str, source: IO[bytes]) -> None:
         """Write one entry, stopping at the first byte too many."""
-        target = self.place(name)
+        target = self.target_of(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             file = target.open("xb")

@@ -58,18 +58,18 @@ def shard_schema() -> pa.Schema:
             return pa.struct({name: arrow(part) for name, part in kind.items()})
         return leaves[kind]
 
-    metadata = json.dumps({"info": {"features": {name: _told(kind) for name, kind in FEATURES.items()}}})
+    metadata = json.dumps({"info": {"features": {name: _described(kind) for name, kind in FEATURES.items()}}})
     return pa.schema(
         [(name, arrow(kind)) for name, kind in FEATURES.items()], metadata={"huggingface": metadata}
     )
 
 
-def _told(kind: Any) -> Any:
+def _described(kind: Any) -> Any:
     """A feature as `datasets` writes it to JSON; a list is a list of one feature."""
     if isinstance(kind, list):
-        return [_told(kind[0])]
+        return [_described(kind[0])]
     if isinstance(kind, dict):
-        return {name: _told(part) for name, part in kind.items()}
+        return {name: _described(part) for name, part in kind.items()}
     return {"_type": "Image"} if kind == _IMAGE else {"dtype": kind, "_type": "Value"}
 
 

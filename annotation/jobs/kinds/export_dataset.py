@@ -109,7 +109,7 @@ class ExportedDataset:
     path: str
     format: str
     counts: dict[str, int]
-    left_out: dict[str, int]
+    excluded: dict[str, int]
     notes: tuple[str, ...]
     sha256: str | None = None
     size: int | None = None
@@ -169,7 +169,7 @@ def _result(request: ExportDatasetRequest, written: Any, **more: Any) -> Exporte
     return ExportedDataset(
         format=request.format,
         counts=dict(written.counts),
-        left_out=dict(written.left_out),
+        excluded=dict(written.excluded),
         notes=tuple(written.notes),
         **more,
     )

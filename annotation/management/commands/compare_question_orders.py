@@ -15,7 +15,7 @@ from annotation.protocol.gold import Gold
 from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.machines import Proposals
 from annotation.selectors.corpora import corpus_named
-from annotation.selectors.machines.savings import answer_times
+from annotation.selectors.machines.saving_report import answer_times
 from annotation.selectors.records import stream_records
 from annotation.simulation.economy import arms_run, study_economy
 from annotation.simulation.machine_study import machine_table

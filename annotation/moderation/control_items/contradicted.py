@@ -62,7 +62,7 @@ def names_of_items(items: Iterable[Control]) -> list[ControlItemName]:
 
 def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:
     if item.source == PROMOTED:
-        answers = Judgment.objects.filter(image=row, key=item.key, void=False)
+        answers = Judgment.objects.filter(image=row, key=item.key, withdrawn=False)
         alike = set(answers.values_list("answer", flat=True)) == {item.known}
         return alike and consumed(row.pk, item.key, state) and not may_be_asked_again(item.key, state)
     if not state.complete:

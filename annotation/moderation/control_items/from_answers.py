@@ -66,7 +66,7 @@ def promote(
 def consumed(image: int, key: str, state: ImageState) -> bool:
     """Whether the fold of an open image goes by a vote on this question: it does not where the question is no
     longer asked, because of a ruling or of what was withdrawn."""
-    votes = Judgment.objects.filter(image=image, key=key, role=VOTE, void=False)
+    votes = Judgment.objects.filter(image=image, key=key, role=VOTE, withdrawn=False)
     return any(name not in state.superseded for name in votes.values_list("name", flat=True))
 
 
@@ -125,7 +125,7 @@ def _agreed(campaign: int, kind: str, at_least: int) -> list[tuple[int, str]]:
                JOIN annotation_openimage o ON o.id = t.image_id
                LEFT JOIN annotation_truststate s
                    ON s.campaign_id = j.campaign_id AND s.worker_id = j.worker_id AND s.kind = j.kind
-               WHERE j.campaign_id = %s AND j.kind = %s AND NOT j.void AND t.state = 'settled'
+               WHERE j.campaign_id = %s AND j.kind = %s AND NOT j.withdrawn AND t.state = 'settled'
                    AND NOT EXISTS (SELECT 1 FROM annotation_control c WHERE c.campaign_id = t.campaign_id
                                    AND c.image_id = o.image_id AND c.key = t.key)
                    AND NOT EXISTS (SELECT 1 FROM annotation_assignment a

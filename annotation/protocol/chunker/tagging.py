@@ -68,7 +68,7 @@ class CaptionTagger:
             return ""
         words = [token.lower() for token in tokens]
         tags = list(
-            self._hanta.tag_sent([self._shown(i, token) for i, token in enumerate(tokens)], taglevel=0)
+            self._hanta.tag_sent([self._for_tagger(i, token) for i, token in enumerate(tokens)], taglevel=0)
         )
         mending.mend_tags(words, tags)
         letters = map(_letter, words, tags)
@@ -78,7 +78,7 @@ class CaptionTagger:
         )
 
     @staticmethod
-    def _shown(index: int, token: str) -> str:
+    def _for_tagger(index: int, token: str) -> str:
         """What HanTa gets to see: a capital tells names from nouns, but not at the start."""
         if not token or len(token) > _LONGEST_WORD:
             return "?"

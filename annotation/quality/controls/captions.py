@@ -24,7 +24,7 @@ from phrasebox.text.stems import stem
 from phrasebox.text.tokens import tokenise
 
 #: Words that say nothing of what a picture shows: two captions may share them and speak of different things.
-_PLAIN = frozenset(
+_STOP_WORDS = frozenset(
     "a an the and or of in on at to by with for from into over under near next up down out off is are be "
     "being was were has have had it its his her their he she they them him who that this these there as "
     "while one two three four some several other another".split()
@@ -70,8 +70,8 @@ def from_captions(
     rank = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=rank))
     rows.sort(key=lambda row: rank[row.key])
-    words_of = _told(rows)
-    captions, per_image = _asked(campaign)
+    words_of = _caption_words(rows)
+    captions, per_image = _captions_asked_about(campaign)
     others = [caption for per_image_captions in words_of.values() for caption in per_image_captions]
     marked = sum(
         any(caption.unrelated for caption in per_image_captions) for per_image_captions in words_of.values()
@@ -88,7 +88,7 @@ def from_captions(
             fitting = [caption for caption in words_of[image.key] if not caption.unrelated]
             # Of equal texts the first: people would see one of them twice.
             true = list({caption.text: caption.name for caption in reversed(fitting)}.values())[::-1]
-            unrelated = _wrong(image.key, words_of[image.key], drawn, seed)
+            unrelated = _unrelated_captions(image.key, words_of[image.key], drawn, seed)
             if kind.about == ABOUT_PAIR:
                 yield from _pairs(kind, purpose, image.key, true, unrelated, seed, min(per_image, MOST_PAIRS))
             else:
@@ -143,21 +143,21 @@ def _judging_pairs(campaign: Campaign) -> Kind | None:
     return kind if kind is not None and _made_from_captions(kind) else None
 
 
-def _told(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
+def _caption_words(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
     """The captions of some images, by the image's key; in their order, named by their place."""
     captions: dict[str, list[_CaptionWords]] = {row.key: [] for row in rows}
     key_of = {row.pk: row.key for row in rows}
     for part in chunks(list(key_of), 500):
         for caption in Caption.objects.filter(image__in=part).order_by("image", "number"):
             words = [word.lower() for word in tokenise(caption.text)]
-            says = frozenset(stem(word) for word in words if word.isalnum() and word not in _PLAIN)
+            says = frozenset(stem(word) for word in words if word.isalnum() and word not in _STOP_WORDS)
             key = key_of[caption.image_id]
             name, text = (key, len(captions[key])), " ".join(caption.text.lower().split())
             captions[key].append(_CaptionWords(name, text, says, len(caption.text), caption.unrelated))
     return captions
 
 
-def _asked(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
+def _captions_asked_about(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
     """Captions that a campaign asks about, ENOUGH at most; and how many of them beside one image, usually."""
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
     contents = list(items.values_list("content", "task__image__image")[:ENOUGH])
@@ -169,12 +169,12 @@ def _asked(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
         names.update(dict.fromkeys((owner, number) for owner, number in captions))
     rows = Image.objects.filter(pk__in={owner for owner, _ in names})
     key_of = {row.pk: row.key for row in rows}
-    captions_of = _told(list(rows))
+    captions_of = _caption_words(list(rows))
     chosen = [captions_of[key_of[owner]][number] for owner, number in list(names)[:ENOUGH]]
     return chosen, round(median(beside.values())) if beside else 2
 
 
-def _wrong(
+def _unrelated_captions(
     image: str, captions: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
 ) -> Iterator[CaptionName]:
     """Captions that do not describe an image, one after the other, each text once, as long as there are any.

@@ -64,7 +64,7 @@ def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images)
         images.rows[item.image].pk,
         item.known,
         item.captions,
-        _found(item, campaign, images),
+        _caption_positions(item, campaign, images),
         item.sentence,
     )
     content, key = kind.item(written)
@@ -85,7 +85,7 @@ def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images)
     )
 
 
-def _found(item: CountedControlItem, campaign: Campaign, images: Images) -> list[list[int]]:
+def _caption_positions(item: CountedControlItem, campaign: Campaign, images: Images) -> list[list[int]]:
     """The captions of an item, by their images' ids. Raises BadItem."""
     keys = {image for image, _ in item.captions}
     there = Images(campaign.corpus_id, keys - images.rows.keys())

@@ -118,7 +118,7 @@ def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Con
 
 def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -> Question:
     """The question that an item asks, under its key. Raises BadItem."""
-    mentions = sorted((_mention(name, image, words) for name in item.mentions), key=lambda m: m.place)
+    mentions = sorted((_mention(name, image, words) for name in item.mentions), key=lambda m: m.span)
     kind = kind_of(item.kind)
     least, most = kind.mentions
     if len({m.id for m in mentions}) < len(mentions):

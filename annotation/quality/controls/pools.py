@@ -20,7 +20,7 @@ from annotation.protocol.grading import is_right, needed_strata
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force
-from annotation.selectors.controls import control_facts
+from annotation.selectors.controls import control_metadata
 from annotation.selectors.same_question import asked_before
 from annotation.task_types.wording import BY_KEY, Wording
 
@@ -89,7 +89,7 @@ def qualification_pools(
 
 def gold_coverage(campaign: int, kind: str, revision: int) -> GoldCoverage:
     """Whether a campaign has items for the test of `kind`, and something to measure accuracy by."""
-    return control_facts(campaign, revision).known[kind]
+    return control_metadata(campaign, revision).known[kind]
 
 
 def trust_rules_in_force(
@@ -101,7 +101,7 @@ def trust_rules_in_force(
 
 def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime) -> bool:
     """Whether a verdict on a box of `kind` that was asked for then is a checked answer about who drew it."""
-    since = control_facts(campaign, revision).since.get(kind)
+    since = control_metadata(campaign, revision).since.get(kind)
     return since is not None and asked_at >= since
 
 
@@ -206,7 +206,7 @@ def grade_control(*, kind: str, known: Any, answer: GivenAnswer, settings: Trust
     """
     if answer.flag:
         return False
-    return is_right(kind, kind_of(kind).given(answer), gold_from_plain(kind, known), settings)
+    return is_right(kind, kind_of(kind).graded(answer), gold_from_plain(kind, known), settings)
 
 
 def gold_from_plain(kind: str, known: Any) -> Any:

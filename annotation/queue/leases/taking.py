@@ -272,10 +272,10 @@ def take_next_lease(
                 assignment=assignment,
                 count=known,
             )
-    return _shown(_lease(assignment, claim, kind, expires, terms), terms)
+    return _with_content(_lease(assignment, claim, kind, expires, terms), terms)
 
 
-def _shown(lease: Lease, terms: Terms) -> Lease:
+def _with_content(lease: Lease, terms: Terms) -> Lease:
     """A lease with what its worker sees, where that is not what its first item holds."""
     if not is_page(lease.kind):
         return lease
@@ -303,7 +303,9 @@ def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
     first = chosen[0].control
     assignment = _insert(cursor, request, _ROLE_CONTROL, control=first)
     relevance_pages.store_control_images(assignment, chosen)
-    return _shown(_known_lease(assignment, kind, _ROLE_CONTROL, first, request.expires, terms.version), terms)
+    return _with_content(
+        _known_lease(assignment, kind, _ROLE_CONTROL, first, request.expires, terms.version), terms
+    )
 
 
 def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
@@ -385,7 +387,7 @@ def _held(
             [database.sql_time(expires), assignment],
         )
     if control is not None:
-        return _shown(_known_lease(assignment, kind, role, control, expires, carried.version), terms)
+        return _with_content(_known_lease(assignment, kind, role, control, expires, carried.version), terms)
     cursor.execute(
         """SELECT o.image_id, i.content, t.key FROM annotation_task t
            JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
@@ -396,7 +398,7 @@ def _held(
     lease = Lease(
         assignment, kind, role, image, json.loads(content), key, expires, task, None, carried.version
     )
-    return _shown(lease, terms)
+    return _with_content(lease, terms)
 
 
 def ended_lease(*, worker: int, assignment: int) -> Lease | None:

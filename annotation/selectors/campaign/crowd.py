@@ -17,7 +17,7 @@ from annotation.protocol.trust_settings import GoldCoverage
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
 from annotation.selectors.campaign.kept import kept_figure, list_key
 from annotation.selectors.campaign.sums import earned
-from annotation.selectors.controls import control_facts
+from annotation.selectors.controls import control_metadata
 
 #: Workers on a page.
 WORKERS_PER_PAGE = 50
@@ -80,7 +80,7 @@ def workers(
     are a minute old at most, where finding them is slow.
     """
     trust_states = TrustState.objects.filter(campaign=campaign)
-    known = control_facts(campaign.pk, campaign.revision).known
+    known = control_metadata(campaign.pk, campaign.revision).known
     who = trust_states.filter(_reading(state, known)) if state else trust_states
     if only is not None:
         who = who.filter(worker__in=only)

@@ -34,7 +34,7 @@ _DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'machine', j.w
        j.x_min, j.y_min, j.x_max, j.y_max
    FROM annotation_task t
    LEFT JOIN annotation_assignment a ON a.task_id = t.id
-   LEFT JOIN annotation_judgment j ON j.assignment_id = a.id AND NOT j.void
+   LEFT JOIN annotation_judgment j ON j.assignment_id = a.id AND NOT j.withdrawn
        AND j.role IN ('vote', 'double_check')
    LEFT JOIN annotation_worker w ON w.id = j.worker_id
    WHERE t.campaign_id = %s AND t.drawn_share IS NOT NULL

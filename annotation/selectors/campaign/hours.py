@@ -75,7 +75,8 @@ def _done(campaign: Campaign) -> dict[datetime, int]:
             f"""SELECT {_hour("d.at")}, count(*) FROM (
                     SELECT COALESCE((
                         SELECT j.created_at FROM annotation_judgment j
-                        WHERE j.image_id = o.id AND NOT j.void ORDER BY j.id DESC LIMIT 1), o.opened_at) AS at
+                        WHERE j.image_id = o.id AND NOT j.withdrawn ORDER BY j.id DESC LIMIT 1), o.opened_at)
+                        AS at
                     FROM annotation_openimage o WHERE o.campaign_id = %s AND o.complete) d GROUP BY 1""",
             [campaign.pk],
         )

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.models import AuditEntry, Campaign
 
 #: Seconds for which figures are kept at most: at the size of Flickr30k, counting them takes seconds.
-_KEPT = 60
+_CACHE_SECONDS = 60
 #: What takes less is counted whenever it is read.
 SLOW = 0.05
 
@@ -30,7 +30,7 @@ class Counted(Generic[_T]):
 
 
 def kept_figure(
-    campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _KEPT
+    campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _CACHE_SECONDS
 ) -> _T:
     """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case.
 

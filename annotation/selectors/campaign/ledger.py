@@ -22,7 +22,7 @@ from annotation.models import Campaign, CampaignSums
 #: After this long, whatever ended is committed, whichever clock it was read from.
 UNSETTLED = timedelta(minutes=10)
 #: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
-_KEPT = 24 * 3600
+_CACHE_SECONDS = 24 * 3600
 COUNTED_ANEW = timedelta(days=1)
 #: The periodic work has an hour to count again. Sums that are older than that are counted when they are read.
 _GRACE = timedelta(hours=1)
@@ -83,7 +83,7 @@ class LedgerSums(Generic[_Key, _Sum]):
         late = {campaign: row.until for campaign, row in known.items() if until - row.until > UNSETTLED}
         known |= self.advanced({campaign: known[campaign] for campaign in late}, until)
         changed = {*(row.pk for row in new), *late}
-        cache.set_many({names[campaign]: known[campaign] for campaign in changed}, _KEPT)
+        cache.set_many({names[campaign]: known[campaign] for campaign in changed}, _CACHE_SECONDS)
         newest = self.newer({campaign: row.until for campaign, row in known.items()}, None)
         return {campaign: _added(row.sums, newest[campaign]) for campaign, row in known.items()}
 

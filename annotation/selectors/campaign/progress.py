@@ -152,7 +152,7 @@ def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT campaign_id, kind, role, count(*), sum(wanted - live) FROM annotation_task
+            f"""SELECT campaign_id, kind, role, count(*), sum(needed - live) FROM annotation_task
                WHERE campaign_id IN ({database.parameters(counts)}) AND state = 'open'
                GROUP BY campaign_id, kind, role""",
             list(counts),

@@ -78,7 +78,7 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
             cursor.execute(
                 f"""SELECT count(*), sum(CASE WHEN {nobody} THEN 1 ELSE 0 END) FROM (
                         SELECT id, campaign_id, image_id, key, barred_id FROM annotation_task
-                        WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < wanted
+                        WHERE campaign_id = %s AND kind = %s AND state = 'open' AND live < needed
                         ORDER BY rank, id LIMIT %s) t""",
                 [*workers, campaign.pk, kind, LOOKED_AT],
             )

@@ -34,9 +34,10 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page, kind_of, kind_order
 from annotation.protocol.money import amount_text
 from annotation.protocol.trust import trust_reading
-from annotation.selectors.campaign import CampaignCost, agreement, costs
+from annotation.selectors.campaign.cost import CampaignCost, costs
+from annotation.selectors.campaign.glance import agreement
 from annotation.selectors.campaigns import images_by_version, settings_versions
-from annotation.selectors.controls import control_facts, control_item_counts
+from annotation.selectors.controls import control_item_counts, control_metadata
 
 #: Rises when a key of the figures changes its meaning.
 DATASHEET_VERSION = 1
@@ -98,7 +99,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
     when = handed_in.aggregate(first=Min("ended_at"), last=Max("ended_at"))
     agreed = agreement(campaign, fresh=True)
     rulings = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
-    by_machines = Judgment.objects.filter(campaign=campaign, void=False, worker__kind=Worker.MACHINE)
+    by_machines = Judgment.objects.filter(campaign=campaign, withdrawn=False, worker__kind=Worker.MACHINE)
     answered = set(by_machines.values_list("worker", flat=True).distinct())
     return {
         "name": campaign.name,
@@ -113,7 +114,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
             kind: _question(campaign, kind, cost, agreed.get(kind))
             for kind in sorted(campaign.kinds, key=kind_order)
         },
-        "discarded_answers": Judgment.objects.filter(campaign=campaign, void=True).count(),
+        "discarded_answers": Judgment.objects.filter(campaign=campaign, withdrawn=True).count(),
         "rulings": rulings.count(),
         "reviewers": rulings.exclude(made_by=None).values("made_by").distinct().count(),
         "people": _people(campaign, handed_in),
@@ -148,7 +149,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
 def _question(
     campaign: Campaign, kind: str, cost: CampaignCost, agreed: DoubleCheckAgreement | None
 ) -> dict[str, Any]:
-    known = control_facts(campaign.pk, campaign.revision).known[kind]
+    known = control_metadata(campaign.pk, campaign.revision).known[kind]
     done = cost.kinds.get(kind)
     in_use = control_item_counts(campaign)
 

@@ -44,7 +44,7 @@ def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
 def judged_boxes(annotator: Machine, *, since: int = 0) -> Iterator[MachineBox]:
     """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
     each. The verdict on a box is the first vote about it, as in its trust state."""
-    for portion in _portions(annotator, since):
+    for portion in _batches(annotator, since):
         verdicts = box_verdicts(annotator.campaign, {box.image for box in portion})
         for box in portion:
             yield box._replace(good=verdicts.get((box.image, box.name)))
@@ -57,17 +57,17 @@ class NewestVerdicts:
     def __init__(self, annotator: Machine, *, since: int = 0) -> None:
         """Of the boxes of version `since` and later."""
         self._campaign = annotator.campaign
-        self._portions = _portions(annotator, since, at_most=DECIDING)
+        self._batches = _batches(annotator, since, at_most=DECIDING)
         self._unread: dict[str, list[MachineBox]] = {}
-        self._found: dict[str, list[bool]] = {}
+        self._verdicts: dict[str, list[bool]] = {}
 
     def of_category(self, category: str, count: int) -> list[bool]:
         """Its last `count` verdicts (good or not), oldest first; fewer where there are no more."""
-        so_far = self._found.setdefault(category, [])
+        so_far = self._verdicts.setdefault(category, [])
         while len(so_far) < count:
             boxes = self._unread.pop(category, [])
             if not boxes:
-                portion = next(self._portions, None)
+                portion = next(self._batches, None)
                 if portion is None:
                     break
                 for box in portion:
@@ -92,7 +92,7 @@ def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
     return [CategoryRecord(name, len(judged[name]), sum(judged[name])) for name in order]
 
 
-def _portions(annotator: Machine, since: int, *, at_most: int | None = None) -> Iterator[list[MachineBox]]:
+def _batches(annotator: Machine, since: int, *, at_most: int | None = None) -> Iterator[list[MachineBox]]:
     """A machine's boxes of version `since` and later, the newest first, in growing portions; of its `at_most`
     newest boxes."""
     drawn: Any = (
@@ -132,7 +132,7 @@ def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int,
         image__in=images,
         kind__in={judged_by(kind) for kind in drawing_kinds(campaign)},
         role=VOTE,
-        void=False,
+        withdrawn=False,
         flag="",
     )
     for image, key, answer in votes.order_by("pk").values_list("image", "key", "answer"):

@@ -47,7 +47,7 @@ def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
 def stored_proposals(annotator: Machine) -> Iterator[tuple[str, Proposals]]:
     """(key of the image, what the machine would draw there), in the images' order."""
     rows = MachineProposals.objects.filter(machine=annotator, version=annotator.version).order_by(
-        "image__place"
+        "image__position"
     )
     for key, boxes in rows.values_list("image__image__key", "boxes").iterator():
         yield key, proposals_from(boxes)
@@ -77,7 +77,7 @@ class DrawingAnswer(NamedTuple):
 
 def drawing_answers(campaign: Campaign, image: OpenImage) -> list[DrawingAnswer]:
     """What people and machines answered to the drawing questions of an image."""
-    rows = Judgment.objects.filter(image=image, kind__in=drawing_kinds(campaign), role=VOTE, void=False)
+    rows = Judgment.objects.filter(image=image, kind__in=drawing_kinds(campaign), role=VOTE, withdrawn=False)
     columns: Any = rows.values_list("name", "key", "worker__kind", "flag", "xmin", "ymin", "xmax", "ymax")
     verdicts = box_verdicts(campaign, [image.pk])
     return [

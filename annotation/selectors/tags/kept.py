@@ -44,7 +44,7 @@ def tag_list_of(corpus: Corpus) -> TagList | None:
 
 def tags_of_image(image: Image) -> list[ScoredTag]:
     """The tags of an image, the best first; one query."""
-    rows = ImageTag.objects.filter(image=image, tag__tag_list__published=True).order_by("place")
+    rows = ImageTag.objects.filter(image=image, tag__tag_list__published=True).order_by("position")
     return [ScoredTag(*row) for row in rows.values_list("tag__text", "score", "tag__images")]
 
 
@@ -116,7 +116,7 @@ def tagged_images(
     while page := list(matching.filter(position__gt=after)[:_TOGETHER]):
         after = page[-1].position
         tags_of: dict[int, list[ScoredTag]] = {image.pk: [] for image in page}
-        rows = ImageTag.objects.filter(image__in=tags_of, tag__tag_list__published=True).order_by("place")
+        rows = ImageTag.objects.filter(image__in=tags_of, tag__tag_list__published=True).order_by("position")
         for image, text, score, number in rows.values_list("image", "tag__text", "score", "tag__images"):
             tags_of[image].append(ScoredTag(text, score, number))
         for row in page:

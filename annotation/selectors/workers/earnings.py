@@ -12,7 +12,7 @@ from annotation.models import Assignment, Bonus, Payout, Worker
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.scopes import campaigns_in
+from annotation.selectors.corpora import campaigns_in
 from annotation.selectors.workers.own_data import worker_behind
 
 

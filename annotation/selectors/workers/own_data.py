@@ -166,7 +166,7 @@ def _answer(
     if is_page(row.kind):
         about, content = {}, _ticked(row, images)
     else:
-        about, content = _asked(row.kind, contents, image, images), dict(row.content or {})
+        about, content = _question_of(row.kind, contents, image, images), dict(row.content or {})
     report = getattr(row, "report", None)
     return {
         "campaign": row.campaign.name,
@@ -216,7 +216,7 @@ def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
         yield content["caption"][0]
 
 
-def _asked(
+def _question_of(
     kind: str, content: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
 ) -> dict[str, Any]:
     """What a question was about, as its task told it."""
@@ -234,7 +234,7 @@ def _asked(
 
 def _ticked(row: Judgment, images: Mapping[int, ShownImage]) -> dict[str, Any]:
     """The pairs of a page, without what each was there for."""
-    ticked_pairs = kind_of(row.kind).told(row.key, row.content or {})["pairs"]
+    ticked_pairs = kind_of(row.kind).details(row.key, row.content or {})["pairs"]
     pairs = [
         {
             "image": images[pair["image"]].name,

@@ -25,7 +25,7 @@ WORDS_A_MINUTE, TIMES = 238, 2
 #: and the share of those that flags a worker.
 ANSWERS_LOOKED_AT, TELLING_ANSWERS, TELLING_SHARE = 40, 10, 0.5
 #: Captions of the corpus whose words are counted, the first ones, and for how many seconds that is kept.
-_CAPTIONS, _KEPT = 5_000, 3_600
+_CAPTIONS, _CACHE_SECONDS = 5_000, 3_600
 #: Subqueries in one statement; SQLite takes 500.
 _TOGETHER = 400
 
@@ -52,7 +52,9 @@ def least_reading_seconds(words: float) -> float:
 
 def words_in_a_caption(campaign: Campaign) -> float:
     """Words that a caption of the campaign's corpus has on average; 0 where it has none."""
-    return kept_figure(campaign, "caption-words", lambda: _words(campaign), fresh=False, seconds=_KEPT)
+    return kept_figure(
+        campaign, "caption-words", lambda: _words(campaign), fresh=False, seconds=_CACHE_SECONDS
+    )
 
 
 def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, ReadingPace]:
@@ -75,10 +77,10 @@ def _paces(campaign: Campaign, pairs: Sequence[tuple[int, str]], least: float) -
     answers_of: dict[int, list[tuple[str, int, float]]] = defaultdict(list)
     for worker, ended, image, seconds in _newest(campaign, pairs):
         answers_of[worker].append((ended, image, seconds))
-    return {worker: _pace(answers, least) for worker, answers in answers_of.items()}
+    return {worker: _reading_pace(answers, least) for worker, answers in answers_of.items()}
 
 
-def _pace(answers: list[tuple[str, int, float]], least: float) -> ReadingPace:
+def _reading_pace(answers: list[tuple[str, int, float]], least: float) -> ReadingPace:
     met, began = set[int](), list[float]()
     for _ended, image, seconds in sorted(answers):
         if image not in met:

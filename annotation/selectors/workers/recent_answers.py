@@ -47,7 +47,7 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
         "task__image", "control"
     )
     held = {row.pk: row for row in rows}
-    judgments = Judgment.objects.filter(assignment__in=list(held), void=False).select_related("report")
+    judgments = Judgment.objects.filter(assignment__in=list(held), withdrawn=False).select_related("report")
     judgment_of = {judgment.assignment_id: judgment for judgment in judgments}
     items = Item.objects.filter(task__in=[row.task_id for row in rows if row.task_id], position=0)
     contents = dict(items.values_list("task", "content"))

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotation.selectors.campaign import KindRow, WorkerRow
+from annotation.selectors.campaign.crowd import KindRow, WorkerRow
 
 #: How a worker's trust at a kind reads.
 TRUST_LABELS = {

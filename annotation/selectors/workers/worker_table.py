@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.trust import READINGS, trust_reading
-from annotation.selectors.campaign import WorkerRow, earned, workers
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
-from annotation.selectors.controls import control_facts
+from annotation.selectors.campaign.crowd import WorkerRow, workers
+from annotation.selectors.campaign.sums import earned
+from annotation.selectors.controls import control_metadata
 from annotation.selectors.workers.reading_speed import ReadingPace, reading_paces
 
 #: What the table can be sorted by.
@@ -131,7 +132,7 @@ def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, Work
     rows = TrustState.objects.filter(campaign=campaign)
     if request.kind:
         rows = rows.filter(kind=request.kind)
-    there = control_facts(campaign.pk, campaign.revision).known
+    there = control_metadata(campaign.pk, campaign.revision).known
     for worker, name, of, kind, state, examined, known, right, last, blocked, withdrawn in rows.values_list(
         "worker",
         "worker__pseudonym",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.protocol.grading import Grader
-from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, AnswerPace, Kind
+from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, AnswerTime, Kind
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -29,7 +29,7 @@ def _from_plain(known: Any) -> tuple[Box, ...]:
     return tuple(Box(*corners) for corners in known)
 
 
-def _given(answer: Any) -> Box | None:
+def _graded_answer(answer: Any) -> Box | None:
     box: Box | None = answer.box
     return box
 
@@ -38,7 +38,7 @@ RULES = Kind(
     key=BOX_DRAWING,
     tasks="entities",
     answers=ANSWERS[BOX_DRAWING],
-    place=40,
+    sort_order=40,
     draws=True,
     about_boxes=True,
     shows_boxes=True,
@@ -51,8 +51,10 @@ RULES = Kind(
     window="drawing_window",
     over="drawing_known",
     from_plain=_from_plain,
-    given=_given,
-    pace=AnswerPace(29.0, 25.5, 32.5, _("between Su et al. 2012 and Papadopoulos et al. 2016, for drawing")),
+    graded=_graded_answer,
+    answer_time=AnswerTime(
+        29.0, 25.5, 32.5, _("between Su et al. 2012 and Papadopoulos et al. 2016, for drawing")
+    ),
     built_in=True,
 )
 

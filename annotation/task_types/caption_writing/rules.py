@@ -15,7 +15,7 @@ from annotation.protocol.kinds import (
     ABOUT_IMAGE,
     KINDS,
     MEASURED_ON_NOTHING,
-    AnswerPace,
+    AnswerTime,
     BadItem,
     Kind,
     Number,
@@ -91,7 +91,7 @@ RULES = Kind(
     tasks="captions",
     answers=("written", *SPELLING),
     about=ABOUT_IMAGE,
-    place=90,
+    sort_order=90,
     with_content=frozenset({"written"}),
     test_answers=SPELLING,
     writes=True,
@@ -105,7 +105,7 @@ RULES = Kind(
             5, "Hodosh et al. 2013, section 2.1", _("Workers who write a caption of each image")
         )
     },
-    pace=AnswerPace(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
+    answer_time=AnswerTime(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
     built_in=True,
 )
 

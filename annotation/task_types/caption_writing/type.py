@@ -53,7 +53,7 @@ class CaptionWriting(TaskType):
     def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
         return self.test_choices if "sentence" in content else self.choices
 
-    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"sentence": content.get("sentence")}
 
     def parse(self, data: Mapping[str, Any]) -> Answer:

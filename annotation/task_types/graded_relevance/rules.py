@@ -37,11 +37,11 @@ def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
 
 
-def _given(answer: Any) -> int:
+def _graded_answer(answer: Any) -> int:
     return int(answer.answer)
 
 
-def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     return {"caption": key.split("|", 2)[2]}
 
 
@@ -50,17 +50,17 @@ RULES = Kind(
     tasks="graded",
     answers=tuple(map(str, GRADES)),
     about=ABOUT_PAIR,
-    place=80,
+    sort_order=80,
     grader=Grader(_right, _stratum),
     strata=tuple(map(str, KNOWN_GRADES)),
     from_plain=int,
-    given=_given,
+    graded=_graded_answer,
     item=_item,
     pair_known=("4", "1"),
     numbers={
         GRADED_RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.2.1", _("Workers who grade each pair"))
     },
-    told=_told,
+    details=_answer_details,
     batch=PairBatch(10.0, published="flickr8k-expert"),
     built_in=True,
 )

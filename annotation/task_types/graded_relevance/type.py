@@ -42,7 +42,7 @@ class GradedRelevance(TaskType):
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
         return (caption_text(*content["caption"]),)
 
-    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"caption": caption_text(*content["caption"])}
 
 

@@ -61,7 +61,7 @@ def picture_of(name: str) -> str:
 @cache
 def practice_scene(name: str) -> Scene:
     """The scene of this name. Raises KeyError where there is none."""
-    scene: dict[str, Any] = _told()[name]
+    scene: dict[str, Any] = _scenes_in_file()[name]
     captions = tuple(ShownCaption(text, tuple(text.split())) for text in scene["captions"])
     return Scene(
         ShownImage(0, name, scene["width"], scene["height"], picture_of(name), captions),
@@ -73,6 +73,6 @@ def practice_scene(name: str) -> Scene:
 
 
 @cache
-def _told() -> dict[str, Any]:
+def _scenes_in_file() -> dict[str, Any]:
     scenes: dict[str, Any] = json.loads(SCENES_FILE.read_text(encoding="utf-8"))
     return scenes

@@ -11,7 +11,7 @@ from annotation.protocol.kinds import (
     ABOUT_IMAGE,
     KINDS,
     MEASURED_ON_NOTHING,
-    AnswerPace,
+    AnswerTime,
     BadContent,
     Kind,
     Number,
@@ -38,7 +38,7 @@ RULES = Kind(
     tasks="regions",
     answers=("described",),
     about=ABOUT_IMAGE,
-    place=100,
+    sort_order=100,
     with_content=frozenset({"described"}),
     writes=True,
     tested=False,
@@ -49,7 +49,7 @@ RULES = Kind(
     },
     content=_content,
     check=_check,
-    pace=AnswerPace(150.0, 75.0, 300.0, _("assumed; nobody has measured it")),
+    answer_time=AnswerTime(150.0, 75.0, 300.0, _("assumed; nobody has measured it")),
     built_in=True,
 )
 

@@ -72,7 +72,7 @@ class RegionDescription(TaskType):
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         return Page(choices=self.choices, about=content["regions"])
 
-    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {"regions": content["regions"]}
 
     def parse(self, data: Mapping[str, Any]) -> Answer:

@@ -15,7 +15,7 @@ TRUE_CAPTIONS = (1, 2, 3)
 RULES = ticked_pages(
     RELEVANCE,
     tasks="relevance",
-    position=70,
+    sort_order=70,
     most_true=max(TRUE_CAPTIONS),
     numbers={RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.3.2", _("Workers who judge each page"))},
     batch=PairBatch(90.0, filtered=True, published="flickr8k-crowd"),

@@ -18,7 +18,7 @@ MOST_TRUE = 5
 RULES = ticked_pages(
     TAG_RELEVANCE,
     tasks="tags",
-    position=75,
+    sort_order=75,
     most_true=MOST_TRUE,
     numbers={
         TAG_RELEVANCE: Number(3, "decided: as pages of captions", _("Workers who judge each page of tags"))

@@ -15,7 +15,7 @@ from annotation.protocol.paging import PAGE_ROLES
 from annotation.protocol.trust_settings import TrustSettings
 
 
-def ticked_pages(key: str, *, tasks: str, position: int, most_true: int, **options: Any) -> Kind:
+def ticked_pages(key: str, *, tasks: str, sort_order: int, most_true: int, **options: Any) -> Kind:
     """The kind `key` of ticked pages; `options` are further fields of `kinds.Kind`.
 
     Of a control item's texts one is true at least, and `most_true` at most.
@@ -25,14 +25,14 @@ def ticked_pages(key: str, *, tasks: str, position: int, most_true: int, **optio
         tasks=tasks,
         answers=("judged",),
         about=ABOUT_PAGE,
-        place=position,
+        sort_order=sort_order,
         with_content=frozenset({"judged"}),
         grader=Grader(_right, partial(_stratum, most_true)),
         bar="relevance_bar",
-        given=_given,
+        graded=_graded_answer,
         written_known=_written_known,
         item=partial(_item, key),
-        told=_told,
+        details=_answer_details,
         most_true=most_true,
         **options,
     )
@@ -61,7 +61,7 @@ def _stratum(most_true: int, known: Sequence[bool]) -> str:
     return str(sum(known))
 
 
-def _given(answer: Any) -> Any:
+def _graded_answer(answer: Any) -> Any:
     # In the test an image is a page of its own.
     (ticked,) = (answer.content or {})["ticked"]
     return ticked
@@ -91,7 +91,7 @@ def _item(kind: str, item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     return {"blocks": [{"image": item.image_id, "captions": item.found}]}, f"{kind}|known|{digest}"
 
 
-def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """The pairs of a page, by ids: (image, caption's image, caption's place), role, and whether it fits."""
     pairs = [
         {

@@ -61,7 +61,7 @@ class TickedPages(TaskType):
             ),
         )
 
-    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
         return {
             "blocks": [
                 {

@@ -93,13 +93,13 @@ def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) ->
         error = not_reopened
     lease = ended_lease(worker=work.worker.pk, assignment=assignment)
     assert lease is not None
-    task_page = _task_page(work, lease, reopened.given, request, error)
+    task_page = _task_page(work, lease, reopened.answer, request, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     about = {
         "work": work,
         "task": task_page,
         "parts": parts_of_task(request, task_page),
-        "answer": _words(work.type, reopened.given),
+        "answer": _words(work.type, reopened.answer),
     }
     return render(request, "annotation/tasks/answer_again.html", about, status=status.value)
 

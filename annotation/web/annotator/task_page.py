@@ -16,7 +16,7 @@ from annotation.protocol.work import PaySettings
 from annotation.quality.qualification import QualificationTest
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownCaption, ShownImage

@@ -10,7 +10,7 @@ from annotation.protocol.trust import TRUSTED, UNCHECKED, WARM_UP
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.queue.available_tasks import MOST_LEFT, AvailableTask, about_left
 from annotation.queue.dispatch import NoTask
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import TASK_TYPES, TaskType
 
 #: Reasons that hold for all of a campaign; and those that are nobody's doing.

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Account, Campaign, Worker
 from annotation.queue.available_tasks import kinds_of
-from annotation.selectors.scopes import campaigns_to_work_on
+from annotation.selectors.corpora import campaigns_to_work_on
 from annotation.task_types.base import TASK_TYPES, TaskType
 from annotation.workers.pseudonyms import worker_of
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.models import Account, Invitation, Study, TrustState
-from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.corpora import campaigns_of, corpora_of
 
 
 class FirstStep(NamedTuple):

@@ -11,7 +11,7 @@ from annotation.campaigns.drafts import fields, keeping
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.protocol.campaign_settings import CampaignError, as_toml
-from annotation.selectors.scopes import corpora_of
+from annotation.selectors.corpora import corpora_of
 from annotation.web.common.access import account_of, for_roles
 from annotation.web.drafts.draft_pages import draft_frame, for_draft
 from annotation.web.staff.campaign_pages import result_message

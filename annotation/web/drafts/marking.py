@@ -20,7 +20,6 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.marks import (
-    BadItem,
     Mark,
     MarkKey,
     is_about,
@@ -38,7 +37,7 @@ from annotation.campaigns.drafts.posing import (
 )
 from annotation.campaigns.drafts.reading import DraftPlan, marked_kinds
 from annotation.models import Control
-from annotation.protocol.kinds import kind_of
+from annotation.protocol.kinds import BadItem, kind_of
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice
 from annotation.web.annotator.task_page import TaskPage, parts_of_task

@@ -13,7 +13,7 @@ from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.posing import GRID_PICTURES, posed_page, posed_without_boxes
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.protocol.questions import Answer
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
 from annotation.web.annotator.task_page import parts_of_task
 from annotation.web.common.filters import query_number

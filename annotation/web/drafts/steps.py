@@ -38,8 +38,7 @@ from annotation.models import Corpus
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.kinds import all_tasks, kind_of, kinds_of_tasks
 from annotation.protocol.money import currency_digits
-from annotation.selectors.corpora import split_names
-from annotation.selectors.scopes import corpora_of
+from annotation.selectors.corpora import corpora_of, split_names
 from annotation.selectors.tags.kept import tag_list_of
 from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.task_types.practice import PRACTICE, practice_scene

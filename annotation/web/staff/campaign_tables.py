@@ -17,8 +17,9 @@ from annotation.protocol import kinds
 from annotation.protocol.agreement import DoubleCheckAgreement, IntervalEstimate
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import Funnel, Overview, TaskCounts
 from annotation.selectors.campaign.cost import cents
+from annotation.selectors.campaign.glance import Overview
+from annotation.selectors.campaign.progress import Funnel, TaskCounts
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 

@@ -16,12 +16,12 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.kinds import is_page
 from annotation.protocol.money import currency_digits
-from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.glance import overview
 from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
+from annotation.selectors.corpora import campaigns_of
 from annotation.selectors.drawing_ways import drawing_ways
-from annotation.selectors.scopes import campaigns_of
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm

@@ -17,7 +17,7 @@ from annotation.datasets import archives
 from annotation.jobs.kinds.export_dataset import EXPORTS
 from annotation.jobs.status import JOB_STATES, job_title
 from annotation.models import Job
-from annotation.selectors.left_out import missing_from_export
+from annotation.selectors.export_exclusions import missing_from_export
 
 #: Arguments that set a job apart from others of its kind.
 _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "machine")
@@ -80,7 +80,7 @@ def _download(job: Job) -> dict[str, Any]:
     return {
         "download": f"{reverse('operation_file', args=['download_export'])}?job={job.pk}",
         "size": filesizeformat(job.result["size"]),
-        "lacks": tuple(missing_from_export(job.result["left_out"])),
+        "lacks": tuple(missing_from_export(job.result["excluded"])),
     }
 
 

@@ -285,7 +285,7 @@ def _answered(
         else answer_in_words(judgment.kind, judgment.answer)
     )
     weight = ""
-    if judgment.void:
+    if judgment.withdrawn:
         weight = _("withdrawn")
     elif judgment.role != q.VOTE:
         weight = str(ANSWER_ROLES_IN_WORDS.get(judgment.role, judgment.role))

@@ -17,9 +17,9 @@ from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text, payable_amount
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import WorkerRow
-from annotation.selectors.campaign import workers as worker_rows
 from annotation.selectors.campaign.cost import cents
+from annotation.selectors.campaign.crowd import WorkerRow
+from annotation.selectors.campaign.crowd import workers as worker_rows
 from annotation.selectors.workers.reading_speed import (
     WORDS_A_MINUTE,
     ReadingPace,

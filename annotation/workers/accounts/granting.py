@@ -96,7 +96,7 @@ def grant(
             account=account, role=role, corpus=corpus, campaign=campaign, defaults={"granted_by": actor}
         )[1]
         if role_grant:
-            _tell(actor, "grant_role", account, role, corpus, campaign)
+            _notify(actor, "grant_role", account, role, corpus, campaign)
             fresh = Account.objects.get(pk=account.pk)  # with the role
             if role != ANNOTATOR and second_factor.lacks_second_factor(fresh):
                 # They set one up when they sign in next.
@@ -130,7 +130,7 @@ def revoke_role(
         gone = bool(grants.delete()[0])
         if gone:
             sessions.end_access(account)
-            _tell(actor, "revoke_role", account, role, corpus, campaign)
+            _notify(actor, "revoke_role", account, role, corpus, campaign)
     return gone
 
 
@@ -150,7 +150,7 @@ def admins_of_server() -> set[int]:
     return admins | set(superusers.values_list("pk", flat=True))
 
 
-def _tell(
+def _notify(
     actor: Account | None,
     act: str,
     account: Account,

@@ -260,7 +260,7 @@ def second_factor_rule() -> str:
 
 def must_have_second_factor(account: Account) -> bool:
     """Whether this server asks `account` for a second factor."""
-    asks = _ASKED.get(second_factor_rule())
+    asks = _RULES.get(second_factor_rule())
     return asks is not None and asks(account)
 
 
@@ -299,7 +299,7 @@ FACTOR_RULES = {
     SignInRules.STAFF: gettext_lazy("all staff"),
 }
 #: By the rule, whether it asks an account.
-_ASKED: dict[str, Callable[[Account], bool]] = {
+_RULES: dict[str, Callable[[Account], bool]] = {
     SignInRules.ADMINS: is_admin_of_server,
     SignInRules.STAFF: lambda account: account.has_staff_role,
 }

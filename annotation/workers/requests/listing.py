@@ -14,8 +14,8 @@ from pydantic import Field
 from annotation.common.operations import Help, NewFile, OneOf, OperationContext, Pages
 from annotation.models import Campaign
 from annotation.protocol.money import amount_text
-from annotation.selectors.campaign import WorkerRow, workers
 from annotation.selectors.campaign.cost import units
+from annotation.selectors.campaign.crowd import WorkerRow, workers
 from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,

@@ -20,7 +20,7 @@ TRIES, PAUSE = 4, 1.0
 #: Statuses after which the same call may succeed.
 _AGAIN = (429, 502, 503, 504)
 #: What the server says of a call that it is still doing, and how often it is asked whether it has done it.
-_UNDER_WAY, _ASKED = "still_at_work", 120
+_UNDER_WAY, _POLLS = "still_at_work", 120
 
 
 class Problem(Exception):
@@ -254,7 +254,7 @@ class Client:
             except HTTPError as error:
                 problem = _problem(error)
                 if problem.code == _UNDER_WAY:
-                    tries = max(tries, _ASKED)
+                    tries = max(tries, _POLLS)
                     last = again >= tries - 1
                 elif problem.status not in _AGAIN:
                     last = True

@@ -13,7 +13,7 @@ from PIL import Image
 
 from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, peak_mib, with_progress
-from annotation.selectors.left_out import missing_from_export
+from annotation.selectors.export_exclusions import missing_from_export
 from config.sample import sample_records
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, whole_file
@@ -83,7 +83,7 @@ class Command(ReportCommand):
             "format": writer.key,
             "seed": options["seed"],
             "counts": written.counts,
-            "left_out": written.left_out,
+            "excluded": written.excluded,
             "seconds": seconds,
             "images_per_second": count / seconds,
             "peak_memory_mib": peak_mib(),
@@ -91,7 +91,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
-        lacking = "".join(f"{line}\n" for line in missing_from_export(report["left_out"]))
+        lacking = "".join(f"{line}\n" for line in missing_from_export(report["excluded"]))
         return (
             f"{counts}\nwritten to {report['out']} as {report['format']}, pictures in {report['pictures']}\n"
             f"{lacking}"

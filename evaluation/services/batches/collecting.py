@@ -176,7 +176,7 @@ def judges_of(batch: Batch) -> dict[str, Judge]:
 
 def staying_out(people: Mapping[str, Judge]) -> dict[str, int]:
     """Judges who count -> how many of their answers do not, as they came before they were reinstated."""
-    return {judge: row.left_out for judge, row in people.items() if not row.unused and row.left_out}
+    return {judge: row.excluded for judge, row in people.items() if not row.unused and row.excluded}
 
 
 def counted_in(who: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from annotation.common.operations import Help, Named, OperationContext, StoredTh
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
-from annotation.selectors.campaign import costs
+from annotation.selectors.campaign.cost import costs
 from evaluation.models import Batch
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.state import BatchState, batch_state, cached_batch_state

@@ -24,7 +24,7 @@ from annotation.common.operations import FieldError, Help, Named, OneOf
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
 from annotation.selectors.stored_kinds import CORPORA
@@ -408,7 +408,7 @@ def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[
 
 
 def _judges(settings: CampaignSettings, tasks: str) -> int:
-    return settings.answers.wanted(kinds_of_tasks(tasks)[0])
+    return settings.answers.answers_needed(kinds_of_tasks(tasks)[0])
 
 
 def _unjudged(runs: PooledRuns, number: int, known: PairIds, depth: int) -> tuple[int, float]:

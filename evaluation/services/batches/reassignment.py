@@ -14,7 +14,7 @@ from annotation.common.operations import Help, Named, OperationContext
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import kinds_of_tasks
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
 from evaluation.pair_tasks import pair_tasks

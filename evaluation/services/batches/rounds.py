@@ -19,7 +19,8 @@ from annotation.common import database
 from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
-from annotation.selectors.campaign import money, open_tasks_by_kind
+from annotation.selectors.campaign.cost import money
+from annotation.selectors.campaign.progress import open_tasks_by_kind
 from annotation.selectors.pair_judgments import asked_pairs, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.services.batches.collecting import answers_of, batch_named

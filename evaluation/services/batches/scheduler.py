@@ -10,7 +10,7 @@ from typing import Any
 from annotation import jobs
 from annotation.common import database
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import open_tasks_by_kind
+from annotation.selectors.campaign.progress import open_tasks_by_kind
 from annotation.selectors.jobs import Job, jobs_of_kinds
 from annotation.selectors.pair_judgments import judges
 from evaluation.models import Batch

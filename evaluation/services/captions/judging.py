@@ -18,8 +18,7 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.protocol.terms import CaptionRecord
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.scopes import Corpus
+from annotation.selectors.corpora import Corpus, corpus_named
 from evaluation.models import CaptionSet
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.captions.sets import caption_set_named

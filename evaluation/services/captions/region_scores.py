@@ -192,7 +192,7 @@ def _of_campaign(row: CaptionSet, name: str, images: Container[int]) -> dict[int
     image_of = names_of(row.corpus.name).image
     texts_of_image: dict[int, _BoxedTexts] = {}
     for answer in answers(campaign):
-        answer_regions = [] if answer["void"] or answer["flag"] else answer.get("regions", [])
+        answer_regions = [] if answer["withdrawn"] or answer["flag"] else answer.get("regions", [])
         image = image_of[answer["image"]]
         if answer_regions and image in images:
             texts_of_image.setdefault(image, []).extend(

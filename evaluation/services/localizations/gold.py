@@ -69,5 +69,5 @@ def _mentions(corpus: str, layer: object, subset: Subset | None) -> Iterator[Box
             continue
         for mention, box in boxed_mentions(record.layer):
             yield BoxedMention(
-                image, *mention.place, mention.text, phrase_text(mention.text), mention.categories, box
+                image, *mention.span, mention.text, phrase_text(mention.text), mention.categories, box
             )

@@ -111,8 +111,8 @@ def _compared(
     """The mentions that people boxed, beside what the set has for them."""
     if record.layer is None:
         return
-    for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda item: item[0].place):
-        localized = mentions.get(mention.place)
+    for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda item: item[0].span):
+        localized = mentions.get(mention.span)
         regions = np.empty((0, 5)) if localized is None else localized.regions
         overlaps = iou(regions[:, :4], drawn) if len(regions) else np.empty(0)
         right = np.flatnonzero(overlaps >= RIGHT_IOU)

@@ -208,7 +208,7 @@ class _Localizer:
         for name, record in zip(names, stream_records(corpus=corpus, layer=layer), strict=True):
             if name in names_needed and record.layer is not None:
                 chains = [chain for chain in record.layer.chains if chain.id != NOT_VISUAL]
-                places = {mention.place: mention for chain in chains for mention in chain.mentions}
+                places = {mention.span: mention for chain in chains for mention in chain.mentions}
                 mentions_of_image[name] = [places[index] for index in sorted(places)]
         return mentions_of_image
 

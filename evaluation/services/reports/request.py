@@ -437,7 +437,7 @@ def _numbers(batch: Batch) -> BatchNumbers:
         earned=now.earned,
         filling=asdict(now.filling),
         judges=sum(
-            person.answers > person.left_out and name not in withdrawn for name, person in now.people.items()
+            person.answers > person.excluded and name not in withdrawn for name, person in now.people.items()
         ),
         unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
         discarded=sorted(why or "no reason given" for why in withdrawn.values()),

@@ -95,7 +95,7 @@ class ExportTagsRequest(TagsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTags:
-    """The tags that a corpus now has: so many, `distinct` different ones; `left_out` are too long."""
+    """The tags that a corpus now has: so many, `distinct` different ones; `excluded` are too long."""
 
     corpus: str
     unit: str
@@ -104,7 +104,7 @@ class StoredTags:
     images: int
     tags: int
     distinct: int
-    left_out: int
+    excluded: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class GradientRun(ABC):
     ) -> None:
         """Go on until `epochs` are done; the network `looks` at held-out data after each.
 
-        `keep` is called after each, and when a checkpoint is due. Raises Diverged.
+        `save_checkpoint` is called after each, and when a checkpoint is due. Raises Diverged.
         """
         with fitting_threads(self.multiplications):
             self._train(epochs, looks, report_progress, save_checkpoint)

@@ -157,7 +157,7 @@ def unreduced(
 def learn_combined(
     paths: Sequence[Path], settings: CombinedSettings | None = None, *, cache: PhaseCache | None = None
 ) -> CombinedFeatures:
-    """Learn codebooks and axes from some of the pictures; what was done before is found in `kept`.
+    """Learn codebooks and axes from some of the pictures; what was done before is in `cache`.
 
     Which pictures are drawn depends on the seed and on what is in the files, not on names or order. A part
     has no more numbers than there are pictures less one. Raises BadPicture, and ValueError for pictures that

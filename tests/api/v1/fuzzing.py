@@ -98,9 +98,11 @@ class Drawn:
         self.cases.append(case)
 
 
-def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, entry: int) -> Fuzzed:
-    """`each` calls of every operation by a role; what any of them changes is undone. A failure is an answer
-    that the document does not tell, or a call that was taken though the document does not allow it.
+def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each: int) -> Fuzzed:
+    """Call every operation `calls_each` times as a role; undo what any call changes.
+
+    A failure is an answer that the document does not declare, or a call that was taken though the document
+    does not allow it.
     """
     fuzzed = Fuzzed(role)
     handlers = {box.name: box for box in endpoints()}
@@ -136,7 +138,7 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, entry: int
         # A third of a role's calls are to succeed, and a part of the operations is not its own.
         ways = [AS_DRAWN, AT_A_PLACE, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
         rng = Random(f"{SEED} {name}")
-        chosen = [rng.choice(ways) for _ in range(entry)]
+        chosen = [rng.choice(ways) for _ in range(calls_each)]
         # A valid call of the API needs no case, and drawing one costs more than the call.
         cases = iter(box.first(sum(way != VALID_CALL or caller is None for way in chosen)))
         for way in chosen:
@@ -187,9 +189,9 @@ def connections_kept() -> Iterator[None]:
             item.connect(close_old_connections)
 
 
-def _settings(entry: int) -> Any:
+def _settings(calls_each: int) -> Any:
     return settings(
-        max_examples=entry,
+        max_examples=calls_each,
         deadline=None,
         database=None,
         phases=[Phase.generate],

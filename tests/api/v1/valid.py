@@ -270,7 +270,7 @@ def _subscription() -> ValidCall:
     return ValidCall({"subscription": row.number})
 
 
-def _machine() -> ValidCall:
+def _model_annotator() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     created = machines.machine_add(campaign=campaign, name="drawer")
     return ValidCall({"campaign": "quay", "machine": created.name}, body={})
@@ -358,7 +358,7 @@ def _begun(received: bytes = b"") -> Upload:
     for old in uploads.uploads_of(owner):
         uploads.remove_upload(old)
     created = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_CSV))])
-    created.place(0).write_bytes(received)
+    created.file_path(0).write_bytes(received)
     return created
 
 
@@ -492,9 +492,12 @@ VALID: dict[str, Make] = {
     "export_answers": at(campaign="quay"),
     "learn_links": with_body({"corpus": "quay", "layer": "import"}, campaign="quay"),
     "show_protocol": nothing,
-    "export_proposals": lambda: ValidCall({"campaign": "quay", "machine": _machine().place["machine"]}),
+    "export_proposals": lambda: ValidCall(
+        {"campaign": "quay", "machine": _model_annotator().place["machine"]}
+    ),
     "import_proposals": lambda: ValidCall(
-        {"campaign": "quay", "machine": _machine().place["machine"]}, files={"file": ("boxes.jsonl", b"{}")}
+        {"campaign": "quay", "machine": _model_annotator().place["machine"]},
+        files={"file": ("boxes.jsonl", b"{}")},
     ),
     "export_judgment_table": at(campaign="quay"),
     "export_mention_table": at(corpus="quay", layer="import"),
@@ -510,7 +513,7 @@ VALID: dict[str, Make] = {
     "list_machines": at(campaign="quay"),
     "add_machine": with_body({"name": "drawer"}, campaign="quay"),
     "machine_saving": at(campaign="quay"),
-    "teach_machine": _machine,
+    "teach_machine": _model_annotator,
     "list_studies": at(campaign="quay"),
     "save_study": with_body({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
     "list_uploads": nothing,

@@ -71,7 +71,7 @@ def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
     return two_systems(tmp_path)
 
 
-def said(*arguments: Any) -> str:
+def output_of(*arguments: Any) -> str:
     """What a command prints."""
     out = StringIO()
     call_command(*map(str, arguments), stdout=out)

@@ -9,7 +9,7 @@ import pytest
 from annotation import jobs
 from annotation.models import Campaign, Job, Judgment, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import money
+from annotation.selectors.campaign.cost import money
 from annotation.selectors.campaign.glance import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.services.batches.collecting import batch_named
@@ -17,7 +17,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.reassignment import plan_reassignment, reassign_answers
 from evaluation.services.batches.state import batch_state
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import UNTESTED, crowd
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -115,7 +115,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
         again = jobs.enqueue(kind=kind, arguments=arguments)
         assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert JudgmentSet.objects.count() == QrelsSnapshot.objects.count() == 1
-    frozen = json.loads(said("settle_batch", "first", "pooled", "--json"))["frozen"]
+    frozen = json.loads(output_of("settle_batch", "first", "pooled", "--json"))["frozen"]
     assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
 
 
@@ -127,17 +127,17 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     bad = Judgment.objects.filter(worker__pseudonym__in=before.unused, image__isnull=False)
     assert before.top_up.answers == bad.count() > 0
     assert before.top_up.micros == 200_000 * bad.count()
-    price = json.loads(said("plan_reassignment", "first", "--json"))
+    price = json.loads(output_of("plan_reassignment", "first", "--json"))
     assert price["answers"] == bad.count() and not price["done"]
-    assert not bad.filter(void=True).exists()
+    assert not bad.filter(withdrawn=True).exists()
 
     job = jobs.enqueue(kind="reassign_pages", arguments={"batch": "first"})
     stopped = iter([False, True])
     # Its worker is told to stop after a first image; another goes on.
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED
-    assert bad.filter(void=True).exists() and bad.filter(void=False).exists()
+    assert bad.filter(withdrawn=True).exists() and bad.filter(withdrawn=False).exists()
     assert jobs.run_queued_job(job.pk) == Job.DONE
-    assert not bad.filter(void=False).exists()
+    assert not bad.filter(withdrawn=False).exists()
     assert all(row.withdrawn_at for row in TrustState.objects.filter(worker__pseudonym__in=before.unused))
     assert not plan_reassignment(batch_named("first")).judges and not reassign_answers("first").done
     after = batch_state("first")
@@ -145,7 +145,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
         after.answers_to_come == after.top_up.answers + before.answers_to_come + bad.count()
         and not after.unused
     )
-    assert "all judges" in said("reassign_pages", "first")
+    assert "all judges" in output_of("reassign_pages", "first")
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     assert batch_state("first").complete
 
@@ -160,5 +160,5 @@ def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) ->
     late = batch_state("first")
     assert (late.answers_to_come, late.to_come, late.complete) == (0, "0.00 USD", True)
     assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["asked"])
-    text = said("batch_status", "first")
+    text = output_of("batch_status", "first")
     assert "0 answers are still to come" in text and "judges agree with alpha 1.00" in text

@@ -30,7 +30,7 @@ from evaluation.services.batches.scheduler import ROUND_CHECK_INTERVAL
 from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchError
 from phrasebox.pooling.active import NextPairs
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -109,7 +109,7 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
     seen = batch_state("first").rounds
     assert seen is not None and (seen.ended, seen.tau, seen.outdated) == ("", None, True)
-    assert "had ended, but answers changed since" in said("batch_status", "first")
+    assert "had ended, but answers changed since" in output_of("batch_status", "first")
     assert do("ask_next_waves") and not Job.objects.exists(), "answers are to come"
     with pytest.raises(BatchError, match="are still missing"):
         ask_next_round("first")
@@ -259,7 +259,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     close_campaign(campaign=batch.campaign)
     with pytest.raises(BatchError, match="is closed, so pages cannot be reassigned"):
         reassign_answers("first")
-    assert not Judgment.objects.filter(void=True).exists()
+    assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
 @pytest.mark.slow  # by default pages are, and graded pairs without waves in `test_collecting`
@@ -279,14 +279,14 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
     config.write_text("[trust]\nqualification = false\n")
     chosen = ["--corpus", "quay", "--depth", 4, "--campaign-settings", config, "--runs", *pooled_runs]
     rounds = ["--strategy", "move_to_front", "--rounds", 4]
-    price = json.loads(said("plan_batch", *chosen, *rounds, "--json"))["numbers"]
+    price = json.loads(output_of("plan_batch", *chosen, *rounds, "--json"))["numbers"]
     assert 0 < price["asked"] <= price["askable"] / 4 + 1
-    assert "to be asked, in a first round" in said("open_batch", "first", *chosen, *rounds)
+    assert "to be asked, in a first round" in output_of("open_batch", "first", *chosen, *rounds)
     answer(Batch.objects.get(), 1)
-    assert "asked in 2 rounds" in said("next_round", "first")
-    assert "asked in 2 rounds" in said("batch_status", "first")
+    assert "asked in 2 rounds" in output_of("next_round", "first")
+    assert "asked in 2 rounds" in output_of("batch_status", "first")
     with pytest.raises(CommandError, match="--strategy: Expected one of: .*'depth'"):
-        said("plan_batch", *chosen, "--strategy", "best")
+        output_of("plan_batch", *chosen, "--strategy", "best")
 
 
 def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:

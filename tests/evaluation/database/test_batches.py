@@ -19,7 +19,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import (
     ASKED,
     UNTESTED,
@@ -44,12 +44,16 @@ def test_a_plan_counts_what_is_pooled_and_writes_nothing(pooled_runs: list[str])
     assert numbers.judgments == 3 * numbers.asked
     assert [part.pairs for part in numbers.runs] == [ASKED * 4] * 4
     assert numbers.runs[0].unjudged == len(
-        [p for p in plan.pooled.called(plan.pooled.shortlists[0].pairs(plan.pooled.space, 4)) if not own(p)]
+        [
+            p
+            for p in plan.pooled.called(plan.pooled.shortlists[0].pairs(plan.pooled.space, 4))
+            if not is_original(p)
+        ]
     )
     assert not Campaign.objects.exists() and not Batch.objects.exists()
 
 
-def own(pair: tuple[str, str]) -> bool:
+def is_original(pair: tuple[str, str]) -> bool:
     return pair[1].startswith(f"{pair[0]}#")
 
 
@@ -121,7 +125,7 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
 def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs, threshold=0), "bare").batch
     assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
-    output = said("batch_status", "bare")
+    output = output_of("batch_status", "bare")
     assert f"pages lack {batch.numbers['missing']} captions" in output
     assert "with a threshold, filtered pairs fill them" in output and "depth" not in output
 
@@ -200,31 +204,31 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     config = tmp_path / "untested.toml"
     config.write_text("[trust]\nqualification = false\n")
     chosen = ["--corpus", "quay", "--depth", 4, "--campaign-settings", config, "--runs", *pooled_runs]
-    price = json.loads(said("plan_batch", *chosen, "--json"))["numbers"]
-    dry = said("plan_batch", *chosen)
+    price = json.loads(output_of("plan_batch", *chosen, "--json"))["numbers"]
+    dry = output_of("plan_batch", *chosen)
     assert not Batch.objects.exists() and not Campaign.objects.exists()
     lacking = (
         f"pages lack {price['missing']} captions: too few filtered pairs are of the images asked about; "
         f"{price['short_blocks']} of {price['blocks']} images have fewer than fit"
     )
     assert price["missing"] > 0 and lacking in dry and "a greater depth" in dry
-    assert "with a threshold, filtered pairs fill them" in said("plan_batch", *chosen, "--threshold", 0)
+    assert "with a threshold, filtered pairs fill them" in output_of("plan_batch", *chosen, "--threshold", 0)
     # The remedy that is named helps.
     config.write_text("[trust]\nqualification = false\n[page]\ncaptions = 3\n")
-    assert json.loads(said("plan_batch", *chosen, "--json"))["numbers"]["missing"] < price["missing"]
+    assert json.loads(output_of("plan_batch", *chosen, "--json"))["numbers"]["missing"] < price["missing"]
     config.write_text("[trust]\nqualification = false\n")
-    opened = json.loads(said("open_batch", "first", *chosen, "--json"))
+    opened = json.loads(output_of("open_batch", "first", *chosen, "--json"))
     foretold = ("asked", "task_count", "fillers", "missing", "blocks", "short_blocks")
     assert all(opened["numbers"][key] == price[key] for key in foretold) and opened["state"] == "open"
-    again = said("open_batch", "first", *chosen)
+    again = output_of("open_batch", "first", *chosen)
     assert "already exists" in again and lacking in again
     crowd(Campaign.objects.get(), {"perfect": 5})
-    assert "judgments 'first' collected" in said("collect_judgments", "first")
-    assert json.loads(said("collect_judgments", "first", "--json"))["unchanged"]
-    text = said("batch_status", "first", "--omissions")
+    assert "judgments 'first' collected" in output_of("collect_judgments", "first")
+    assert json.loads(output_of("collect_judgments", "first", "--json"))["unchanged"]
+    text = output_of("batch_status", "first", "--omissions")
     assert lacking in text and "for more fillers, use a greater depth" in text
     assert "0 tasks open" in text and "filter: 0 of" in text and "sharp-search" in text
-    assert json.loads(said("batch_status", "first", "--json"))["status"]["omissions"] is None
+    assert json.loads(output_of("batch_status", "first", "--json"))["status"]["omissions"] is None
 
 
 _RUN = ["--corpus", "quay", "--runs", "sharp-search"]
@@ -248,7 +252,7 @@ def test_what_cannot_be_is_told_in_one_line(
     pooled_runs: list[str], arguments: list[str], problem: str
 ) -> None:
     with pytest.raises(CommandError, match=problem) as error:
-        said("open_batch", *arguments)
+        output_of("open_batch", *arguments)
     assert "\n" not in str(error.value)
     assert not Batch.objects.exists()
 
@@ -257,4 +261,4 @@ def test_what_cannot_be_is_told_in_one_line(
 def test_a_batch_that_is_not_there_is_told_in_one_line(pooled_runs: list[str], command: str) -> None:
     launch(planned(pooled_runs), "first")
     with pytest.raises(CommandError, match="^batch: There is no batch “nobody” here; known: first.$"):
-        said(command, "nobody")
+        output_of(command, "nobody")

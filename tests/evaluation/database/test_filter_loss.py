@@ -79,7 +79,7 @@ def expected(batch: Batch) -> tuple[int, int, float, int]:
     return len(fillers), hits, hits / len(fillers) * len(unlikely), len(relevant & (pool - unlikely))
 
 
-def told(batch: Batch) -> tuple[int, int, float, int]:
+def counts_of(batch: Batch) -> tuple[int, int, float, int]:
     loss = batch_state(batch.name).loss
     assert loss is not None and loss.filtered == batch.numbers["filtered"]
     return loss.judged, loss.relevant, loss.expected, loss.relevant_left
@@ -96,15 +96,17 @@ def test_fillers_that_the_filter_of_this_batch_let_through_say_nothing_of_its_lo
     # Of fewer runs, so that some of what the first batch showed is in no pool of the second.
     loose = launch(planned(pooled_runs[2:], depth=6, threshold=0.25, simulated=True), "loose").batch
     crowd(loose.campaign, {"perfect": 5}, seed=2)
-    assert told(strict) == pytest.approx(expected(strict))
-    assert told(strict)[1] == len(likely_fillers), "of its own they are what it loses"
-    assert told(loose) == pytest.approx(expected(loose))
-    assert told(loose)[:2] != (0, 0) and told(loose)[1] == 0, "nothing of what it put aside is relevant"
+    assert counts_of(strict) == pytest.approx(expected(strict))
+    assert counts_of(strict)[1] == len(likely_fillers), "of its own they are what it loses"
+    assert counts_of(loose) == pytest.approx(expected(loose))
+    assert counts_of(loose)[:2] != (0, 0) and counts_of(loose)[1] == 0, (
+        "nothing of what it put aside is relevant"
+    )
     votes, displayed = answered(loose)
     unlikely = {pair for pair in pool_of(loose) if bleu_pre(pair) == 0}
     assert displayed - unlikely and displayed & unlikely, "fillers of the other batch that are none here"
     everywhere = {pair for pair, vote in votes.items() if 2 * sum(vote) > len(vote)} - displayed
-    assert told(loose)[3] < len(everywhere | likely_fillers)
+    assert counts_of(loose)[3] < len(everywhere | likely_fillers)
     assert everywhere - pool_of(loose), "relevant pairs of the other batch that are in no pool here"
 
 

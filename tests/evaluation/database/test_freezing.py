@@ -21,7 +21,7 @@ from evaluation.services.judgments.relevance import RelevanceChoice
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.registry import UnknownName
 from phrasebox.relevance.qrels import freeze_pairs
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 #: Originals are relevant only where they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     report = json.loads(
-        said("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
+        output_of("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
     )
     pairs = JUDGMENT_FORMATS.get("flickr8k-crowd").read(crowd)
     direct = freeze_pairs(pairs, name="small", originals=[(f"{key}.jpg", f"{key}.jpg#2") for key in "abc"])
@@ -92,7 +92,7 @@ def test_a_freeze_that_fails_leaves_nothing(
     with monkeypatch.context() as patched:
         patched.setattr("evaluation.services.judgments.freezing.chunks", broken)
         with pytest.raises(CommandError, match="disk full"):
-            said("freeze_qrels", "q", "--corpus", corpus, "--judgments", "flickr8k-crowd")
+            output_of("freeze_qrels", "q", "--corpus", corpus, "--judgments", "flickr8k-crowd")
     assert not QrelsSnapshot.objects.exists()
     assert not QrelsRow.objects.exists()
 
@@ -123,7 +123,7 @@ def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crow
     import_judgments(
         JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd", name="tied"), OperationContext()
     )
-    text = said("freeze_qrels", "tied", "--corpus", corpus, "--judgments", "tied")
+    text = output_of("freeze_qrels", "tied", "--corpus", corpus, "--judgments", "tied")
     assert "relevant by rule: half 6, majority 5, two_thirds 5" in text
 
 
@@ -142,13 +142,13 @@ def test_a_protocol_freezes_originals_without_judgments(
 ) -> None:
     Image.objects.filter(key="c").update(split="test")
     command = ["freeze_qrels", "own", "--corpus", corpus, "--protocol", *arguments]
-    report = json.loads(said(*command, "--json"))
+    report = json.loads(output_of(*command, "--json"))
     assert (report["rows"], report["relevant"], report["unjudged"]) == (rows, rows, rows)
     assert (report["pool"], report["version"], report["unchanged"]) == (pool, 1, False)
     stored = QrelsSnapshot.objects.get()
     assert (stored.judgments, stored.pool) == (None, pool)
-    assert f"{rows} original pairs" in said(*command)
-    assert json.loads(said(*command, "--json"))["unchanged"]
+    assert f"{rows} original pairs" in output_of(*command)
+    assert json.loads(output_of(*command, "--json"))["unchanged"]
 
 
 def test_a_protocol_takes_the_caption_asked_for(corpus: str) -> None:
@@ -188,6 +188,6 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
 )
 def test_bad_arguments_of_a_freeze_are_one_line(corpus: str, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message) as error:
-        said("freeze_qrels", "own", "--corpus", corpus, *arguments)
+        output_of("freeze_qrels", "own", "--corpus", corpus, *arguments)
     assert "\n" not in str(error.value)
     assert not QrelsSnapshot.objects.exists()

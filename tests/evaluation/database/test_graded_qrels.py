@@ -12,7 +12,7 @@ from django.core.management import CommandError
 from evaluation.comparison.scoring import score
 from evaluation.models import QrelsRow
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 FREEZE = ("freeze_qrels", "graded", "--corpus", "small", "--judgments", "experts")
 
@@ -30,7 +30,7 @@ def experts(corpus: str, tmp_path: Path) -> str:
     file = tmp_path / "experts.txt"
     rows = (f"{i}.jpg\t{c}.jpg#2\t" + "\t".join(map(str, grades)) for (i, c), grades in GRADES.items())
     file.write_text("\n".join(rows) + "\n")
-    said("import_judgments", corpus, file, "--format", "flickr8k-expert", "--name", "experts")
+    output_of("import_judgments", corpus, file, "--format", "flickr8k-expert", "--name", "experts")
     return corpus
 
 
@@ -46,12 +46,12 @@ def run(experts: str, tmp_path: Path) -> str:
             for rank, caption in enumerate(captions, 1)
         )
     )
-    said("import_run", "hand", file, "--corpus", experts)
+    output_of("import_run", "hand", file, "--corpus", experts)
     return "hand"
 
 
 def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
-    frozen = json.loads(said(*FREEZE, "--json"))
+    frozen = json.loads(output_of(*FREEZE, "--json"))
     # b's own, a's own, and c's own that nobody judged; and two pairs from 8/3 on.
     assert (frozen["relevant"], frozen["rows"], frozen["unjudged"]) == (5, 7, 3)
     assert frozen["by_rule"] == {"mean_grade": 5, "mean_grade_strict": 3, "median_grade": 5}
@@ -61,7 +61,7 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
     )
     places = {name: own_score.per_query.tolist() for name, own_score in scored.scores.items()}
     # c asks too, and the run has no list for it.
-    assert (len(scored.queries), scored.asked, scored.missing) == (2, 3, 1)
+    assert (len(scored.queries), scored.query_count, scored.missing) == (2, 3, 1)
     assert places["S@1"] == [0, 0] and places["S@5"] == [1, 1]
     assert places["R-precision"] == [0.5, 0.5]
     assert places["MAP"] == pytest.approx([(1 / 2 + 2 / 3) / 2] * 2)
@@ -73,9 +73,9 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
 
 
 def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, experts: str) -> None:
-    first = json.loads(said(*FREEZE, "--json"))
-    assert "already exists" in said(*FREEZE)
-    strict = json.loads(said(*FREEZE, "--rule", "mean_grade_strict", "--json"))
+    first = json.loads(output_of(*FREEZE, "--json"))
+    assert "already exists" in output_of(*FREEZE)
+    strict = json.loads(output_of(*FREEZE, "--rule", "mean_grade_strict", "--json"))
     assert (strict["version"], strict["relevant"]) == (2, 3) and strict["digest"] != first["digest"]
     # The gains are the same: nDCG knows no threshold.
     gains = [
@@ -89,20 +89,20 @@ def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, ex
 
 
 def test_a_rule_for_votes_is_refused_for_grades_and_the_other_way(experts: str, crowd: Path) -> None:
-    said("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
+    output_of("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
     with pytest.raises(
         CommandError, match="'experts' are grades from 1 to 4; rule 'majority' does not apply to them"
     ):
-        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "experts", "--rule", "majority")
+        output_of("freeze_qrels", "q", "--corpus", experts, "--judgments", "experts", "--rule", "majority")
     with pytest.raises(CommandError, match="'crowd' are votes; rule 'mean_grade' does not apply to them"):
-        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--rule", "mean_grade")
+        output_of("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--rule", "mean_grade")
 
 
 def test_what_a_rule_or_votes_would_not_take_is_refused(experts: str, crowd: Path) -> None:
-    said("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
+    output_of("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
     with pytest.raises(CommandError, match="are votes, .* and no median; leave the median out"):
-        said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--summary", "median")
+        output_of("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--summary", "median")
     beside = ("--relevant-from", "3", "--gains", "exponential", "--summary", "median")
     all_of_it = "rule 'mean_grade' says all .*; leave the lowest relevant score, the gains, the median out"
     with pytest.raises(CommandError, match=all_of_it):
-        said(*FREEZE, "--rule", "mean_grade", *beside)
+        output_of(*FREEZE, "--rule", "mean_grade", *beside)

@@ -38,7 +38,7 @@ from phrasebox.text_files import FormatError
 from studies.hodosh.conventions import CHOSEN_CONVENTIONS
 from studies.hodosh.evidence import Evidence
 from studies.hodosh.report import cells_of
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 #: Originals are relevant only where they were judged so.
@@ -114,8 +114,8 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     import_judgments(JudgmentsImport(corpus=corpus, file=file, format="keyword-counts"), OperationContext())
-    payload = json.loads(said("agreement", "--judgments", "keyword-counts", "--json"))
-    direct = json.loads(said("agreement", file, "--format", "keyword-counts", "--json"))
+    payload = json.loads(output_of("agreement", "--judgments", "keyword-counts", "--json"))
+    direct = json.loads(output_of("agreement", file, "--format", "keyword-counts", "--json"))
     payload, direct = payload["within"], direct["within"]
     assert payload["alpha"] == direct["alpha"] and payload["fleiss"] == direct["fleiss"]
     remarks = [row["reason"] for row in (*payload["alpha"].values(), payload["fleiss"])]
@@ -201,7 +201,7 @@ def test_a_bad_line_is_named_and_leaves_nothing(
     monkeypatch.setattr("evaluation.services.judgments.importing.ROWS_PER_INSERT", 2)
     crowd.write_text(crowd.read_text() + line + "\n")
     with pytest.raises(CommandError, match=message) as error:
-        said("import_judgments", corpus, crowd, "--format", "flickr8k-crowd")
+        output_of("import_judgments", corpus, crowd, "--format", "flickr8k-crowd")
     assert "\n" not in str(error.value)
     assert not JudgmentSet.objects.exists()
     assert not PairAnswers.objects.exists()
@@ -254,20 +254,20 @@ def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> No
 )
 def test_bad_arguments_are_one_line(corpus: str, crowd: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message) as error:
-        said("import_judgments", arguments[0], crowd, *arguments[1:])
+        output_of("import_judgments", arguments[0], crowd, *arguments[1:])
     assert "\n" not in str(error.value)
 
 
 def test_two_imports_of_one_name_do_not_mix(corpus: str, crowd: Path) -> None:
     with exclusive_folder(f"judgments.{corpus}.j", busy=""), pytest.raises(CommandError) as error:
-        said("import_judgments", corpus, crowd, "--format", "flickr8k-crowd", "--name", "j")
+        output_of("import_judgments", corpus, crowd, "--format", "flickr8k-crowd", "--name", "j")
     assert "judgments 'j': another process is writing under this name" in str(error.value)
     assert not JudgmentSet.objects.exists()
 
 
 def test_a_missing_file_is_one_line(corpus: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="absent.txt: no such file or folder"):
-        said("import_judgments", corpus, tmp_path / "absent.txt", "--format", "flickr8k-crowd")
+        output_of("import_judgments", corpus, tmp_path / "absent.txt", "--format", "flickr8k-crowd")
 
 
 def test_agreement_of_imported_judgments_is_that_of_the_files(
@@ -287,7 +287,7 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
     more = ["--resamples", 20, "--json"]
 
     def figures(*options: Any) -> dict[str, Any]:
-        return {**json.loads(said("agreement", *options, *more)), "basis": None}
+        return {**json.loads(output_of("agreement", *options, *more)), "basis": None}
 
     assert figures(*names[:2]) == figures(graded)
     between_sets = figures(*names)
@@ -295,7 +295,7 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
     assert between_sets == figures(graded, *names[2:])
     assert between_sets["between"]["common"] == 3
     with pytest.raises(CommandError, match="There is no set of judgments “x” here; known: small:flickr8k-cr"):
-        said("agreement", "--judgments", "x")
+        output_of("agreement", "--judgments", "x")
 
 
 def test_a_truncated_file_names_its_line(corpus: str, crowd: Path) -> None:

@@ -27,7 +27,7 @@ from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
 from phrasebox.relevance.scales import VOTE_SCALE
-from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.database.conftest import matrix_file, output_of
 
 #: Originals are relevant only where they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
@@ -178,7 +178,9 @@ def test_every_reader_tells_the_same(two: Ranking, tmp_path: Path) -> None:
     turned = Ranking("turned", -two.scores, two.images, two.captions)
     a_run(tmp_path, turned, Run.ANNOTATION)
     freeze_qrels(name="bare", corpus="some", judgments="table", relevance=AS_JUDGED)
-    report = json.loads(said("score_run", "two-annotation", "--qrels", "bare", "--measures", "R@1", "--json"))
+    report = json.loads(
+        output_of("score_run", "two-annotation", "--qrels", "bare", "--measures", "R@1", "--json")
+    )
     assert [(test["value"], test["queries"]) for test in report["measures"]] == [(0.5, 2)]
     runs = [run_named("two-annotation"), run_named("turned-annotation")]
     result, tests = score_against_first(runs, snapshot_named("bare"), ["R@1", "mean rank"], rounds=20)
@@ -196,7 +198,7 @@ def test_candidates_to_be_judged_are_nobodys_originals(two: Ranking, tmp_path: P
     run.corpus.format = "candidates"
     run.corpus.save()
     with pytest.raises(CommandError, match="no judgment is marked as original"):
-        said("score_run", run.name, "--qrels", "bare", "--measures", "R@1")
+        output_of("score_run", run.name, "--qrels", "bare", "--measures", "R@1")
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -57,10 +57,10 @@ def _more_images(corpus: Corpus) -> None:
     )
 
 
-def _told(report_progress: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
-    """What `tell` gives, written out, and how many rows it reads for that."""
+def _statements_of(read_state: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+    """What `read_state` gives, written out, and how many rows it reads for that."""
     with _rows_read(monkeypatch) as read:
-        what = repr(report_progress())
+        what = repr(read_state())
     return what, sum(read)
 
 
@@ -79,9 +79,9 @@ def test_comparing_runs_reads_no_row_of_images_that_nobody_ranks(
         for names in (pooled_runs[::2], pooled_runs[1::2])
         for subset in (None, test)
     ]
-    before = [_told(report_progress, monkeypatch) for report_progress in reported]
+    before = [_statements_of(report_progress, monkeypatch) for report_progress in reported]
     _more_images(qrels.corpus)
-    assert [_told(report_progress, monkeypatch) for report_progress in reported] == before
+    assert [_statements_of(report_progress, monkeypatch) for report_progress in reported] == before
 
 
 def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
@@ -99,9 +99,9 @@ def test_the_state_of_a_batch_reads_no_row_of_images_that_it_does_not_ask_about(
         partial(batch_state, "later"),
         lambda: again().numbers(),
     ]
-    before = [_told(report_progress, monkeypatch) for report_progress in messages]
+    before = [_statements_of(report_progress, monkeypatch) for report_progress in messages]
     _more_images(batch.corpus)
-    assert [_told(report_progress, monkeypatch) for report_progress in messages] == before
+    assert [_statements_of(report_progress, monkeypatch) for report_progress in messages] == before
 
 
 def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_runs: list[str]) -> None:

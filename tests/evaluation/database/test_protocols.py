@@ -19,7 +19,7 @@ from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.runs.files import RunImport, import_run
 from phrasebox.metrics.protocols import both_directions, over_folds, select
 from phrasebox.scoring.tiles import Dense
-from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.database.conftest import matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -57,7 +57,7 @@ def scores(db: None, tmp_path: Path) -> np.ndarray:
 
 def figures(run: str, *arguments: object) -> dict[str, float]:
     report = json.loads(
-        said("score_run", run, "--qrels", "own", "--measures", ",".join(MEASURES), *arguments, "--json")
+        output_of("score_run", run, "--qrels", "own", "--measures", ",".join(MEASURES), *arguments, "--json")
     )
     return {m["measure"]: m["value"] for m in report["measures"]}
 
@@ -129,11 +129,11 @@ def test_folds_give_the_means_of_their_parts(
 
 def test_folds_stand_beside_their_mean(scores: np.ndarray) -> None:
     freeze_protocol(name="own", corpus="ten", protocol="any of five")
-    report = json.loads(said("score_run", "search", "--qrels", "own", "--folds", 2, "--json"))
+    report = json.loads(output_of("score_run", "search", "--qrels", "own", "--folds", 2, "--json"))
     assert (report["queries"], report["missing"], report["folds"]) == (50, 0, 2)
     assert [m["measure"] for m in report["measures"]] == ["R@1", "R@5", "R@10", "median rank"]
     assert all(m["value"] == pytest.approx(np.mean(m["folds"])) for m in report["measures"])
-    text = said("score_run", "search", "--qrels", "own", "--folds", 2)
+    text = output_of("score_run", "search", "--qrels", "own", "--folds", 2)
     assert "qrels own version 1 (any of five)" in text
     assert "Means over 2 folds of the images." in text
     assert "measure      value  queries  fold 1  fold 2" in text
@@ -152,10 +152,12 @@ def test_what_an_import_cut_off_is_not_guessed(scores: np.ndarray, tmp_path: Pat
     with pytest.raises(
         CommandError, match="keeps the best 20 items .* R@10 needs 10: import .* with whole rankings"
     ):
-        said("score_run", "cut", "--qrels", "own", "--measures", "R@1,R@10", "--folds", 5)
+        output_of("score_run", "cut", "--qrels", "own", "--measures", "R@1,R@10", "--folds", 5)
     direct = over_folds(Dense(untied), select("any of five", OWNERS), ["R@1", "median rank"], number=5)
     report = json.loads(
-        said("score_run", "cut", "--qrels", "own", "--measures", "R@1,median rank", "--folds", 5, "--json")
+        output_of(
+            "score_run", "cut", "--qrels", "own", "--measures", "R@1,median rank", "--folds", 5, "--json"
+        )
     )
     assert [m["value"] for m in report["measures"]] == pytest.approx(list(direct["annotation"].values()))
 
@@ -163,7 +165,7 @@ def test_what_an_import_cut_off_is_not_guessed(scores: np.ndarray, tmp_path: Pat
 def test_folds_that_are_not_equal_are_refused(scores: np.ndarray) -> None:
     freeze_protocol(name="own", corpus="ten", protocol="any of five")
     with pytest.raises(CommandError, match="10 images of qrels 'own version 1' cannot be cut into 3"):
-        said("score_run", "search", "--qrels", "own", "--folds", 3)
+        output_of("score_run", "search", "--qrels", "own", "--folds", 3)
 
 
 def test_systems_are_compared_under_a_protocol(scores: np.ndarray, tmp_path: Path) -> None:
@@ -171,5 +173,5 @@ def test_systems_are_compared_under_a_protocol(scores: np.ndarray, tmp_path: Pat
         RunImport(name="same", corpus="ten", file=tmp_path / "ten.npz", format="scores"), OperationContext()
     )
     freeze_protocol(name="own", corpus="ten", protocol="first caption")
-    report = json.loads(said("compare_runs", "annotation", "same", "--qrels", "own", "--json"))
+    report = json.loads(output_of("compare_runs", "annotation", "same", "--qrels", "own", "--json"))
     assert [test["p"] for test in report["tests"]] == [1.0] * 4

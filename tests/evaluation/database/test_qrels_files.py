@@ -20,7 +20,7 @@ from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Run
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, remove_qrels
 from evaluation.services.runs.files import RunImport, import_run
-from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.database.conftest import matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -68,22 +68,24 @@ def test_positives_as_eccv_caption_has_them_come_out_byte_for_byte(tmp_path: Pat
     of_captions = '{"26305":[487450,42201],"5":[770337],"771687":[391895,770337,487450]}'
     for name, text, asks in (("i2t", of_images, "image"), ("t2i", of_captions, "caption")):
         (tmp_path / f"{name}.json").write_text(text)
-        output = said("import_qrels", name, tmp_path / f"{name}.json", "--corpus", "coco", "--format", "json")
+        output = output_of(
+            "import_qrels", name, tmp_path / f"{name}.json", "--corpus", "coco", "--format", "json"
+        )
         assert f"are relevant, for {asks}s" in output
         out = tmp_path / f"{name}.again.json"
-        said("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
+        output_of("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
         assert out.read_bytes() == text.encode()
         for format in ("trec", "csv"):
             again, third = tmp_path / f"{name}.{format}", f"{name}-{format}"
-            said("export_qrels", name, "--out", again, "--format", format)
-            said("import_qrels", third, again, "--corpus", "coco", "--format", format)
+            output_of("export_qrels", name, "--out", again, "--format", format)
+            output_of("import_qrels", third, again, "--corpus", "coco", "--format", format)
             assert snapshot_named(third).digest == snapshot_named(name).digest
             assert snapshot_named(third).asks == asks
     a_run(tmp_path, "r", np.random.default_rng(1).random((4, 8)))
     assert len(score(run_named("r"), snapshot_named("i2t"), ["R-precision"]).queries) == 2
     with pytest.raises(CommandError, match="have captions as queries, but run 'r' has images"):
-        said("score_run", "r", "--qrels", "t2i")
-    said(
+        output_of("score_run", "r", "--qrels", "t2i")
+    output_of(
         "import_qrels",
         "both",
         tmp_path / "t2i.json",
@@ -102,8 +104,8 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
     file = tmp_path / "q.trec"
     file.write_text("391895 0 770337 2\n391895 0 5 0\n42201 0 79200 1\n42201 0 534849 -1\n")
     command = ("import_qrels", "q", file, "--corpus", "coco")
-    said(*command)
-    assert json.loads(said(*command, "--json"))["unchanged"] and QrelsSnapshot.objects.count() == 1
+    output_of(*command)
+    assert json.loads(output_of(*command, "--json"))["unchanged"] and QrelsSnapshot.objects.count() == 1
     assert list(QrelsRow.objects.order_by("pk").values_list("relevance", "judged")) == [
         (2, True),
         (0, True),
@@ -111,21 +113,21 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
         (0, False),
     ]
     out = tmp_path / "out.trec"
-    said("export_qrels", "q", "--out", out, "--ids", "external")
+    output_of("export_qrels", "q", "--out", out, "--ids", "external")
     assert out.read_text() == file.read_text()
-    said("export_qrels", "q", "--out", tmp_path / "own.trec")
+    output_of("export_qrels", "q", "--out", tmp_path / "own.trec")
     assert (tmp_path / "own.trec").read_text().startswith(f"{file_of(391895)} 0 770337 2\n")
-    assert "2 of 4 pairs" in said(*command, "--json").replace('"relevant": 2', "2 of 4 pairs")
-    stricter = json.loads(said(*command, "--level", 2, "--json"))
+    assert "2 of 4 pairs" in output_of(*command, "--json").replace('"relevant": 2', "2 of 4 pairs")
+    stricter = json.loads(output_of(*command, "--level", 2, "--json"))
     assert (stricter["version"], stricter["relevant"]) == (2, 1)
     # What was cited as q:2 is not another thing one day.
     remove_qrels(name="q:2")
-    assert json.loads(said(*command, "--level", 2, "--json"))["version"] == 3
+    assert json.loads(output_of(*command, "--level", 2, "--json"))["version"] == 3
     remove_qrels(name="q:3")
-    assert json.loads(said("import_qrels", "Q", *command[2:], "--json"))["version"] == 1
+    assert json.loads(output_of("import_qrels", "Q", *command[2:], "--json"))["version"] == 1
     remove_qrels(name="Q")
     with pytest.raises(CommandError, match="qrels 'q' already exist and are from a file"):
-        said("freeze_qrels", "q", "--corpus", "coco", "--protocol", "any of five")
+        output_of("freeze_qrels", "q", "--corpus", "coco", "--protocol", "any of five")
 
 
 def test_a_graded_file_gives_the_figures_of_pytrec_eval_both_ways_round(tmp_path: Path) -> None:
@@ -139,7 +141,7 @@ def test_a_graded_file_gives_the_figures_of_pytrec_eval_both_ways_round(tmp_path
             lines.append(f"{image} 0 {caption} {grade}")
             qrels.setdefault(str(image), {})[str(caption)] = grade
     (tmp_path / "q.trec").write_text("\n".join(lines))
-    said("import_qrels", "q", tmp_path / "q.trec", "--corpus", "coco", "--asks", "image", "--level", 2)
+    output_of("import_qrels", "q", tmp_path / "q.trec", "--corpus", "coco", "--asks", "image", "--level", 2)
     scores = rng.permutation(32).reshape(4, 8).astype(float)
     run = {
         str(i): dict(zip(captions, row.tolist(), strict=True)) for i, row in zip(NUMBERS, scores, strict=True)
@@ -173,13 +175,15 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     file.write_text(SITS)
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
-    output = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
+    output = output_of(
+        "import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown"
+    )
     assert "1 pairs left out: the corpus lacks their image or caption (for example '999999')" in output
     assert (
         "3 of 5 pairs are relevant\nqueries: 2 judged queries" in output
         and "mean on the scale 0 to 5, relevant from 3" in output
     )
-    figures = json.loads(said("score_run", "r", "--qrels", "sits", "--measures", "nDCG@10", "--json"))
+    figures = json.loads(output_of("score_run", "r", "--qrels", "sits", "--measures", "nDCG@10", "--json"))
     captions = [str(caption) for captions in NUMBERS.values() for caption in captions]
     grades = {"391895": {"770337": 496, "79200": 234, "5": 0}, "42201": {"534849": 500, "26277": 300}}
     run = {
@@ -200,11 +204,11 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
 def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> None:
     (tmp_path / "sits.csv").write_text(SITS)
     with pytest.raises(CommandError, match="has the image '999999', .*leave such pairs out"):
-        said("import_judgments", "coco", tmp_path / "sits.csv", "--format", "cxc-sits")
+        output_of("import_judgments", "coco", tmp_path / "sits.csv", "--format", "cxc-sits")
     assert not JudgmentSet.objects.exists()
     with gzip.open(tmp_path / "raw.csv.gz", "wt") as out:
         out.write(SITS.replace("3.10", "3") + SITS.splitlines()[1] + "\n")
-    output = said(
+    output = output_of(
         "import_judgments", "coco", tmp_path / "raw.csv.gz", "--format", "cxc-sits", "--skip-unknown"
     )
     assert "6 answers to 5 pairs, scale 0-5" in output
@@ -218,11 +222,11 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
         "--no-originals",
         "--json",
     )
-    payload = json.loads(said(*freeze))
+    payload = json.loads(output_of(*freeze))
     assert payload["settings"].startswith("mean on the scale 0 to 5, relevant from 3, linear gains in 1/300")
     assert payload["relevant"] == 3
     high = json.loads(
-        said(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--summary", "median")
+        output_of(*freeze, "--relevant-from", "4.9", "--gains", "exponential", "--summary", "median")
     )
     assert (high["relevant"], high["version"]) == (2, 2) and "exponential gains" in high["settings"]
     row = QrelsRow.objects.filter(snapshot__version=2).order_by("-relevance").first()
@@ -234,7 +238,7 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
         (["--rule", "majority"], "are grades from 0 to 5; rule 'majority' does not apply to them"),
     ):
         with pytest.raises(CommandError, match=invalid):
-            said(*freeze, *options)
+            output_of(*freeze, *options)
 
 
 @pytest.mark.parametrize(
@@ -253,36 +257,36 @@ def test_answers_off_their_scale_are_refused(
     lines = [f"391895,{caption},{grade}" for caption, grade in zip(("5", "6"), grades, strict=True)]
     (tmp_path / "j.csv").write_text("\n".join(["image,caption,grade", *lines]))
     with pytest.raises(CommandError, match=message) as error:
-        said("import_judgments", "coco", tmp_path / "j.csv", "--format", "table", *options)
+        output_of("import_judgments", "coco", tmp_path / "j.csv", "--format", "table", *options)
     assert "\n" not in str(error.value) and not JudgmentSet.objects.exists()
 
 
 def test_the_same_answers_on_another_scale_are_other_judgments(tmp_path: Path) -> None:
     (tmp_path / "j.csv").write_text("image,caption,grade\n391895,5,1\n391895,6,1\n")
     command = ("import_judgments", "coco", tmp_path / "j.csv", "--format", "table")
-    said(*command, "--scale", "votes")
+    output_of(*command, "--scale", "votes")
     with pytest.raises(CommandError, match="already exist with the scale votes; choose another name"):
-        said(*command, "--scale", "0-5")
+        output_of(*command, "--scale", "0-5")
 
 
 def test_packed_positives_and_repeated_ratings_are_read(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "q.json.gz", "wt") as out:
         out.write('{"42201":[5]}')
-    said("import_qrels", "q", tmp_path / "q.json.gz", "--corpus", "coco", "--format", "json")
+    output_of("import_qrels", "q", tmp_path / "q.json.gz", "--corpus", "coco", "--format", "json")
     (tmp_path / "t.csv").write_text("image,caption,grade\n391895,5,4\n391895,5,2\n")
     command = ("import_qrels", "t", tmp_path / "t.csv", "--corpus", "coco", "--format", "table")
-    assert "1 of 1 pairs" in said(*command, "--repeats")
+    assert "1 of 1 pairs" in output_of(*command, "--repeats")
 
 
 def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "j.csv").write_text("image,caption,grade\n391895,5,1\n391895,6,1\n")
     for scale, relevant in (("votes", 2), ("1-4", 0)):
-        said(
+        output_of(
             *("import_judgments", "coco", tmp_path / "j.csv", "--format", "table"),
             *("--scale", scale, "--name", f"of-{scale}"),
         )
         command = ("freeze_qrels", scale, "--corpus", "coco", "--judgments", f"of-{scale}", "--json")
-        assert json.loads(said(*command, "--no-originals"))["relevant"] == relevant
+        assert json.loads(output_of(*command, "--no-originals"))["relevant"] == relevant
 
 
 @pytest.mark.parametrize(
@@ -358,7 +362,7 @@ def test_bad_qrels_are_refused_in_one_line_and_leave_nothing(
     elif content is not None:
         (tmp_path / name).write_text(content)
     with pytest.raises(CommandError, match=message) as error:
-        said("import_qrels", "q", tmp_path / name, "--corpus", "coco", *options)
+        output_of("import_qrels", "q", tmp_path / name, "--corpus", "coco", *options)
     assert "\n" not in str(error.value)
     assert not QrelsSnapshot.objects.exists() and not JudgmentSet.objects.exists()
 
@@ -367,8 +371,8 @@ def test_numbers_that_name_images_and_captions_alike_have_to_be_told_apart(tmp_p
     (tmp_path / "q.json").write_text('{"770337":[770337]}')
     command = ("import_qrels", "q", tmp_path / "q.json", "--corpus", "coco", "--format", "json")
     with pytest.raises(CommandError, match="match as many images as captions .* say what its queries are"):
-        said(*command)
-    assert json.loads(said(*command, "--asks", "caption", "--json"))["asks"] == "caption"
+        output_of(*command)
+    assert json.loads(output_of(*command, "--asks", "caption", "--json"))["asks"] == "caption"
 
 
 # Ties -----------------------------------------------------------------------------------------------
@@ -396,8 +400,8 @@ def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would
         for ties in ("keep", "break"):
             file = tmp_path / f"{run}.{ties}"
             command = ("export_run", run, "--out", file, "--ties", ties, "--qrels", "own", "--json")
-            payload = json.loads(said(*command))
-            said("import_run", f"{run}-{ties}", file, "--corpus", "coco", "--direction", direction)
+            payload = json.loads(output_of(*command))
+            output_of("import_run", f"{run}-{ties}", file, "--corpus", "coco", "--direction", direction)
             again = score(run_named(f"{run}-{ties}"), snapshot_named("own"), measures)
             with file.open() as lines:
                 theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
@@ -457,7 +461,7 @@ def test_the_published_positives_of_coco_come_out_byte_for_byte(
     for side in ("image_to_caption", "caption_to_image"):
         file, out = folder / f"{whose}_{side}.json", tmp_path / f"{side}.json"
         name = f"{whose}-{side.replace('_', '-')}"
-        output = said("import_qrels", name, file, "--corpus", "test", "--format", "json", "--json")
+        output = output_of("import_qrels", name, file, "--corpus", "test", "--format", "json", "--json")
         assert json.loads(output)["asks"] == side.partition("_")[0]
-        said("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
+        output_of("export_qrels", name, "--out", out, "--format", "json", "--ids", "external")
         assert out.read_bytes() == file.read_bytes()

@@ -30,7 +30,7 @@ from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
 from phrasebox.relevance.pairs import JudgedPair
-from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.database.conftest import matrix_file, output_of
 from tests.factories import a_corpus, an_image
 
 #: Originals are relevant only where they were judged so.
@@ -134,18 +134,20 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     qrels = freeze_qrels(name="half", corpus="few", judgments="half", relevance=AS_JUDGED)
     assert (qrels.pairs_asked, qrels.pairs_judged) == (len(pairs), len(pairs) // 2)
     scoring = ("score_run", runs[0], "--qrels", "half", "--measures", "S@1", "--missing", "leave-out")
-    report = json.loads(said(*scoring, "--json"))
+    report = json.loads(output_of(*scoring, "--json"))
     (note,) = report["basis"]["notes"]
     assert f"({len(pairs) // 2} of {len(pairs)}) had enough answers" in note
     assert report["basis"]["without_relevant"] == report["basis"]["counted"] == report["queries"] > 0
     comparing = ("compare_runs", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
-    assert note in said(*comparing, "--missing", "leave-out")
+    assert note in output_of(*comparing, "--missing", "leave-out")
     QrelsSnapshot.objects.get().queries.all().delete()
     cache.clear()  # figures are stored for an hour: qrels never change
-    text = said(*scoring)
+    text = output_of(*scoring)
     assert "Judged queries: " in text and "Freeze them again." in text
     with pytest.raises(CommandError, match="are from a batch, which stores its queries; name none"):
-        said("freeze_qrels", "half", "--corpus", "few", "--judgments", "half", "--queries", f"run:{runs[0]}")
+        output_of(
+            "freeze_qrels", "half", "--corpus", "few", "--judgments", "half", "--queries", f"run:{runs[0]}"
+        )
 
 
 def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
@@ -162,13 +164,13 @@ def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
         (["--queries", f"run:{runs[2]}"], {"caption": run_named(runs[2]).query_count}),
     ):
         command = ("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", *how)
-        assert json.loads(said(*command, "--json"))["asked"] == requested
+        assert json.loads(output_of(*command, "--json"))["asked"] == requested
     judged = score(run_named(runs[0]), snapshot_named("q:1"), ["R@1"], missing="worst")
-    assert not judged.known and judged.asked == 2
-    assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").asked == 2
+    assert not judged.known and judged.query_count == 2
+    assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").query_count == 2
     listed.write_text("i0.jpg\nnobody.jpg\n")
     with pytest.raises(CommandError, match="line 2: names 'nobody.jpg', which corpus 'few' lacks"):
-        said("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", "--queries", str(listed))
+        output_of("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", "--queries", str(listed))
 
 
 def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Path) -> None:
@@ -180,4 +182,4 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     )
     assert (qrels.asked, qrels.excluded) == ({"image": 2}, 1)
     scored = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
-    assert (scored.asked, scored.without_relevant) == (2, 1)
+    assert (scored.query_count, scored.without_relevant) == (2, 1)

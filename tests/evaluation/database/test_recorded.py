@@ -18,7 +18,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import PER_SCENE, UNTESTED, a_world, runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,7 +76,7 @@ def test_what_was_recorded_comes_out_vote_for_vote(votes_by_pair: Votes) -> None
 
 def test_people_who_err_answer_what_most_said_save_where_they_err(votes_by_pair: Votes) -> None:
     report = json.loads(
-        said(
+        output_of(
             *("simulate_judges", "first", "--recorded", "old", "--workers", "6", "--patience", "0"),
             *("--mix", "careful=1", "--json"),
         ).splitlines()[-1]
@@ -94,11 +94,11 @@ def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(vo
     row = PairAnswers.objects.filter(judgments__name="old").order_by("position")[0]
     PairAnswers.objects.filter(pk=row.pk).update(grades=[4, 4, 1])
     with pytest.raises(CommandError, match=r"'old' contain the answers \[4, 4, 1\]; expected .* 0, 1"):
-        said("simulate_judges", "first", "--recorded", "old")
+        output_of("simulate_judges", "first", "--recorded", "old")
     with pytest.raises(CommandError, match="--recorded: There is no set of judgments “new” here"):
-        said("simulate_judges", "first", "--recorded", "new")
+        output_of("simulate_judges", "first", "--recorded", "new")
     with pytest.raises(CommandError, match="batch: There is no batch “second” here"):
-        said("simulate_judges", "second", "--recorded", "old")
+        output_of("simulate_judges", "second", "--recorded", "old")
 
 
 def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(votes_by_pair: Votes) -> None:
@@ -112,7 +112,7 @@ def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(
     judge_as_recorded("first", "old", patience=0)
     rows.filter(pk=first.pk).update(grades=[0, 0, 0])
     with pytest.raises(CommandError, match="two captions of the same words"):
-        said("simulate_judges", "first", "--recorded", "old")
+        output_of("simulate_judges", "first", "--recorded", "old")
 
 
 def test_grades_on_record_are_given_as_they_are() -> None:

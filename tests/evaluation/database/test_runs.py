@@ -17,7 +17,7 @@ from evaluation.selectors import names_of, rankings_of, run_named
 from evaluation.services.runs.files import RunImport, import_run
 from phrasebox.formats.trec import read_run
 from phrasebox.scoring.ranking import positions
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +48,7 @@ def scores(tmp_path: Path) -> Path:
 def test_a_trec_run_comes_back_in_its_order(corpus: str, trec: Path, tmp_path: Path) -> None:
     report = import_run(RunImport(name="demo", corpus=corpus, file=trec), OperationContext())
     assert (report.system, report.queries, report.entries, report.unchanged) == ("demo", 2, 5, False)
-    said("export_run", "demo", "--out", tmp_path / "out.trec")
+    output_of("export_run", "demo", "--out", tmp_path / "out.trec")
     ours, theirs = read_run(tmp_path / "out.trec"), read_run(trec)
     assert {q: items for q, (items, _) in ours.rankings.items()} == {
         q: items for q, (items, _) in theirs.rankings.items()
@@ -105,9 +105,9 @@ def test_scores_that_single_precision_does_not_tell_apart_rank_as_they_were_give
     assert len(np.unique(matrix.astype(np.float32))) < 6
     file = tmp_path / "scores.npz"
     np.savez(file, scores=matrix, images=np.array(["a.jpg", "b.jpg", "c.jpg"]), captions=np.array(CAPTIONS))
-    said("import_run", "m", file, "--corpus", corpus, "--format", "scores", "--depth", 0)
-    said("add_system", "kept", file, "--corpus", corpus, "--format", "scores")
-    said("rank", "kept")
+    output_of("import_run", "m", file, "--corpus", corpus, "--format", "scores", "--depth", 0)
+    output_of("add_system", "kept", file, "--corpus", corpus, "--format", "scores")
+    output_of("rank", "kept")
     names = names_of(corpus)
     columns = {names.caption[name]: column for column, name in enumerate(CAPTIONS)}
     for run in ("m", "kept-annotation"):
@@ -123,7 +123,7 @@ def test_a_file_of_two_runs_is_refused_with_its_line(corpus: str, tmp_path: Path
     file = tmp_path / "two.trec"
     file.write_text("a.jpg Q0 a.jpg#2 1 2 one\nb.jpg Q0 a.jpg#2 1 2 one\na.jpg Q0 b.jpg#2 2 1 two\n")
     with pytest.raises(CommandError, match="line 3: has the tag 'two', and line 1 has 'one'") as error:
-        said("import_run", "demo", file, "--corpus", corpus)
+        output_of("import_run", "demo", file, "--corpus", corpus)
     assert "\n" not in str(error.value) and not Run.objects.exists()
 
 
@@ -133,7 +133,7 @@ def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
     assert (again.unchanged, again.digest) == (True, first.digest)
     trec.write_text(RUN.replace("0.9", "0.95"))
     with pytest.raises(CommandError, match="already exists with other rankings"):
-        said("import_run", "demo", trec, "--corpus", corpus)
+        output_of("import_run", "demo", trec, "--corpus", corpus)
     assert Ranking.objects.count() == 2
 
 
@@ -156,7 +156,7 @@ def test_a_bad_line_is_named_and_leaves_nothing(
     monkeypatch.setattr("evaluation.services.runs.files._CHUNK", 1)
     trec.write_text(RUN + line + "\n")
     with np.errstate(over="ignore"), pytest.raises(CommandError, match=message) as error:
-        said("import_run", "demo", trec, "--corpus", corpus)
+        output_of("import_run", "demo", trec, "--corpus", corpus)
     assert "\n" not in str(error.value)
     assert not Run.objects.exists()
     assert not Ranking.objects.exists()
@@ -211,7 +211,7 @@ def test_embeddings_rank_as_their_products_do(
     monkeypatch.setattr("phrasebox.scoring.tiles._PRODUCT_COLUMNS", 2)
     files = embedding_files(tmp_path, kind, embedded)
     arguments = ["--corpus", corpus, "--format", "embeddings", "--direction", direction, "--depth", 3]
-    said("import_run", "e", *files, *arguments, *([] if cosine else ["--inner-products"]))
+    output_of("import_run", "e", *files, *arguments, *([] if cosine else ["--inner-products"]))
     images, captions = (
         side / (np.linalg.norm(side, axis=1, keepdims=True) if cosine else 1) for side in embedded
     )
@@ -246,8 +246,8 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
     ]
     named = f"({CAPTIONS[1]!r}, {CAPTIONS[3]!r})"
     zeros = f"2 captions have a vector of zeros, which scores 0 for everything {named}"
-    assert f"\n{zeros}\n" in said("import_run", "e", *ask)
-    assert json.loads(said("import_run", "e", *ask, "--json"))["remarks"] == [zeros]
+    assert f"\n{zeros}\n" in output_of("import_run", "e", *ask)
+    assert json.loads(output_of("import_run", "e", *ask, "--json"))["remarks"] == [zeros]
     # What single precision cannot hold the length of still ranks by its direction.
     images *= np.float32(1e25)
     ask = [
@@ -257,7 +257,7 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
         "--format",
         "embeddings",
     ]
-    said("import_run", "long", *ask)
+    output_of("import_run", "long", *ask)
     (first, long) = (list(rankings_of(run_named(name))) for name in ("e", "long"))
     for (_, items, scores), (_, others, theirs) in zip(first, long, strict=True):
         assert items.tolist() == others.tolist()
@@ -274,7 +274,7 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
         pytest.raises(CommandError, match="expected finite numbers of single precision"),
         np.errstate(all="ignore"),
     ):
-        said("import_run", "over", *ask, "--inner-products")
+        output_of("import_run", "over", *ask, "--inner-products")
     assert not Run.objects.filter(name="over").exists()
 
 
@@ -318,7 +318,7 @@ def test_bad_embeddings_are_one_line(
         np.save(f"{name}.npy", vectors)
         Path(f"{name}.ids.txt").write_text("".join(f"{own_id}\n" for own_id in ids))
     with pytest.raises(CommandError, match=message) as error:
-        said("import_run", "e", "images.npy", "--corpus", corpus, *arguments)
+        output_of("import_run", "e", "images.npy", "--corpus", corpus, *arguments)
     assert "\n" not in str(error.value)
     assert not Run.objects.exists()
 
@@ -332,7 +332,9 @@ def test_nan_in_a_matrix_is_named_by_its_ids(
     held["scores"][2, 4] = np.nan
     np.savez(scores, **held)
     with pytest.raises(CommandError, match=r"the score of 'c\.jpg' with 'b\.jpg#1' is NaN"):
-        said("import_run", "m", scores, "--corpus", corpus, "--format", "scores", "--direction", direction)
+        output_of(
+            "import_run", "m", scores, "--corpus", corpus, "--format", "scores", "--direction", direction
+        )
     assert not Run.objects.exists()
 
 
@@ -347,14 +349,14 @@ def test_nan_in_a_matrix_is_named_by_its_ids(
 )
 def test_bad_arguments_are_one_line(corpus: str, trec: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message) as error:
-        said("import_run", "demo", trec, "--corpus", corpus, *arguments)
+        output_of("import_run", "demo", trec, "--corpus", corpus, *arguments)
     assert "\n" not in str(error.value)
 
 
 def test_export_overwrites_nothing(corpus: str, trec: Path) -> None:
     import_run(RunImport(name="demo", corpus=corpus, file=trec), OperationContext())
     with pytest.raises(CommandError, match="already exists"):
-        said("export_run", "demo", "--out", trec)
+        output_of("export_run", "demo", "--out", trec)
     assert trec.read_text() == RUN
     with pytest.raises(CommandError, match="There is no run “other” here; known: demo."):
-        said("export_run", "other", "--out", trec.with_name("other.trec"))
+        output_of("export_run", "other", "--out", trec.with_name("other.trec"))

@@ -18,7 +18,7 @@ from evaluation.formats.figure_basis import basis_from_dict, differences
 from phrasebox.metrics.captioning import bleu, cider_d, rouge_l
 from phrasebox.metrics.overlap import words
 from phrasebox.metrics.ptb import ptb_words
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.phrasebox.metrics.conftest import stand_in  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ def written(folder: Path, captions: dict[str, str], *, name: str = "mine.jsonl",
 
 
 def report(*arguments: Any) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(said("score_captions", *arguments, "--json"))["report"]
+    result: dict[str, Any] = json.loads(output_of("score_captions", *arguments, "--json"))["report"]
     return result
 
 
@@ -128,7 +128,7 @@ def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Pat
         "outside": [names["300"]],
         "bare": [],
     }
-    text = said("score_captions", *part, "--measures", "BLEU-1")
+    text = output_of("score_captions", *part, "--measures", "BLEU-1")
     assert "mine.jsonl against corpus scenes (split test): 1 image, 2 references." in text
     assert f"1 image of the corpus without a caption in the file ('{names['200']}')" in text
     assert "Images: 1 of 2.\nMissing output: 1, left out.\n" in text
@@ -144,7 +144,7 @@ def test_missing_captions_are_refused_unless_they_are_to_be_the_worst_or_left_ou
 ) -> None:
     file = written(tmp_path, {key: WRITTEN[key] for key in ("100", "300")})
     with pytest.raises(CommandError, match="1 of 3 images .'COCO_val2014_000000000200.jpg'. have no caption"):
-        said("score_captions", scenes, file)
+        output_of("score_captions", scenes, file)
     excluded = report(scenes, file, "--missing", "leave-out", "--measures", "CIDEr-D")
     assert (excluded["basis"]["counted"], excluded["basis"]["out_of"]) == (2, 3)
     assert figures(scenes, file, "--missing", "leave-out") == pytest.approx(expected(["100", "300"], ALL))
@@ -186,12 +186,12 @@ def test_an_image_without_a_caption_to_compare_with_is_left_out(scenes: str, tmp
 
 def test_the_table_is_printed_as_csv_and_latex(scenes: str, tmp_path: Path) -> None:
     file = written(tmp_path, WRITTEN)
-    rows = list(csv.reader(io.StringIO(said("score_captions", scenes, file, "--csv"))))
+    rows = list(csv.reader(io.StringIO(output_of("score_captions", scenes, file, "--csv"))))
     assert rows[0] == ["measure", "captions", "value", "low", "high", "images", "remark", "basis"]
     assert [row[0] for row in rows[1:]] == [
         *("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
     ]
-    latex = said("score_captions", scenes, file, "--latex")
+    latex = output_of("score_captions", scenes, file, "--latex")
     assert f"% {file.name}: Not known which images it learned from.\n" in latex
     assert r"\begin{tabular}" in latex
 
@@ -237,19 +237,19 @@ def test_several_sets_are_scored_together_and_compared_with_the_first(scenes: st
     # The figures of either are of the same images, tokens and documents.
     assert result["basis"] | {"provenance": {}} == report(scenes, mine, *some)["basis"] | {"provenance": {}}
     assert set(result["provenance"]) == {"mine.jsonl", "theirs.jsonl"}
-    text = said("score_captions", scenes, mine, theirs, *some)
+    text = output_of("score_captions", scenes, mine, theirs, *some)
     assert "mine.jsonl and theirs.jsonl against corpus scenes: 3 images, 6 references." in text
     assert "p is adjusted by Holm for 4 tests" in text and "Differences from mine.jsonl\n" in text
-    assert "Differences" not in said("score_captions", scenes, mine, *some)
+    assert "Differences" not in output_of("score_captions", scenes, mine, *some)
 
 
 def test_several_sets_are_scored_on_the_same_images(scenes: str, tmp_path: Path) -> None:
     mine = written(tmp_path, {key: WRITTEN[key] for key in ("100", "300")})
     theirs = written(tmp_path, {key: OTHERS[key] for key in ("100", "200")}, name="theirs.jsonl")
     with pytest.raises(CommandError, match="1 of 3 images .* have no caption in 'mine.jsonl'"):
-        said("score_captions", scenes, mine, theirs)
+        output_of("score_captions", scenes, mine, theirs)
     with pytest.raises(CommandError, match="1 of 3 images .* have no caption in 'theirs.jsonl'"):
-        said("score_captions", scenes, written(tmp_path, WRITTEN, name="whole.jsonl"), theirs)
+        output_of("score_captions", scenes, written(tmp_path, WRITTEN, name="whole.jsonl"), theirs)
     result = report(scenes, mine, theirs, "--missing", "leave-out", "--measures", ",".join(NAMES))
     values = [measure["value"] for measure in result["sets"][0]["measures"]]
     assert values == pytest.approx(expected(["100"], ALL))
@@ -260,7 +260,7 @@ def test_several_sets_are_scored_on_the_same_images(scenes: str, tmp_path: Path)
     assert (worst["counted"], worst["without_output"]) == (3, 2)
     apart = written(tmp_path, {"200": "Boys."}, name="apart.jsonl")
     with pytest.raises(CommandError, match="no image has a caption in each of mine.jsonl, apart.jsonl"):
-        said("score_captions", scenes, mine, apart, "--missing", "leave-out")
+        output_of("score_captions", scenes, mine, apart, "--missing", "leave-out")
 
 
 def test_files_of_one_name_go_by_their_paths_and_none_is_named_twice(scenes: str, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_files_of_one_name_go_by_their_paths_and_none_is_named_twice(scenes: str
     assert [difference["captions"] for difference in result["sets"]] == list(map(str, files))
     assert [(difference["difference"], difference["p"]) for difference in result["differences"]] == [(0, 1)]
     with pytest.raises(CommandError, match="named twice"):
-        said("score_captions", scenes, files[0], files[0])
+        output_of("score_captions", scenes, files[0], files[0])
 
 
 def test_figures_of_other_documents_are_of_another_basis(scenes: str, tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_what_cannot_be_scored_is_refused_in_one_line(
 ) -> None:
     file = str(written(tmp_path, WRITTEN))
     with pytest.raises(CommandError, match=message) as caught:
-        said("score_captions", *[file if argument == "FILE" else argument for argument in arguments])
+        output_of("score_captions", *[file if argument == "FILE" else argument for argument in arguments])
     assert "\n" not in str(caught.value)
 
 
@@ -312,9 +312,9 @@ def test_a_file_of_another_corpus_and_one_that_names_an_image_twice_are_refused(
     with pytest.raises(
         CommandError, match="has no caption of corpus 'scenes' that can be scored: 1 image of the file unk"
     ):
-        said("score_captions", scenes, written(tmp_path, {"harbour": "A ship."}))
+        output_of("score_captions", scenes, written(tmp_path, {"harbour": "A ship."}))
     twice = {"100": "A dog.", "COCO_val2014_000000000100.jpg": "A dog."}
     with pytest.raises(
         CommandError, match="line 2 and line 1 are of one image, 'COCO_val2014_000000000100.jpg'"
     ):
-        said("score_captions", scenes, written(tmp_path, twice))
+        output_of("score_captions", scenes, written(tmp_path, twice))

@@ -32,7 +32,7 @@ from phrasebox.relevance.scales import VOTE_SCALE
 from phrasebox.significance.mcnemar_test import mcnemar
 from phrasebox.significance.randomisation import of_mean, of_median
 from phrasebox.significance.tables import holm
-from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.database.conftest import matrix_file, output_of
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 #: Originals are relevant only where they were judged so.
@@ -58,7 +58,7 @@ def runs(corpus: str, tmp_path: Path) -> list[str]:
 
 def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
     """Crowd: a.jpg relevant to a, c and (as c's original, unjudged) c to c; b's original was refused."""
-    report = json.loads(said("score_run", "good", "--qrels", qrels, "--json"))
+    report = json.loads(output_of("score_run", "good", "--qrels", qrels, "--json"))
     figures = {m["measure"]: m for m in report["measures"]}
     assert (report["qrels"], report["version"], report["queries"], report["missing"]) == ("q", 1, 3, 0)
     assert figures["R@1"]["value"] == 1
@@ -75,7 +75,7 @@ def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, r
     looks for it all the same."""
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", relevance=AS_JUDGED)
-    report = json.loads(said("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
+    report = json.loads(output_of("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
     figures = {m["measure"]: (m["value"], m["queries"]) for m in report["measures"]}
     assert figures["S@1"] == (pytest.approx(1 / 3), 3)
     assert (report["basis"]["counted"], report["basis"]["without_relevant"]) == (3, 1)
@@ -121,37 +121,39 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(RunImport(name="one", corpus=corpus, file=tmp_path / "one.trec"), OperationContext())
     alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="leave-out")
-    assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
+    assert (len(alone.queries), alone.query_count, alone.missing) == (1, 3, 2)
     assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
     scored = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="worst")
-    assert (len(scored.queries), scored.asked, scored.missing) == (3, 3, 2)
+    assert (len(scored.queries), scored.query_count, scored.missing) == (3, 3, 2)
     assert scored.scores["R@1"].value == pytest.approx(1 / 3)
     command = ("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank")
-    report = json.loads(said(*command, "--missing", "worst", "--json"))
+    report = json.loads(output_of(*command, "--missing", "worst", "--json"))
     assert [m["value"] for m in report["measures"]] == [None, None]
-    assert "one does not rank 2 of the 3 queries; they count as the worst result." in said(
+    assert "one does not rank 2 of the 3 queries; they count as the worst result." in output_of(
         *command, "--missing", "worst"
     )
-    assert "one does not rank 2 of the 3 queries; they are left out." in said(
+    assert "one does not rank 2 of the 3 queries; they are left out." in output_of(
         *command, "--missing", "leave-out"
     )
     with pytest.raises(
         CommandError, match=r"2 of 3 queries \('b.jpg', 'c.jpg'\) have no ranking in run 'one'"
     ):
-        said(*command)
+        output_of(*command)
 
 
 def test_measures_go_by_any_of_their_names(qrels: str, runs: list[str]) -> None:
-    text = said("score_run", "good", "--qrels", qrels, "--measures", "hit_rate@1, Success@5, r-precision")
+    text = output_of(
+        "score_run", "good", "--qrels", qrels, "--measures", "hit_rate@1, Success@5, r-precision"
+    )
     _, _, table = text.partition("-\n")
     assert [line.split()[0] for line in table.splitlines()[:3]] == ["S@1", "S@5", "R-precision"]
 
 
 def test_csv_and_latex_print_the_table_alone(qrels: str, runs: list[str]) -> None:
-    rows = list(csv.reader(io.StringIO(said("score_run", "good", "--qrels", qrels, "--csv"))))
+    rows = list(csv.reader(io.StringIO(output_of("score_run", "good", "--qrels", qrels, "--csv"))))
     assert rows[0] == ["measure", "value", "at best", "judged", "in the top", "queries", "basis"]
     assert rows[1][:2] == ["R@1", "1.0"]
-    latex = said("score_run", "good", "--qrels", qrels, "--latex").splitlines()
+    latex = output_of("score_run", "good", "--qrels", qrels, "--latex").splitlines()
     bare = [line for line in latex if not line.startswith("%")]
     assert "% Judged queries: 3 of 3." in latex and bare[0] == r"\begin{tabular}{lrrrrr}"
 
@@ -159,7 +161,7 @@ def test_csv_and_latex_print_the_table_alone(qrels: str, runs: list[str]) -> Non
 def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[str]) -> None:
     names = ["R@1", "median rank", "MAP", "mean rank"]
     arguments = ["--qrels", qrels, "--measures", ",".join(names), "--rounds", 500, "--seed", 3]
-    report = json.loads(said("compare_runs", *runs, *arguments, "--json"))
+    report = json.loads(output_of("compare_runs", *runs, *arguments, "--json"))
     scored = [score(run_named(run), snapshot_named(qrels), names).scores for run in runs]
     good, bad = ({name: s.per_query for name, s in item.items()} for item in scored)
     expected = [
@@ -172,17 +174,17 @@ def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[st
     assert [test["adjusted"] for test in report["tests"]] == pytest.approx(list(holm(expected)))
     assert [test["difference"] for test in report["tests"]][:2] == [-1.0, 2.0]
     assert report["systems"][1]["figures"]["median rank"] == 3
-    assert "adjusted by Holm for 4 tests" in said("compare_runs", *runs, *arguments)
+    assert "adjusted by Holm for 4 tests" in output_of("compare_runs", *runs, *arguments)
     # Of median ranks, the lower one is the better.
     for test in report["tests"]:
         higher = 1 if test["measure"] in ("R@1", "MAP") else -1
         apart = higher * np.sign(bad[test["measure"]] - good[test["measure"]])
         counts = [int((apart == way).sum()) for way in (1, 0, -1)]
         assert [test["preference"][key] for key in ("better", "equal", "worse")] == counts
-    rows = list(csv.reader(io.StringIO(said("compare_runs", *runs, *arguments, "--preferences-csv"))))
+    rows = list(csv.reader(io.StringIO(output_of("compare_runs", *runs, *arguments, "--preferences-csv"))))
     assert rows[0] == ["measure", "run", "better", "equal", "worse", "share", "low", "high", "p", "basis"]
     assert [row[0] for row in rows[1:]] == names
-    assert "p of the exact sign test" in said("compare_runs", *runs, *arguments, "--preferences")
+    assert "p of the exact sign test" in output_of("compare_runs", *runs, *arguments, "--preferences")
 
 
 def test_a_new_measure_of_hits_and_misses_is_tested_by_mcnemar(
@@ -240,16 +242,16 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
         file = matrix_file(tmp_path, name, scores, images, captions)
         import_run(RunImport(name=name, corpus="twelve", file=file, format="scores"), OperationContext())
     arguments = ["none", "all", "--qrels", "own", "--measures", "R@1"]
-    assert "all   1.000***" in said("compare_runs", *arguments)
-    assert r"all & \textbf{1.000}$^{***}$" in said("compare_runs", *arguments, "--latex")
-    test = json.loads(said("compare_runs", *arguments, "--json"))["tests"][0]
+    assert "all   1.000***" in output_of("compare_runs", *arguments)
+    assert r"all & \textbf{1.000}$^{***}$" in output_of("compare_runs", *arguments, "--latex")
+    test = json.loads(output_of("compare_runs", *arguments, "--json"))["tests"][0]
     assert (test["p"], test["difference"], test["mark"]) == (pytest.approx(2 / 2**12), 1, "***")
 
 
 @pytest.mark.parametrize("rounds", [0, 999_999_999])
 def test_rounds_that_cannot_be_are_refused_by_the_command(rounds: int) -> None:
     with pytest.raises(CommandError, match="--rounds: Expected (1 or more|1000000 or less)"):
-        said("compare_runs", "one", "other", "--qrels", "q", "--rounds", rounds)
+        output_of("compare_runs", "one", "other", "--qrels", "q", "--rounds", rounds)
 
 
 def test_a_mean_over_what_was_not_retrieved_is_not_tested(
@@ -288,7 +290,7 @@ def test_bad_arguments_are_one_line(
             OperationContext(),
         )
     with pytest.raises(CommandError, match=message) as error:
-        said(*arguments)
+        output_of(*arguments)
     assert "\n" not in str(error.value)
 
 

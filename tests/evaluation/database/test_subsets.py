@@ -29,7 +29,7 @@ from evaluation.services.reports.building import outdated
 from evaluation.services.runs.files import BREAK, RunImport, import_run, write_run_file
 from phrasebox.formats.trec import read_run
 from phrasebox.registry import UnknownName
-from tests.evaluation.database.conftest import matrix_file, said
+from tests.evaluation.database.conftest import matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +123,7 @@ def a_case(folder: Path, seed: int) -> None:
     scored = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset, missing=LEAVE_OUT)
     theirs = trec(folder, run, snapshot, subset)
     assert len(scored.queries) == len(theirs) > 0
-    assert scored.asked == len(scored.queries) + scored.missing
+    assert scored.query_count == len(scored.queries) + scored.missing
     for k in CUTS:
         expected = np.mean([query[f"success_{k}"] for query in theirs.values()])
         assert scored.scores[f"R@{k}"].value == pytest.approx(expected)
@@ -300,7 +300,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     )
     names = names_of("many").image_name
     assert all({names[q] for q in row.queries.tolist()} == set(IMAGES[8:16]) for row in scored)
-    assert [(row.asked, row.missing) for row in scored] == [(24, 8), (24, 8)] and len(tests) == 3
+    assert [(row.query_count, row.missing) for row in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = (
         *("compare_runs", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
         *("--missing", "leave-out"),
@@ -314,18 +314,18 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
         "Results cover the 8 of 24 queries that all runs rank.",
         apart,
     ]
-    text, latex = said(*command), said(*command, "--latex")
+    text, latex = output_of(*command), output_of(*command, "--latex")
     assert all(line in text for line in messages) and all(f"% {line}" in latex for line in messages)
-    report = json.loads(said(*command, "--json"))
+    report = json.loads(output_of(*command, "--json"))
     assert (report["queries"], report["asked"]) == (8, 24) and set(messages) <= set(report["remarks"])
-    head, first, *_ = said(*command, "--csv").split("\n")
+    head, first, *_ = output_of(*command, "--csv").split("\n")
     assert head.endswith("not ranked,candidates,basis") and ",8,80," in first
-    worst = json.loads(said(*command, "--missing", "worst", "--json"))
+    worst = json.loads(output_of(*command, "--missing", "worst", "--json"))
     assert worst["queries"] == 24 and "they count as the worst result" in worst["remarks"][0]
     with pytest.raises(
         CommandError, match="run 'third' ranks no query of qrels 'own version 1' that the runs before it rank"
     ):
-        said("compare_runs", "first", "third", "--qrels", "own", "--missing", "leave-out")
+        output_of("compare_runs", "first", "third", "--qrels", "own", "--missing", "leave-out")
 
 
 def test_the_queries_of_a_run_that_lacks_some_have_values(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_report_of_images_in_a_file_keeps_to_them_and_tells_no_folder(tmp_path
     )
     freeze_protocol(name="own", corpus="many", protocol="any of five")
     (tmp_path / "te.txt").write_text("\n".join(IMAGES[:12]))
-    said(
+    output_of(
         "build_report",
         "rep",
         "--qrels",
@@ -362,7 +362,7 @@ def test_a_report_of_images_in_a_file_keeps_to_them_and_tells_no_folder(tmp_path
     assert (
         str(tmp_path) not in text and json.loads(text)["findings"]["directions"][0]["basis"]["counted"] == 12
     )
-    said("build_report", "val", "--qrels", "own", "--runs", "r", "--split", "val", "--resamples", 50)
+    output_of("build_report", "val", "--qrels", "own", "--runs", "r", "--split", "val", "--resamples", 50)
     assert not outdated(Report.objects.get(name="val"))
 
 
@@ -377,7 +377,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     result = {}
     for ending in ("csv", "json", "parquet"):
         file = tmp_path / f"values.{ending}"
-        said("export_values", "r", *base, "--out", file)
+        output_of("export_values", "r", *base, "--out", file)
         if ending == "parquet":
             result[ending] = parquet.read_table(file).to_pylist()
         elif ending == "json":
@@ -385,20 +385,20 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     assert result["json"] == result["parquet"] and len(result["json"]) == NUMBER
     lines = (tmp_path / "values.csv").read_text().splitlines()
     assert lines[0] == "query,run,R@5,median rank,basis" and lines[1].startswith("i0.jpg,r,")
-    report = json.loads(said("score_run", "r", *base, "--json"))
+    report = json.loads(output_of("score_run", "r", *base, "--json"))
     value = {m["measure"]: m["value"] for m in report["measures"]}
     assert np.mean([row["R@5"] for row in result["json"]]) == pytest.approx(value["R@5"])
     assert np.median([row["median rank"] for row in result["json"]]) == pytest.approx(value["median rank"])
-    said("export_values", "r", "s", *base, "--out", tmp_path / "both.csv")
+    output_of("export_values", "r", "s", *base, "--out", tmp_path / "both.csv")
     assert len((tmp_path / "both.csv").read_text().splitlines()) == 1 + 2 * NUMBER
-    said("export_values", "r", *base, "--folds", 4, "--out", tmp_path / "folds.csv")
+    output_of("export_values", "r", *base, "--folds", 4, "--out", tmp_path / "folds.csv")
     assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
     for named, invalid in (
         ("values.csv", "already exists"),
         ("values.txt", "ends in '.txt'; expected one of .csv"),
     ):
         with pytest.raises(CommandError, match=invalid):
-            said("export_values", "r", *base, "--out", tmp_path / named)
+            output_of("export_values", "r", *base, "--out", tmp_path / named)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, wha
         ("freeze_qrels", "new", "--corpus", "many", "--protocol", "any of five"),
     ):
         with pytest.raises(CommandError, match=message) as error:
-            said(*command, "--split", what)
+            output_of(*command, "--split", what)
         assert "\n" not in str(error.value)
     assert QrelsSnapshot.objects.count() == 1
 

@@ -15,7 +15,7 @@ from annotation.models import Campaign, Judgment, TrustState
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
-from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.glance import overview
 from annotation.selectors.pair_judgments import pair_judgments
 from evaluation.models import Batch, JudgmentSet
 from evaluation.services.batches.collecting import collect
@@ -24,7 +24,7 @@ from evaluation.services.batches.state import batch_state, cached_batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError, ReportRequest
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,20 +74,20 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     with pytest.raises(
         CommandError, match=f"judge 'nobody' of batch 'first' .*; judges with such answers: {judge}"
     ):
-        said("collect_judgments", "first", "--count", "nobody")
-    text = said("collect_judgments", "first")
+        output_of("collect_judgments", "first", "--count", "nobody")
+    text = output_of("collect_judgments", "first")
     assert (
         f"not used: {len(judgments)} answers that {judge} gave" in text
         and f"counting {judge}, to have these too" in text
     )
 
-    named = json.loads(said("collect_judgments", "first", "--count", judge, "--json"))
+    named = json.loads(output_of("collect_judgments", "first", "--count", judge, "--json"))
     assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(judgments)}, whole.digest)
     assert JudgmentSet.objects.get(name=named["judgments"]).counted == {"first": [judge]}
     assert collect("first").unchanged, "whoever was asked for counts until something else is asked"
-    assert f"counted by name: {len(judgments)} answers" in said("batch_status", "first")
-    assert f"leaving out {judge}, to have" in said("collect_judgments", "first")
-    less_again = json.loads(said("collect_judgments", "first", "--leave-out", judge, "--json"))
+    assert f"counted by name: {len(judgments)} answers" in output_of("batch_status", "first")
+    assert f"leaving out {judge}, to have" in output_of("collect_judgments", "first")
+    less_again = json.loads(output_of("collect_judgments", "first", "--leave-out", judge, "--json"))
     assert less_again["digest"] == less.digest
     assert batch_state("first").collected
 
@@ -113,7 +113,7 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
         False,
     )
     assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
-    text = said("batch_status", "first")
+    text = output_of("batch_status", "first")
     assert "0 answers are still to come, 0.00 USD" in text and "its campaign is closed, and" in text
     assert "a new batch of the same runs" in text
 
@@ -167,7 +167,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     after = batch_state("second")
     assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
     assert not after.complete and not after.collected
-    assert f"{after.lacking} of {reused} pairs that were judged before now lack answers" in said(
+    assert f"{after.lacking} of {reused} pairs that were judged before now lack answers" in output_of(
         "batch_status", "second"
     )
     changes = building.outdated(row)

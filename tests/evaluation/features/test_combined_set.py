@@ -14,7 +14,7 @@ from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.store import feature_set, feature_sets
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.models_core.features.image.conftest import draw
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +47,7 @@ def drawn(db: None, data_dir: Path, tmp_path: Path) -> str:
 
 def extracted(corpus: str, name: str, *more: str) -> str:
     options = ("--name", name, "--extractor", "combined")
-    return said("extract_features", corpus, *options, *more)
+    return output_of("extract_features", corpus, *options, *more)
 
 
 def test_a_corpus_is_described_by_what_its_training_pictures_teach(drawn):
@@ -143,9 +143,9 @@ def test_a_corpus_without_training_pictures_says_what_to_do(data_dir, tmp_path, 
     with pytest.raises(CommandError, match="corpus 'bare' has no picture in split 'train' .* learn_from=all"):
         extracted(bare, "standard")
     with pytest.raises(CommandError, match="extractor cnn learns nothing"):
-        said(
+        output_of(
             *("extract_features", bare, "--name", "n", "--extractor", "cnn", "--weights", "x.onnx"),
             *("--learn-corpus", bare),
         )
     with pytest.raises(CommandError, match="the following arguments are required: --name"):
-        said("extract_features", bare, "--extractor", "combined")
+        output_of("extract_features", bare, "--extractor", "combined")

@@ -32,7 +32,7 @@ from evaluation.services.features.regions import REGION_METHODS, RegionsRequest,
 from evaluation.services.features.store import feature_set, feature_sets
 from models_core.features.image.proposals import grid
 from phrasebox.text_files import FormatError
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.factories import put_on_server
 from tests.models_core.features.image.networks import colours
 from tests.web import world
@@ -105,7 +105,7 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
 
     provided = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
     ask = ("--weights", network, "--method", "grid", "--limit", 6, "--extractor-settings", *provided)
-    text = said("extract_regions", drawn, "--name", "boxes", *ask)
+    text = output_of("extract_regions", drawn, "--name", "boxes", *ask)
     assert "feature set boxes:1 of corpus 'drawn' already exists" in text
     assert "1 images have no picture" in text
     of_job = {"corpus": drawn, "name": "job", "weights": put_on_server("networks", network)}
@@ -124,7 +124,7 @@ def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
 
 
 def test_the_method_that_finds_the_most_is_taken_unless_another_is_asked_for(drawn):
-    said("extract_regions", drawn, "--name", "command", "--extractor", "layout", "--limit", 3)
+    output_of("extract_regions", drawn, "--name", "command", "--extractor", "layout", "--limit", 3)
     arguments = {"corpus": drawn, "name": "job", "extractor": "layout", "limit": 3}
     assert jobs.run_queued_job(jobs.enqueue(kind="extract_regions", arguments=arguments).pk) == Job.DONE
     result = {feature_set(drawn, name).origin["regions"] for name in ("command", "job")}
@@ -136,7 +136,7 @@ def test_of_a_csv_with_scores_the_best_boxes_are_taken(drawn, tmp_path):
     rows = ["image,xmin,ymin,xmax,ymax,score", "1.png,41,21,70,50,0.1", "1.png,1,1,20,20,0.9"]
     file.write_text("\n".join(rows) + "\n")
     arguments = ("--name", "best", "--method", "file", "--boxes", file, "--extractor", "layout", "--no-whole")
-    said("extract_regions", drawn, *arguments, "--limit", 1)
+    output_of("extract_regions", drawn, *arguments, "--limit", 1)
     np.testing.assert_array_equal(boxes_of("best"), [[1, 1, 20, 20]])
     file.write_text("\n".join([*rows, "1.png,1,1,30,30,best"]) + "\n")
     with pytest.raises(FormatError, match=r"line 4: has the score 'best'; expected a finite number"):
@@ -151,7 +151,7 @@ def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
     np.testing.assert_array_equal(boxes_of("boxes"), [BRIGHT, [1, 1, 20, 20], [1, 1, 40, 60]])
     np.testing.assert_allclose(result.stored.vectors()[:, 0] * 255, [50, 0, 0], atol=0.5)
     with pytest.raises(CommandError, match="corpus 'drawn' has no layer"):
-        said("extract_regions", drawn, "--name", "gold", "--weights", network, "--method", "gold")
+        output_of("extract_regions", drawn, "--name", "gold", "--weights", network, "--method", "gold")
 
 
 def test_all_boxes_of_people_are_taken_and_those_around_several_whatever_the_limit(db, data_dir, tmp_path):
@@ -172,12 +172,12 @@ def test_all_boxes_of_people_are_taken_and_those_around_several_whatever_the_lim
     )
     import_records(name="drawn", records=[record], format="jsonl", source="memory")
     ask = ("--name", "gold", "--extractor", "layout", "--method", "gold", "--no-whole")
-    said("extract_regions", "drawn", *ask)
+    output_of("extract_regions", "drawn", *ask)
     boxes = boxes_of("gold").tolist()
     assert len(boxes) == 24 + 2
     assert boxes[-2:] == [[1, 1, 50, 20], [1, 30, 31, 50]], "each chain's boxes have one around them"
     assert feature_set("drawn", "gold").origin["limit"] == 0
-    assert "already exists" in said("extract_regions", "drawn", *ask, "--limit", 2)
+    assert "already exists" in output_of("extract_regions", "drawn", *ask, "--limit", 2)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_files_of_boxes_that_cannot_be_are_refused_with_their_line(drawn, networ
     file.write_text("\n".join([*head, *lines]) + "\n")
     ask = ("--name", "b", "--weights", network, "--method", "file", "--boxes", file)
     with pytest.raises(CommandError, match=says):
-        said("extract_regions", drawn, *ask)
+        output_of("extract_regions", drawn, *ask)
     assert feature_sets() == []
 
 
@@ -208,14 +208,14 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
     rows = ["image,xmin,ymin,xmax,ymax", "1.png,-4,21,70,99", "1.png,81,1,90,9", "3,1,0,40,60", "3,2,2,9,9"]
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
     ask = ("--name", "cheap", "--extractor", "layout", "--method", "file", "--boxes", tmp_path / "boxes.csv")
-    text = said("extract_regions", drawn, *ask, "--no-whole")
+    text = output_of("extract_regions", drawn, *ask, "--no-whole")
     assert "2 boxes reached out of their picture and were cut\n1 boxes lay wholly outside and were " in text
     np.testing.assert_array_equal(boxes_of("cheap"), [[1, 21, 70, 60], [1, 1, 40, 60], [2, 2, 9, 9]])
     assert feature_set(drawn, "cheap").origin["extractor"] == "layout"
     with pytest.raises(CommandError, match="extractor layout takes no network; leave the weights out"):
-        said("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
+        output_of("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
     with pytest.raises(CommandError, match="unknown setting 'shorter'; known: cells, bins, orientations"):
-        said("extract_regions", drawn, *ask, "--extractor-settings", "shorter=9")
+        output_of("extract_regions", drawn, *ask, "--extractor-settings", "shorter=9")
 
 
 def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, data_dir):
@@ -280,7 +280,7 @@ def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
     else:
         np.savez(file, boxes=np.asarray(boxes, np.float32), ids=np.asarray(ids), scores=scores)
     ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
-    payload = json.loads(said("extract_regions", drawn, "--name", "given", *ask, "--json"))
+    payload = json.loads(output_of("extract_regions", drawn, "--name", "given", *ask, "--json"))
     assert [remark.split()[0] for remark in payload["remarks"]][-4:] == ["1"] * 4
     assert payload["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
     assert feature_set(drawn, "given").ids() == ("1.png", "1.png", "3.png")
@@ -339,12 +339,12 @@ def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_pat
 )
 def test_what_cannot_be_asked_for_is_named(drawn, network, options, says):
     with pytest.raises(CommandError, match=says):
-        said("extract_regions", drawn, "--name", "b", "--weights", network, *options)
+        output_of("extract_regions", drawn, "--name", "b", "--weights", network, *options)
 
 
 def test_a_corpus_without_pictures_and_an_unknown_method_are_refused(drawn, network, corpus):
     with pytest.raises(CommandError, match="no image of corpus 'world' has a picture"):
-        said("extract_regions", corpus, "--name", "b", "--weights", network)
+        output_of("extract_regions", corpus, "--name", "b", "--weights", network)
     arguments = {"corpus": drawn, "name": "b", "weights": network.name, "method": "guess"}
     with pytest.raises(JobError, match="method: Expected one of: 'edges-and-segments'"):
         jobs.enqueue(kind="extract_regions", arguments=arguments)

@@ -18,7 +18,7 @@ from evaluation.services.features.parses import import_parses, parses_of, stored
 from phrasebox.registry import UnknownName
 from phrasebox.text.tokens import tokenise
 from phrasebox.text_files import FormatError
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -117,23 +117,23 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
     corpus: str, captions: dict[str, list[str]], tmp_path: Path, data_dir: Path
 ):
     first, second, *_ = captions
-    assert "imported: 1 captions" in said(
+    assert "imported: 1 captions" in output_of(
         "import_parses", corpus, written(tmp_path, sentence(first, captions[first]))
     )
     another = written(tmp_path, sentence(second, captions[second]))
     with pytest.raises(CommandError, match="has other parses already"):
-        said("import_parses", corpus, another)
+        output_of("import_parses", corpus, another)
     assert [item.id for item in parses_of(corpus).sentences()] == [first]
-    said("import_parses", corpus, another, "--replace")
+    output_of("import_parses", corpus, another, "--replace")
     assert [item.id for item in parses_of(corpus).sentences()] == [second]
     assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
     # Killed between moving the old ones away and the new ones in: the old ones are there again.
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Path, "rename", dying_after(1, Path.rename))
-        said("import_parses", corpus, written(tmp_path, sentence(first, captions[first])), "--replace")
+        output_of("import_parses", corpus, written(tmp_path, sentence(first, captions[first])), "--replace")
     assert stored_parses(corpus) is None
     with pytest.raises(CommandError, match="has other parses already"):
-        said("import_parses", corpus, written(tmp_path, sentence(first, captions[first])))
+        output_of("import_parses", corpus, written(tmp_path, sentence(first, captions[first])))
     assert [item.id for item in parses_of(corpus).sentences()] == [second]
     assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
 

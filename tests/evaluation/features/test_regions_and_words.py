@@ -29,7 +29,7 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.features.store import feature_set
 from evaluation.services.features.word_training import WordTraining, train_word_vectors
 from phrasebox.text_files import FormatError
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples
 
@@ -261,10 +261,10 @@ def test_files_of_words_that_are_damaged_are_told_in_a_line(
 
 
 def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own_recipe: Path):
-    said("import_features", sized, npz(tmp_path), "--name", "parts", "--kind", "region")
+    output_of("import_features", sized, npz(tmp_path), "--name", "parts", "--kind", "region")
     (tmp_path / "w.txt").write_text(f"{words_of(sized)[0]} 1 2\n")
-    said("import_features", sized, tmp_path / "w.txt", "--name", "glove", "--kind", "word")
-    listed = said("list_features", "--corpus", sized)
+    output_of("import_features", sized, tmp_path / "w.txt", "--name", "glove", "--kind", "word")
+    listed = output_of("list_features", "--corpus", sized)
     assert "parts:1" in listed and "region" in listed and "glove:1" in listed and "word" in listed
     assert feature_set(sized, "parts").kind == "region"
 
@@ -272,12 +272,12 @@ def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own_r
 # Words that are learned
 
 
-def nearer(result: Any, word: str, item: str, *others: str) -> bool:
-    """Whether `one` is nearer to `word` than all others, by the cosine."""
+def nearer(result: Any, word: str, candidate: str, *others: str) -> bool:
+    """Whether `candidate` is nearer to `word` than all others, by the cosine."""
     vectors = np.array(result.vectors())
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     alike = dict(zip(result.ids(), vectors @ vectors[result.ids().index(word)], strict=True))
-    return all(alike[item] > alike[another] for another in others)
+    return all(alike[candidate] > alike[another] for another in others)
 
 
 @pytest.fixture
@@ -351,26 +351,26 @@ def test_the_captions_of_the_training_images_are_read_unless_others_are_asked_fo
         assert (result.origin["split"], result.origin["captions"]) == (called, captions)
         assert "split" not in result.origin["settings"]
         assert len(every & set(result.ids())) == 1 if seen is None else every & set(result.ids()) == seen
-    output = said("train_word_vectors", corpus, "--name", "told", "--epochs", 1)
+    output = output_of("train_word_vectors", corpus, "--name", "told", "--epochs", 1)
     assert "4 captions (split train) were read" in output
     with pytest.raises(CommandError, match="unknown split 'dev' of corpus 'parted'"):
-        said("train_word_vectors", corpus, "--name", "told", "--split", "dev")
+        output_of("train_word_vectors", corpus, "--name", "told", "--split", "dev")
     with pytest.raises(CommandError, match="corpus 'parted', split test, comes 9 times"):
-        said("train_word_vectors", corpus, "--name", "told", "--split", "test", "--least", 9)
+        output_of("train_word_vectors", corpus, "--name", "told", "--split", "test", "--least", 9)
     split_corpus("other", "dev", "test")
     with pytest.raises(CommandError, match="the splits 'dev', 'test' and none that is called 'train'"):
-        said("train_word_vectors", "other", "--name", "told")
+        output_of("train_word_vectors", "other", "--name", "told")
     split_corpus("bare", "")
-    assert "4 captions (all captions) were read" in said(
+    assert "4 captions (all captions) were read" in output_of(
         "train_word_vectors", "bare", "--name", "told", "--epochs", 1
     )
 
 
 def test_rare_words_get_no_vector_and_where_all_are_rare_it_is_said(pets: str):
-    output = said("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
+    output = output_of("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
     assert "feature set few:1 of corpus 'pets' stored: 2 word vectors of 100 numbers" in output
     assert feature_set(pets, "few").ids()[0] in ("the", ".")
     with pytest.raises(CommandError, match="no word of corpus 'pets' comes 5000 times; lower that number"):
-        said("train_word_vectors", pets, "--name", "none", "--least", 5000)
+        output_of("train_word_vectors", pets, "--name", "none", "--least", 5000)
     with pytest.raises(CommandError, match="--dimensions: Expected 2 or more."):
-        said("train_word_vectors", pets, "--name", "none", "--dimensions", 1)
+        output_of("train_word_vectors", pets, "--name", "none", "--dimensions", 1)

@@ -28,7 +28,7 @@ from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.systems.training import system_named
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.factories import put_on_server
 from tests.models_core.features.image.networks import colours
@@ -152,7 +152,7 @@ def test_a_full_disk_is_told_before_anything_is_written(corpus, features, data_d
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(CommandError, match="No space left on device"):
-        said("import_features", corpus, features, "--name", "cnn")
+        output_of("import_features", corpus, features, "--name", "cnn")
     assert [path for path in (data_dir / "features").rglob("*") if path.is_file()] == []
 
 
@@ -163,9 +163,9 @@ def test_sets_of_captions_go_by_the_ids_of_captions(corpus, tmp_path):
 
 
 def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features, own_recipe):
-    said("import_features", corpus, features, "--name", "cnn")
+    output_of("import_features", corpus, features, "--name", "cnn")
     by_file = json.loads(
-        said(
+        output_of(
             "train_system",
             "file",
             "--recipe",
@@ -177,29 +177,29 @@ def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features,
             "--json",
         )
     )
-    said("train_system", "set", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
+    output_of("train_system", "set", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
     row = System.objects.get(name="set")
     stored = feature_set(corpus, "cnn")
     assert (row.settings["features"], row.sources) == ("cnn:1", {"cnn:1": stored.digest})
     # The same vectors, so that what was learned is the same.
     ours, theirs = (system_named(name).model.state()[0] for name in ("set", "file"))
     assert by_file["training"] == 36 and all(np.array_equal(ours[key], theirs[key]) for key in ours)
-    assert "run 'set-search': 12 queries" in said("rank", "set", "--split", "test")
-    assert "cnn:1" in said("list_features", "--corpus", corpus) and "cnn:1" in said("list_features")
+    assert "run 'set-search': 12 queries" in output_of("rank", "set", "--split", "test")
+    assert "cnn:1" in output_of("list_features", "--corpus", corpus) and "cnn:1" in output_of("list_features")
     with pytest.raises(CommandError, match="feature set 'cnn:1' is used by set; remove the systems first"):
-        said("remove_features", corpus, "cnn")
-    said("import_features", corpus, features, "--name", "spare")
-    said("remove_features", corpus, "spare:1")
+        output_of("remove_features", corpus, "cnn")
+    output_of("import_features", corpus, features, "--name", "spare")
+    output_of("remove_features", corpus, "spare:1")
     assert [item.label for item in feature_sets()] == ["cnn:1"]
 
 
 def test_a_set_that_is_not_there_or_not_of_images_is_refused(corpus, tmp_path, own_recipe):
     with pytest.raises(CommandError, match="unknown feature set 'cnn' of corpus 'world'; known: none"):
-        said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
+        output_of("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
     ids = [f"{name}#0" for name in NAMES]
     imported(corpus, written(tmp_path, vectors(IMAGES), ids), kind="caption")
     with pytest.raises(CommandError, match="feature set 'cnn:1' is of captions; give one of images"):
-        said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
+        output_of("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
 
 
 def test_a_job_imports_and_says_what_it_found(corpus, features):
@@ -258,7 +258,7 @@ def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_
     np.testing.assert_allclose(result.vectors()[:, 0], np.arange(5) * 50 / 255, atol=1e-6)
     assert result.origin["extractor"] == "cnn" and result.origin["settings"]["output"] == "means"
     ask = ("--name", "net", "--extractor", "cnn", "--weights", weights, "--extractor-settings")
-    text = said(
+    text = output_of(
         "extract_features", drawn, *ask, *(f"{key}={json.dumps(value)}" for key, value in provided.items())
     )
     assert "feature set net:1 of corpus 'drawn' already exists" in text and "1 images have no picture" in text
@@ -289,5 +289,5 @@ def test_settings_of_a_network_that_cannot_be_are_refused(drawn, tmp_path, optio
     weights = colours(tmp_path / "colours.onnx")
     provided = ("--extractor", "cnn", "--weights", weights) if options else ()
     with pytest.raises(CommandError, match=says):
-        said("extract_features", drawn, "--name", "net", *provided, *options)
+        output_of("extract_features", drawn, "--name", "net", *provided, *options)
     assert feature_sets() == []

@@ -35,7 +35,7 @@ from evaluation.services.systems import training
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.systems.folders import training_folder
 from phrasebox.registry import UnknownName
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.features.test_parses import sentence
 from tests.evaluation.features.test_parses import written as parses_written
 
@@ -154,7 +154,7 @@ def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
 
     monkeypatch.setattr(training, "fit", removing)
     with pytest.raises(Exception, match="unknown feature set 'cnn:1'"):
-        said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
+        output_of("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "cnn")
     assert AuditEntry.objects.filter(act="remove_features").count() == 1
     with pytest.raises(UnknownName, match="'cnn:1' of corpus 'world' is removed already"):
         remove_set(result)

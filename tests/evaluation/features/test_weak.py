@@ -19,7 +19,7 @@ from evaluation.services.weak import collections
 from evaluation.services.weak.collections import import_collection, weak_collection, weak_collections
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
@@ -105,28 +105,28 @@ def test_what_is_wrong_is_named_and_leaves_nothing(tmp_path, data_dir, rows, err
 
 def test_a_corpus_keeps_its_name_and_damaged_files_are_told(corpus, tmp_path):
     with pytest.raises(CommandError, match="'world' is the name of a corpus"):
-        said("import_weak_collection", corpus, as_csv(tmp_path))
+        output_of("import_weak_collection", corpus, as_csv(tmp_path))
     with pytest.raises(CommandError, match="no such file"):
-        said("import_weak_collection", "flickr1m", tmp_path / "none.csv")
+        output_of("import_weak_collection", "flickr1m", tmp_path / "none.csv")
     file = as_parquet(tmp_path)
     file.write_bytes(file.read_bytes()[:200])
     with pytest.raises(CommandError, match=r"w.parquet: cannot be read"):
-        said("import_weak_collection", "flickr1m", file)
+        output_of("import_weak_collection", "flickr1m", file)
     (tmp_path / "w.csv").write_text("id,title\na,x,y\n")
     with pytest.raises(CommandError, match=r"w.csv: cannot be read"):
-        said("import_weak_collection", "flickr1m", tmp_path / "w.csv")
+        output_of("import_weak_collection", "flickr1m", tmp_path / "w.csv")
 
 
 @pytest.fixture
 def described(corpus: str, features: Path, tmp_path: Path) -> str:
     """The corpus with features, and a weak collection with features of the same name in another order."""
-    said("import_features", corpus, features, "--name", "cnn")
-    said("import_weak_collection", "flickr1m", as_csv(tmp_path))
+    output_of("import_features", corpus, features, "--name", "cnn")
+    output_of("import_weak_collection", "flickr1m", as_csv(tmp_path))
     order = np.random.default_rng(0).permutation(IMAGES)
     np.savez(
         tmp_path / "weak.npz", vectors=vectors(IMAGES)[order], ids=np.array([ROWS[n]["id"] for n in order])
     )
-    said("import_features", "flickr1m", tmp_path / "weak.npz", "--name", "cnn")
+    output_of("import_features", "flickr1m", tmp_path / "weak.npz", "--name", "cnn")
     return corpus
 
 
@@ -134,7 +134,7 @@ def test_a_system_learns_from_both_and_says_so(described, tmp_path):
     recipe = tmp_path / "sae.toml"
     recipe.write_text('extends = "SAE"\n[settings]\nfeatures = 40\nridges = [0.1, 1.0]\npowers = [1.0]\n')
     ask = ("--corpus", described, "--features", "cnn", "--weak", "flickr1m/title")
-    said("train_system", "sae", "--recipe", recipe, *ask)
+    output_of("train_system", "sae", "--recipe", recipe, *ask)
     metadata = System.objects.get().settings["weak"]
     assert (metadata["collection"], metadata["texts"], metadata["features"]) == (
         "flickr1m",
@@ -142,12 +142,12 @@ def test_a_system_learns_from_both_and_says_so(described, tmp_path):
         "cnn:1",
     )
     assert metadata["pairs"] == IMAGES
-    said("rank", "sae", "--split", "test")
-    said("freeze_qrels", "pool", "--corpus", described, "--protocol", "one caption", "--split", "test")
-    scored = json.loads(said("score_run", "sae-search", "--qrels", "pool", "--json"))
+    output_of("rank", "sae", "--split", "test")
+    output_of("freeze_qrels", "pool", "--corpus", described, "--protocol", "one caption", "--split", "test")
+    scored = json.loads(output_of("score_run", "sae-search", "--qrels", "pool", "--json"))
     assert {measure["measure"]: measure["value"] for measure in scored["measures"]}["R@5"] > 0.7
     with pytest.raises(CommandError, match="'sae' already exists with a different recipe or other images"):
-        said("train_system", "sae", "--recipe", recipe, *ask[:-1], "flickr1m")
+        output_of("train_system", "sae", "--recipe", recipe, *ask[:-1], "flickr1m")
 
 
 @pytest.mark.parametrize(
@@ -162,39 +162,39 @@ def test_a_system_learns_from_both_and_says_so(described, tmp_path):
 def test_what_a_recipe_lacks_or_cannot_use_is_told_before_anything_is_read(described, recipe, more, says):
     ask = ("--corpus", described, "--features", "cnn", *(["--weak", *more] if more else []))
     with pytest.raises(CommandError, match=says):
-        said("train_system", "mine", "--recipe", recipe, *ask)
+        output_of("train_system", "mine", "--recipe", recipe, *ask)
 
 
 def test_weak_pairs_of_images_that_are_no_training_images_are_refused(corpus, features, tmp_path):
-    said("import_features", corpus, features, "--name", "cnn")
+    output_of("import_features", corpus, features, "--name", "cnn")
     for name, last in (("own", 36), ("every", 40)):
         rows = [{**row, "id": f"image{n:02}"} for n, row in enumerate(ROWS[:last])]
         (tmp_path / name).mkdir()
-        said("import_weak_collection", name, as_csv(tmp_path / name, rows))
+        output_of("import_weak_collection", name, as_csv(tmp_path / name, rows))
         np.savez(tmp_path / "weak.npz", vectors=vectors(last), ids=np.array([row["id"] for row in rows]))
-        said("import_features", name, tmp_path / "weak.npz", "--name", "cnn")
+        output_of("import_features", name, tmp_path / "weak.npz", "--name", "cnn")
     ask = ("--corpus", corpus, "--features", "cnn", "--recipe", "Weak-only", "--weak")
-    said("train_system", "trained", *ask, "own")
+    output_of("train_system", "trained", *ask, "own")
     with pytest.raises(CommandError, match="'every' has 4 images of corpus 'world' that are .*'image36.png'"):
-        said("train_system", "mine", *ask, "every")
+        output_of("train_system", "mine", *ask, "every")
     assert not System.objects.filter(name="mine").exists()
 
 
 def test_both_need_features_of_one_name(described, features):
     ask = ("--corpus", described, "--recipe", "SAE", "--weak", "flickr1m")
     with pytest.raises(CommandError, match="--features: Expected a feature set that collection flickr1m"):
-        said("train_system", "mine", *ask, "--features", features)
-    said("import_features", described, features, "--name", "other")
+        output_of("train_system", "mine", *ask, "--features", features)
+    output_of("import_features", described, features, "--name", "other")
     with pytest.raises(CommandError, match="--features: Expected a feature set that collection flickr1m"):
-        said("train_system", "mine", *ask, "--features", "other")
+        output_of("train_system", "mine", *ask, "--features", "other")
 
 
 def test_collections_are_listed_and_removed(described):
-    (listed,) = json.loads(said("list_weak_collections", "--json"))["results"]
+    (listed,) = json.loads(output_of("list_weak_collections", "--json"))["results"]
     assert (listed["name"], listed["kinds"], listed["features"]) == ("flickr1m", ["title", "tags"], ["cnn:1"])
-    assert "cnn:1" in said("list_features", "--corpus", "flickr1m")
-    said("remove_weak_collection", "flickr1m")
-    assert said("list_weak_collections") == "none\n"
+    assert "cnn:1" in output_of("list_features", "--corpus", "flickr1m")
+    output_of("remove_weak_collection", "flickr1m")
+    assert output_of("list_weak_collections") == "none\n"
 
 
 def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described, features):
@@ -207,7 +207,7 @@ def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described,
     form = {"name": "sae", "recipe": "SAE", "corpus": described, "train": "train", "held_out": "val"}
     text = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
     assert "Recipe SAE needs this." in text
-    said("import_features", described, features, "--name", "other")
+    output_of("import_features", described, features, "--name", "other")
     form |= {"features": "other:1", "weak": "flickr1m"}
     text = ada.post("/evaluation/train/", form).content.decode()
     assert "Expected a feature set that collection flickr1m has too: cnn." in text

@@ -76,7 +76,7 @@ def judged(names: Sequence[str], world: World) -> Votes:
     call = names_of(CORPUS)
     by_place = {(call.owner[c], call.number[c]): call.caption_name[c] for c in call.owner}
     votes: Votes = {(image, f"{image}{RANKED}"): [] for image in world.asked}
-    rows = Judgment.objects.filter(campaign__name__in=names, void=False, image__isnull=False)
+    rows = Judgment.objects.filter(campaign__name__in=names, withdrawn=False, image__isnull=False)
     seen = set()
     for worker, content in rows.order_by("pk").values_list("worker", "content"):
         assert content is not None
@@ -93,7 +93,7 @@ def judged(names: Sequence[str], world: World) -> Votes:
     return votes
 
 
-def asked(batch: Batch) -> set[tuple[int, int]]:
+def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     """(image, caption's image) of all pairs that pages of a batch ask about and want."""
     contents = Item.objects.filter(task__campaign=batch.campaign).values_list("content", flat=True)
     result = set()

@@ -19,7 +19,16 @@ from evaluation.services.judgments.importing import JudgmentsImport, import_judg
 from evaluation.services.reports import building
 from tests.evaluation.rounds.by_hand import against
 from tests.evaluation.rounds.conftest import CORPUS, RANKED, World
-from tests.evaluation.rounds.steps import BAD, GOOD, asked, judged, opening, trained, uploaded, worked
+from tests.evaluation.rounds.steps import (
+    BAD,
+    GOOD,
+    asked_pairs_of,
+    judged,
+    opening,
+    trained,
+    uploaded,
+    worked,
+)
 from tests.jobs.conftest import CELERY_FIRST, Delivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,8 +68,8 @@ def test_a_round_and_a_second_one(
         kcca = trained(world, "kcca", recipes["kcca"])
         opened = worked("open_batch", **opening("second", [*runs, *kcca]), simulated=True)
         first, second = (Batch.objects.get(name=name) for name in ("first", "second"))
-        assert asked(second) and not asked(second) & asked(first)
-        assert len(asked(second)) == opened["numbers"]["asked"] < len(asked(first))
+        assert asked_pairs_of(second) and not asked_pairs_of(second) & asked_pairs_of(first)
+        assert len(asked_pairs_of(second)) == opened["numbers"]["asked"] < len(asked_pairs_of(first))
         judge_as_recorded("second", "truth", mix=GOOD, seed=3, patience=0)
         assert batch_state("second").short == 0
         worked("settle_batch", batch="second", qrels="pooled")

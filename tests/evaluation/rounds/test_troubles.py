@@ -47,7 +47,7 @@ from evaluation.services.weak.collections import weak_collections
 from tests import services
 from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
-from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
+from tests.evaluation.rounds.steps import BAD, GOOD, asked_pairs_of, opening, training, uploaded
 from tests.evaluation.systems.scenes import write_parses
 from tests.factories import put_on_server
 from tests.jobs import workers
@@ -192,11 +192,11 @@ class Round:
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
         assert len(batch.rounds["asked"]) == 2
-        assert sum(batch.rounds["asked"]) == batch.numbers["asked"] == len(asked(batch))
+        assert sum(batch.rounds["asked"]) == batch.numbers["asked"] == len(asked_pairs_of(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()
-        assert set(answers.filter(void=True).values_list("worker__pseudonym", flat=True)) <= {
+        assert set(answers.filter(withdrawn=True).values_list("worker__pseudonym", flat=True)) <= {
             f"sim1-{kind}-{n:02}" for kind, number in BAD.items() for n in range(1, number + 1)
         }
 

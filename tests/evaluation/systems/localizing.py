@@ -14,7 +14,7 @@ from annotation.models import Account, Layer
 from annotation.workers.api_tokens import make_api_token
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.scenes import BOXES, THINGS
 
 
@@ -25,14 +25,16 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
     import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
 
 
-def some_regions(folder: Path, name: str, stored: Callable[[int, int], bool]) -> str:
-    """The regions of `parts` that are `kept`, by the number of their image and their own there, as a set of
-    this name."""
+def some_regions(folder: Path, name: str, is_kept: Callable[[int, int], bool]) -> str:
+    """Store the regions of `parts` for which `is_kept` as a set of this name.
+
+    `is_kept` takes the number of their image and their number there.
+    """
     parts = feature_set("scenes", "parts")
     rows = [
         row
         for row, image in enumerate(parts.ids())
-        if stored(int(image.removesuffix(".png")), row % len(BOXES))
+        if is_kept(int(image.removesuffix(".png")), row % len(BOXES))
     ]
     np.savez(
         folder / f"{name}.npz",
@@ -40,12 +42,12 @@ def some_regions(folder: Path, name: str, stored: Callable[[int, int], bool]) ->
         ids=np.array(parts.ids())[rows],
         boxes=np.array(parts.boxes())[rows],
     )
-    said("import_features", "scenes", folder / f"{name}.npz", "--name", name, "--kind", "region")
+    output_of("import_features", "scenes", folder / f"{name}.npz", "--name", name, "--kind", "region")
     return name
 
 
 def train(name: str, *options: Any, recipe: str = "Region-phrase-CCA") -> None:
-    said(
+    output_of(
         *("train_system", name, "--recipe", recipe, "--corpus", "scenes", "--regions", "parts"),
         *("--words", "words", "--layer", layer_name(), *options),
     )
@@ -56,13 +58,13 @@ def layer_name() -> str:
 
 
 def localized(system: str, *options: Any) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(said("localize", system, "--split", "test", *options, "--json"))
+    payload: dict[str, Any] = json.loads(output_of("localize", system, "--split", "test", *options, "--json"))
     return payload
 
 
 def scored(name: str, *options: Any) -> dict[str, Any]:
     payload = json.loads(
-        said("score_localization", name, "--resamples", 50, "--no-store", *options, "--json")
+        output_of("score_localization", name, "--resamples", 50, "--no-store", *options, "--json")
     )
     report: dict[str, Any] = payload["report"]
     return report

@@ -21,7 +21,7 @@ from annotation.protocol.terms import (
 from evaluation.selectors import names_of
 from evaluation.services.features.importing import FeatureImport, import_features
 from phrasebox.text.tokens import tokenise
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 THINGS = ("dog", "man", "boat", "tree", "horse", "ball")
 #: Boxes of the whole picture and of four parts; things lie in two of the parts.
@@ -42,7 +42,7 @@ dropout = 0.1
 """
 
 
-def shown(number: int, things: tuple[int, int], parts: tuple[int, int], split: str) -> ImageRecord:
+def scene_record(number: int, things: tuple[int, int], parts: tuple[int, int], split: str) -> ImageRecord:
     """An image with two things in two parts, and two captions that name both with a box each."""
     first, second = (THINGS[thing] for thing in things)
     texts = (f"A {first} beside a {second} .", f"The small {second} , near the {first}")
@@ -71,7 +71,7 @@ def make_scenes(folder: Path) -> str:
     for number, split in enumerate(SPLITS):
         things = tuple(rng.choice(len(THINGS), 2, replace=False).tolist())
         parts = tuple((1 + rng.choice(4, 2, replace=False)).tolist())
-        records.append(shown(number, things, parts, split))
+        records.append(scene_record(number, things, parts, split))
         vectors = 0.3 * rng.standard_normal((len(BOXES), 10))
         vectors[0] += looks[list(things)].mean(axis=0)
         for thing, part in zip(things, parts, strict=True):
@@ -92,7 +92,7 @@ def make_scenes(folder: Path) -> str:
 def train_alignment(folder: Path) -> None:
     """The system `aligned`, of the regions."""
     (folder / "small.toml").write_text(SMALL)
-    said(
+    output_of(
         "train_system",
         "aligned",
         "--recipe",

@@ -25,7 +25,7 @@ from evaluation.web.systems.learning_curves import CurvePlot
 from models_core import checkpoints, storage
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.processes import Processes
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
@@ -81,23 +81,23 @@ def regions(corpus: str, tmp_path: Path) -> str:
 
 def test_it_is_trained_and_ranks_by_regions_or_by_whole_images(corpus, regions, recipe, tmp_path):
     whole = stored(tmp_path, corpus, "cnn", vectors(IMAGES), NAMES, "image")
-    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    output_of("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     for name, ask in (("parts", ("--regions", "boxes")), ("pictures", ("--features", "cnn"))):
         train = ("--recipe", recipe, "--corpus", corpus, *ask)
-        trained = json.loads(said("train_system", name, *train, "--json"))
+        trained = json.loads(output_of("train_system", name, *train, "--json"))
         assert (trained["training"], trained["held_out"], trained["unchanged"]) == (36, 12, False)
-        assert json.loads(said("train_system", name, *train, "--json"))["unchanged"]
-        said("rank", name, "--split", "test")
+        assert json.loads(output_of("train_system", name, *train, "--json"))["unchanged"]
+        output_of("rank", name, "--split", "test")
         for direction in ("annotation", "search"):
-            scored = json.loads(said("score_run", f"{name}-{direction}", "--qrels", "pool", "--json"))
+            scored = json.loads(output_of("score_run", f"{name}-{direction}", "--qrels", "pool", "--json"))
             values = {measure["measure"]: measure["value"] for measure in scored["measures"]}
             # By chance 5 of 12; a scene has two or three of the images.
             assert values["R@5"] >= 0.75, (name, direction)
     assert System.objects.get(name="parts").settings["regions"] == regions
     with pytest.raises(CommandError, match=f"feature set '{regions}' is used by parts"):
-        said("remove_features", corpus, regions)
+        output_of("remove_features", corpus, regions)
     with pytest.raises(CommandError, match=f"feature set '{whole}' is used by pictures"):
-        said("remove_features", corpus, whole)
+        output_of("remove_features", corpus, whole)
     assert not (system_folder("parts").parent / ".training-parts").exists()
 
 
@@ -132,7 +132,7 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, r
 def test_a_full_disk_leaves_no_system_and_the_checkpoint_before(corpus, regions, recipe, monkeypatch):
     """The checkpoint of the second epoch cannot be written; then there is room again."""
     ask = ("train_system", "mine", "--recipe", recipe, "--corpus", corpus, "--regions", "boxes", "--json")
-    whole = json.loads(said("train_system", "whole", *ask[2:]))
+    whole = json.loads(output_of("train_system", "whole", *ask[2:]))
     saves: list[Any] = []
 
     def fill(*arguments: Any, **more: Any) -> None:
@@ -144,24 +144,24 @@ def test_a_full_disk_leaves_no_system_and_the_checkpoint_before(corpus, regions,
     save_model = storage.save_model
     monkeypatch.setattr(storage, "save_model", fill)
     with pytest.raises(CommandError, match=r"no checkpoint could be written \(No space left on device"):
-        said(*ask)
+        output_of(*ask)
     assert not System.objects.filter(name="mine").exists() and not system_folder("mine").exists()
     assert [epoch.epoch for epoch in learning_curve("mine").epochs] == [1]
     monkeypatch.undo()
-    assert json.loads(said(*ask))["sha256"] == whole["sha256"]
+    assert json.loads(output_of(*ask))["sha256"] == whole["sha256"]
 
 
 def test_it_begins_with_word_vectors(corpus, regions, recipe, tmp_path):
     words = sorted({w for e in examples(IMAGES) for c in e.captions for w in c.lower().split() if w != "."})
     provided = np.random.default_rng(0).standard_normal((len(words), 6))
     stored(tmp_path, corpus, "own", provided, words, "word")
-    said(
+    output_of(
         *("train_system", "begun", "--recipe", recipe, "--corpus", corpus),
         *("--regions", "boxes", "--words", "own"),
     )
     assert System.objects.get(name="begun").settings["words"] == "own:1"
     with pytest.raises(CommandError, match="feature set 'own:1' is used by begun"):
-        said("remove_features", corpus, "own:1")
+        output_of("remove_features", corpus, "own:1")
 
 
 def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
@@ -223,19 +223,19 @@ def test_what_cannot_be_trained_is_named(corpus, regions, recipe, tmp_path, opti
     provided = [rare if option == "RARE" else option for option in options]
     chosen = provided if "--recipe" in provided else ["--recipe", recipe, *provided]
     with pytest.raises(CommandError, match=says):
-        said("train_system", "mine", "--corpus", corpus, *chosen)
+        output_of("train_system", "mine", "--corpus", corpus, *chosen)
     assert not System.objects.exists()
 
 
 def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_path):
-    said("train_system", "mine", "--recipe", recipe, "--corpus", corpus, "--regions", "boxes")
+    output_of("train_system", "mine", "--recipe", recipe, "--corpus", corpus, "--regions", "boxes")
     stored(tmp_path, corpus, "wide", np.ones((IMAGES, 9)), NAMES, "region")
     with pytest.raises(CommandError, match="regions of 9 dimensions against 8; expected the same"):
-        said("rank", "mine", "--split", "test", "--regions", "wide")
+        output_of("rank", "mine", "--split", "test", "--regions", "wide")
     with pytest.raises(CommandError, match="reads captions as words, not as lemmas"):
-        said("cross_validate", corpus, "BRNN", "--regions", "wide")
+        output_of("cross_validate", corpus, "BRNN", "--regions", "wide")
     with pytest.raises(CommandError, match="regions: Recipe NN5-F1-idf does not use this."):
-        said("cross_validate", corpus, "NN5-F1-idf", "--regions", "wide")
+        output_of("cross_validate", corpus, "NN5-F1-idf", "--regions", "wide")
 
 
 @pytest.mark.parametrize(("language", "loss", "figure"), [("en", "4.404", "23.4"), ("de", "4,404", "23,4")])

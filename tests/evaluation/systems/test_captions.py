@@ -30,7 +30,7 @@ from evaluation.services.captions import writing
 from evaluation.services.captions.writing import CaptionsRequest, generate_captions
 from evaluation.web.systems import captions as pages
 from phrasebox.formats.candidate_captions import read_candidates
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
 from tests.queue.world import TRUSTING
 from tests.web import world
@@ -56,7 +56,7 @@ MEASURES = ("--measures", "BLEU-1,CIDEr-D", "--resamples", 50, "--json")
 def trained(folder: Path, name: str, recipe: str, *features: str) -> None:
     value = folder / f"small-{recipe}.toml"
     value.write_text(SMALL.format(recipe))
-    said("train_system", name, "--recipe", value, "--corpus", "scenes", *features)
+    output_of("train_system", name, "--recipe", value, "--corpus", "scenes", *features)
 
 
 @pytest.fixture
@@ -66,13 +66,13 @@ def captioner(scenes: str, tmp_path: Path) -> str:
 
 
 def generated(system: str, *options: Any) -> dict[str, Any]:
-    output = said("generate_captions", system, "--split", "test", *options, "--json")
+    output = output_of("generate_captions", system, "--split", "test", *options, "--json")
     payload: dict[str, Any] = json.loads(output)
     return payload
 
 
 def figures(name: Any) -> dict[str, float]:
-    report = json.loads(said("score_captions", "scenes", name, "--split", "test", *MEASURES))["report"]
+    report = json.loads(output_of("score_captions", "scenes", name, "--split", "test", *MEASURES))["report"]
     return {measure["measure"]: measure["value"] for measure in report["sets"][0]["measures"]}
 
 
@@ -84,7 +84,7 @@ def named(text: str) -> set[str]:
 def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(captioner, tmp_path):
     out = tmp_path / "captions.json"
     created = generated(captioner)
-    said("download_caption_set", captioner, "--out", out)
+    output_of("download_caption_set", captioner, "--out", out)
     assert (created["images"], created["captions"], created["unchanged"]) == (15, 15, False)
     assert 0 <= created["in_training"] <= 15
     caption_set = CaptionSet.objects.get()
@@ -97,14 +97,14 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
     assert all(row.log_probability < 0 and not row.box for row in rows)
     assert generated(captioner)["unchanged"] and WrittenCaption.objects.count() == 15
     with pytest.raises(CommandError, match=r"caption set 'writes' already exists, made otherwise"):
-        said("generate_captions", captioner, "--beam", 1)
+        output_of("generate_captions", captioner, "--beam", 1)
     listed = tmp_path / "some.txt"
     listed.write_text("76.png\n77.png\n")
     some = ("--split", listed, "--name", "some")
     assert generated(captioner, *some)["images"] == 2 and generated(captioner, *some)["unchanged"]
     listed.write_text("76.png\n78.png\n")
     with pytest.raises(CommandError, match=r"'some' already exists, made otherwise \(images or mentions\)"):
-        said("generate_captions", captioner, *some)
+        output_of("generate_captions", captioner, *some)
     CaptionSet.objects.filter(name="some").delete()
 
     own_figures = figures("writes")
@@ -122,18 +122,18 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
     assert drawn[0] == drawn[1] and texts[0] == texts[1]
 
     with pytest.raises(CommandError, match="cannot be removed: caption set a, caption set b"):
-        said("remove_system", captioner)
+        output_of("remove_system", captioner)
     for item in ("a", "b", "greedy", "writes"):
-        said("remove_caption_set", item)
+        output_of("remove_caption_set", item)
     assert not WrittenCaption.objects.exists()
 
 
 def test_the_nearest_caption_is_one_of_the_training_captions(scenes):
-    said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
+    output_of("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
     created = generated("near")
     assert created["in_training"] == created["captions"] == 15
     with pytest.raises(CommandError, match="predicts captions, not rankings"):
-        said("rank", "near", "--split", "test")
+        output_of("rank", "near", "--split", "test")
 
 
 def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_captions(scenes, tmp_path):
@@ -143,7 +143,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     metadata = System.objects.get(name="regional").settings
     assert metadata["layer"] == gold and metadata["regions"] == "parts:1"
     created = generated("regional")
-    said("download_caption_set", "regional", "--out", tmp_path / "regions.json")
+    output_of("download_caption_set", "regional", "--out", tmp_path / "regions.json")
     assert (created["images"], created["captions"]) == (15, 15 * len(BOXES))
     entries = json.loads((tmp_path / "regions.json").read_text())
     left, top, far, low = BOXES[1]
@@ -162,7 +162,9 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     assert generated("aligned", "--regions", "parts", "--limit", 3)["unchanged"]
     with pytest.raises(CommandError, match="caption set 'regional' describes regions; name the layer"):
         figures("regional")
-    report = json.loads(said("score_captions", "scenes", "regional", "--layer", gold, *MEASURES))["report"]
+    report = json.loads(output_of("score_captions", "scenes", "regional", "--layer", gold, *MEASURES))[
+        "report"
+    ]
     # Two of the five regions show a thing, of which people speak twice.
     assert (report["regions"], report["without"], report["references"]) == (30, 45, 60)
     assert report["people_regions"] == 30 and {measure["measure"] for measure in report["people"]} == {
@@ -175,9 +177,9 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     scored = {measure["measure"]: measure for measure in report["sets"][0]["measures"]}
     assert scored["BLEU-1"]["low"] <= scored["BLEU-1"]["value"] <= scored["BLEU-1"]["high"]
     assert scored["BLEU-1"]["value"] > 0.5
-    both = json.loads(said("score_captions", "scenes", "regional", "aligned", "--layer", gold, *MEASURES))[
-        "report"
-    ]
+    both = json.loads(
+        output_of("score_captions", "scenes", "regional", "aligned", "--layer", gold, *MEASURES)
+    )["report"]
     assert both["sets"][0] == report["sets"][0] and both["people"] == report["people"]
     values = [
         {measure["measure"]: measure["value"] for measure in own_set["measures"]} for own_set in both["sets"]
@@ -186,16 +188,16 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
         {name: values[1][name] - values[0][name] for name in values[0]}
     )
     described = describe_parts("scenes", CaptionSet.objects.get(name="regional"))
-    report = json.loads(said("score_captions", "scenes", "regional", "--campaign", described, *MEASURES))[
-        "report"
-    ]
+    report = json.loads(
+        output_of("score_captions", "scenes", "regional", "--campaign", described, *MEASURES)
+    )["report"]
     # Of three images all five parts were described as the system does; what was withdrawn says otherwise.
     assert (report["regions"], report["without"], report["references"]) == (15, 60, 15)
     assert {measure["measure"]: measure["value"] for measure in report["sets"][0]["measures"]}[
         "BLEU-1"
     ] == 1.0
     assert report["people_regions"] == 0 and report["people"] == []
-    output = said("score_captions", "scenes", "regional", "--campaign", described)
+    output = output_of("score_captions", "scenes", "regional", "--campaign", described)
     assert "regional against campaign described of corpus scenes: 15 regions, 15 references" in output
     aligned = CaptionSet.objects.get(name="aligned").captions
     aligned.filter(image=aligned.all()[0].image).delete()
@@ -220,7 +222,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     )
     for ask, refusal in requested:
         with pytest.raises(CommandError, match=refusal):
-            said("score_captions", "scenes", *ask)
+            output_of("score_captions", "scenes", *ask)
 
 
 def describe_parts(corpus: str, written: CaptionSet) -> str:
@@ -272,7 +274,7 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
     )
     for options, reported in errors:
         with pytest.raises(CommandError, match=reported) as error:
-            said("generate_captions", *options)
+            output_of("generate_captions", *options)
         assert "\n" not in str(error.value)
     assert not CaptionSet.objects.exists()
     for recipe, provided, reported in (
@@ -285,7 +287,7 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
         ),
     ):
         with pytest.raises(CommandError, match=reported):
-            said("train_system", "no", "--recipe", recipe, "--corpus", "scenes", *provided)
+            output_of("train_system", "no", "--recipe", recipe, "--corpus", "scenes", *provided)
 
 
 def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
@@ -323,13 +325,15 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         for n, (image, _) in enumerate(texts)
     )
     mixed = json.loads(
-        said("judge_captions", "judged", "writes", "shuffled", "--images", 13, "--controls", 6, "--json")
+        output_of("judge_captions", "judged", "writes", "shuffled", "--images", 13, "--controls", 6, "--json")
     )
     assert mixed["images"] == 13 and mixed["controls"] == 6
     assert mixed["runs"] == ["judged-writes", "judged-shuffled", "judged-people-1"]
     assert (
         json.loads(
-            said("judge_captions", "judged", "writes", "shuffled", "--images", 13, "--controls", 6, "--json")
+            output_of(
+                "judge_captions", "judged", "writes", "shuffled", "--images", 13, "--controls", 6, "--json"
+            )
         )
         == mixed
     )
@@ -340,7 +344,7 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         text == text.lower() and "." not in text and "," not in text
         for text in captions.values_list("text", flat=True)
     )
-    said(
+    output_of(
         *("open_batch", "first", "--corpus", "judged", "--tasks", "graded", "--depth", 1, "--judges", 3),
         *("--known-from", "controls", "--runs", *mixed["runs"]),
     )
@@ -366,13 +370,15 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         known=CrowdKnowledge(images_of, recorded=recorded),
     )
     assert not done.open_tasks
-    said("collect_judgments", "first")
-    said("freeze_qrels", "scale", "--corpus", "judged", "--judgments", "first")
+    output_of("collect_judgments", "first")
+    output_of("freeze_qrels", "scale", "--corpus", "judged", "--judgments", "first")
     with pytest.raises(CommandError, match="'judged' has captions that are to be judged, and no originals"):
-        said("freeze_qrels", "own", "--corpus", "judged", "--protocol", "any of five")
+        output_of("freeze_qrels", "own", "--corpus", "judged", "--protocol", "any of five")
     value = {}
     for run in mixed["runs"]:
-        report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,nDCG@1", "--json"))
+        report = json.loads(
+            output_of("score_run", run, "--qrels", "scale", "--measures", "S@1,nDCG@1", "--json")
+        )
         value[run] = [measure["value"] for measure in report["measures"]]
     people, writes, others = (value[f"judged-{name}"] for name in ("people-1", "writes", "shuffled"))
     assert people[0] >= writes[0] > others[0] and people[1] >= writes[1] > others[1], value
@@ -389,7 +395,7 @@ def test_captions_that_cannot_be_mixed_are_refused(captioner, tmp_path):
         (("x", "writes", "--images", "-1"), "--images: Expected 0 or more."),
     ):
         with pytest.raises(CommandError, match=reported):
-            said("judge_captions", *options)
+            output_of("judge_captions", *options)
     assert not Corpus.objects.filter(name="x").exists()
 
 

@@ -24,7 +24,7 @@ from models_core import storage
 from models_core.features.image import vocabulary
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.text_sides import KernelTexts
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 
@@ -33,12 +33,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def system(corpus: str, features: Path, own_recipe: Path) -> str:
-    said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", features)
+    output_of("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", features)
     return "mine"
 
 
 def train(corpus: str, *more: object) -> str:
-    return said("train_system", "mine", "--corpus", corpus, *more)
+    return output_of("train_system", "mine", "--corpus", corpus, *more)
 
 
 def test_a_system_is_trained_once_and_stands(corpus, features, own_recipe):
@@ -59,16 +59,16 @@ def test_another_system_of_that_name_is_refused(system, corpus, features):
 
 
 def test_a_run_of_each_direction_is_made_scored_and_exported(system, corpus, tmp_path):
-    output = said("rank", system, "--split", "test")
+    output = output_of("rank", system, "--split", "test")
     assert "run 'mine-annotation': 12 queries, 12 items each" in output
-    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    output_of("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     for direction in ("annotation", "search"):
         run = run_named(f"mine-{direction}")
         assert (run.direction, run.query_count, run.entry_count) == (direction, 12, 144)
         assert run.system == "mine (own)"
-        scored = json.loads(said("score_run", run.name, "--qrels", "pool", "--json"))
+        scored = json.loads(output_of("score_run", run.name, "--qrels", "pool", "--json"))
         assert {measure["measure"]: measure["value"] for measure in scored["measures"]}["R@5"] > 0.7
-        said("export_run", run.name, "--out", tmp_path / f"{direction}.trec")
+        output_of("export_run", run.name, "--out", tmp_path / f"{direction}.trec")
         assert len((tmp_path / f"{direction}.trec").read_text().splitlines()) == 144
 
 
@@ -78,7 +78,7 @@ def test_without_a_split_every_image_that_can_be_used_is_ranked(system, corpus, 
     lines = ids.read_text().splitlines()
     ids.write_text("".join(f"{line if n % 10 else f'elsewhere{n}'}\n" for n, line in enumerate(lines)))
     ask = ("--features", features, "--feature-ids", ids)
-    assert said("rank", system, *ask).count("54 queries, 54 items each") == 2
+    assert output_of("rank", system, *ask).count("54 queries, 54 items each") == 2
     run = run_named("mine-annotation")
     assert run.split == ""
     assert set(run.rankings.values_list("image__filename", flat=True)) == {
@@ -87,7 +87,7 @@ def test_without_a_split_every_image_that_can_be_used_is_ranked(system, corpus, 
 
 
 def test_a_run_holds_what_the_system_scores(system, corpus):
-    said("rank", system, "--split", "test", "--protocol", "any of five")
+    output_of("rank", system, "--split", "test", "--protocol", "any of five")
     run = run_named("mine-search")
     assert run.query_count == 60
     for _, items, scores in rankings_of(run):
@@ -98,8 +98,8 @@ def test_a_run_holds_what_the_system_scores(system, corpus):
 
 
 def test_ranking_again_changes_nothing(system):
-    said("rank", system, "--split", "test")
-    assert "already exists, nothing changed" in said("rank", system, "--split", "test")
+    output_of("rank", system, "--split", "test")
+    assert "already exists, nothing changed" in output_of("rank", system, "--split", "test")
 
 
 def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own_recipe, tmp_path):
@@ -110,9 +110,9 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own_recipe, t
     ask = ("--recipe", own_recipe, "--features", features, "--json")
     by_list = json.loads(train(corpus, *ask, "--train", listed, "--held-out", held))
     assert (by_list["training"], by_list["held_out"]) == (20, 11)
-    by_fold = json.loads(said("train_system", "fold", "--corpus", corpus, *ask, "--fold", "5/5"))
+    by_fold = json.loads(output_of("train_system", "fold", "--corpus", corpus, *ask, "--fold", "5/5"))
     assert (by_fold["training"], by_fold["held_out"]) == (36, 12)
-    said("rank", "fold", "--split", "5/5")
+    output_of("rank", "fold", "--split", "5/5")
     names_of = system_named("fold").names
     run = run_named("fold-annotation")
     assert run.query_count == 12
@@ -120,7 +120,7 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own_recipe, t
     assert not tested & set(names_of)
     for another in (("--split", "2/5"), ("--split", "5/5", "--seed", 1)):
         with pytest.raises(CommandError, match=r"'fold' learned from \d+ of the 1\d images of fold ./5, su"):
-            said("rank", "fold", *another, "--name", "seen")
+            output_of("rank", "fold", *another, "--name", "seen")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_corpus_without_pictures_needs_features(corpus):
 
 def test_an_unknown_system_lists_those_there_are(system):
     with pytest.raises(CommandError, match="There is no system “your” here; known: mine"):
-        said("rank", "your", "--split", "test")
+        output_of("rank", "your", "--split", "test")
 
 
 def test_pictures_are_described_once_and_histograms_serve_as_features(
@@ -212,26 +212,26 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(
     assert Picture.open(pictures / "image00.png").size == (32, 24)
     import_records(name="drawn", records=records, format="jsonl", source="memory")
     out = tmp_path / "histograms.safetensors"
-    report = json.loads(said("export_visual_words", "drawn", "--out", out, "--json"))
+    report = json.loads(output_of("export_visual_words", "drawn", "--out", out, "--json"))
     assert (report["images"], report["excluded"]) == (12, 1)
     entries = sorted((data_dir / "kept" / "pictures").rglob("*.npz"))
     times = [entry.stat().st_mtime_ns for entry in entries]
     assert len(entries) == 12
-    assert "12 pictures of corpus 'drawn' described, 1 images have none" in said(
+    assert "12 pictures of corpus 'drawn' described, 1 images have none" in output_of(
         "extract_visual_words", "drawn"
     )
     assert [entry.stat().st_mtime_ns for entry in entries] == times
     with pytest.raises(CommandError, match="has 2 held-out images; expected 10 or more"):
         train("drawn", "--recipe", own_recipe, "--features", out)
     with pytest.raises(CommandError, match="histograms.safetensors: already exists; expected a new file"):
-        said("export_visual_words", "drawn", "--out", out)
+        output_of("export_visual_words", "drawn", "--out", out)
     with pytest.raises(CommandError, match=r"expected the name of a new file that ends in .safetensors"):
-        said("export_visual_words", "drawn", "--out", out.with_suffix(".npz"))
+        output_of("export_visual_words", "drawn", "--out", out.with_suffix(".npz"))
 
 
 def test_recipes_are_cross_validated_into_a_table(corpus, features, own_recipe, tmp_path):
     ask = ("cross_validate", corpus, "NN5-F1-idf", "BoW5-histo", "BoW5", "--features", features)
-    report = json.loads(said(*ask, "--json", "--resamples", 50))["report"]
+    report = json.loads(output_of(*ask, "--json", "--resamples", 50))["report"]
     assert [item["system"] for item in report["systems"]] == ["NN5-F1-idf", "BoW5"]
     assert report["same"] == ["BoW5-histo"]
     assert (report["images"], report["folds"], report["pool"]) == (60, 5, "12")
@@ -242,27 +242,27 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own_recipe, 
         ("BoW5", "NN5-F1-idf", "annotation"),
         ("BoW5", "NN5-F1-idf", "search"),
     ]
-    text = said(*ask, "--resamples", 50)
+    text = output_of(*ask, "--resamples", 50)
     assert "60 images of corpus 'world' in 5 folds (seed 0)" in text
     assert f"{100 * figure['value']:.1f} [{100 * figure['low']:.1f}, {100 * figure['high']:.1f}]" in text
-    rows = [line.split(",") for line in said(*ask, "--resamples", 50, "--csv").splitlines()]
+    rows = [line.split(",") for line in output_of(*ask, "--resamples", 50, "--csv").splitlines()]
     assert float(rows[2][rows[0].index("search R@5 low")]) == pytest.approx(100 * figure["low"])
     assert (figure["kind"], figure["clusters"], figure["resamples"]) == ("Wilson", 60, 0)
     assert report["systems"][1]["figures"]["search"]["median rank"]["kind"] == "bootstrap"
     assert rows[0][-2:] == ["remark", "basis"]
-    tests = said(*ask, "--resamples", 50, "--tests-latex", "--pairs", "NN5-F1-idf:BoW5")
+    tests = output_of(*ask, "--resamples", 50, "--tests-latex", "--pairs", "NN5-F1-idf:BoW5")
     assert tests.count(r"\\") == 5
     with pytest.raises(CommandError, match="unknown system 'TRI5'; tested"):
-        said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
+        output_of(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
     with pytest.raises(CommandError, match=r"--pairs \(1.\): Expected two."):
-        said(*ask, "--pairs", "BoW5")
+        output_of(*ask, "--pairs", "BoW5")
 
 
 def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
     corpus, features, own_recipe, monkeypatch, capsys
 ):
     monkeypatch.setattr(base, "EVERY", 0.001)
-    said(
+    output_of(
         "cross_validate",
         corpus,
         own_recipe,
@@ -280,9 +280,9 @@ def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
         re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: [0-9]+ of 1,000 ", line) for line in lines
     )
     assert (
-        said("cross_validate", corpus, own_recipe, "--features", features, "--resamples", 20, "--json").count(
-            "\n"
-        )
+        output_of(
+            "cross_validate", corpus, own_recipe, "--features", features, "--resamples", 20, "--json"
+        ).count("\n")
         == 1
     )
 
@@ -292,7 +292,7 @@ def test_two_recipes_of_one_name_are_refused(corpus, features, own_recipe, tmp_p
     another = tmp_path / "other" / "own.toml"
     another.write_text('extends = "TRI5"\n')
     with pytest.raises(CommandError, match="two recipes have the name 'own'; give them different names"):
-        said("cross_validate", corpus, own_recipe, another, "--features", features)
+        output_of("cross_validate", corpus, own_recipe, another, "--features", features)
 
 
 def test_a_set_that_one_of_the_recipes_looks_at_is_taken():
@@ -310,11 +310,11 @@ def test_a_set_that_one_of_the_recipes_looks_at_is_taken():
 
 def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_dir):
     with pytest.raises(CommandError, match="'TRI5-BNC' needs a background text"):
-        said("cross_validate", corpus, "BoW5", "TRI5-BNC", "--features", features)
+        output_of("cross_validate", corpus, "BoW5", "TRI5-BNC", "--features", features)
     with pytest.raises(
         CommandError, match=r"no index.noun in .*: give the folder of WordNet 3.0's noun files"
     ):
-        said("cross_validate", corpus, "BoW5", "TRI5-Lin", "--features", features, "--wordnet", data_dir)
+        output_of("cross_validate", corpus, "BoW5", "TRI5-Lin", "--features", features, "--wordnet", data_dir)
     assert not (data_dir / "kept").exists()
 
 
@@ -329,7 +329,7 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
             for _ in range(4)
         )
     )
-    output = said(
+    output = output_of(
         *("cross_validate", corpus, "TRI5-BNC", "--features", features, "--background", text),
         *("--folds", 3, "--resamples", 20),
     )
@@ -349,7 +349,7 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
     created = {}
     for name in ("with", "without"):
         ask = ("TRI5-BNC", "--features", features, "--background", tmp_path / f"{name}.txt", "--folds", 3)
-        created[name] = json.loads(said("cross_validate", corpus, *ask, "--resamples", 20, "--json"))[
+        created[name] = json.loads(output_of("cross_validate", corpus, *ask, "--resamples", 20, "--json"))[
             "report"
         ]
     assert (created["with"]["background_lines"], created["with"]["background_excluded"]) == (15, 3)
@@ -368,17 +368,17 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
         "--fold",
         "1/3",
     )
-    output = said("train_system", "dropping", "--corpus", corpus, *train_by)
+    output = output_of("train_system", "dropping", "--corpus", corpus, *train_by)
     assert "background text: dropped 3 of 15 lines, captions of the corpus" in output
     metadata = storage.read_manifest(system_folder("dropping"))["facts"]
     assert (metadata["background_lines"], metadata["background_excluded"]) == (15, 3)
     assert system_row("dropping").settings["background_excluded"] == 3
-    assert "nothing changed" in said("train_system", "dropping", "--corpus", corpus, *train_by)
+    assert "nothing changed" in output_of("train_system", "dropping", "--corpus", corpus, *train_by)
     (tmp_path / "with.txt").write_text("".join(f"{line}\n" for line in leaked))
     with pytest.raises(
         CommandError, match="the background text is 3 captions of corpus 'world' and nothing else"
     ):
-        said(
+        output_of(
             "cross_validate",
             corpus,
             "TRI5-BNC",
@@ -392,7 +392,7 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
 def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, features, own_recipe):
     sources = Sources(features=str(features))
     crossed = cross_validate_corpus(corpus=corpus, recipes=[str(own_recipe)], sources=sources).systems[0]
-    said(
+    output_of(
         "train_system",
         "first",
         "--recipe",
@@ -404,7 +404,7 @@ def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, featur
         "--fold",
         "1/5",
     )
-    said("rank", "first", "--split", "1/5")
+    output_of("rank", "first", "--split", "1/5")
     numbers = {example.name: number for number, example in enumerate(examples(IMAGES))}
     names = names_of(corpus)
     tested = 0
@@ -430,12 +430,12 @@ def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, o
     words = {word for captions in texts.documents for caption in captions for word in caption}
     assert "hound" in words
     assert "dog" not in words
-    said("rank", "mine", "--split", "test")
-    output = said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
+    output_of("rank", "mine", "--split", "test")
+    output = output_of("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
     assert "Lemmas: lemmas.txt." in output
     file.write_text("".join(lines[:-1]))
     with pytest.raises(CommandError, match="lemmas.txt: has 4 captions of 'image59.png'; expected 5"):
-        said("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
+        output_of("cross_validate", corpus, "NN5-F1", "--features", features, "--lemmas", file)
 
 
 def test_a_system_of_features_needs_them_for_another_corpus(system):
@@ -443,7 +443,7 @@ def test_a_system_of_features_needs_them_for_another_corpus(system):
         CommandError,
         match="--corpus: There is no corpus “other” here; known: world.",
     ):
-        said("rank", system, "--split", "test", "--corpus", "other")
+        output_of("rank", system, "--split", "test", "--corpus", "other")
 
 
 def test_without_held_out_images_a_recipe_that_chooses_nothing_is_trained(corpus, features, tmp_path):

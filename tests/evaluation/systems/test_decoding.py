@@ -20,7 +20,7 @@ from annotation.protocol.terms import (
 from annotation.selectors.records import stream_records
 from evaluation.services.alignments import decoding, localizing
 from evaluation.services.features.store import FeatureSet, feature_set
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.scenes import BOXES, train_alignment
 
 pytest.importorskip("torch", exc_type=ImportError)
@@ -36,7 +36,7 @@ def aligned(scenes: str, tmp_path: Path) -> str:
 def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region(aligned):
     gold = Layer.objects.get().name
     ask = ("decode_alignments", "aligned", "--layer", "machine", "--gold", gold, "--split", "test")
-    payload = json.loads(said(*ask, "--choose-beta-on", "val", "--json"))
+    payload = json.loads(output_of(*ask, "--choose-beta-on", "val", "--json"))
     assert (payload["images"], payload["layer"], payload["localized"]["mentions"]) == (15, "machine", 60)
     tried = dict(payload["tried"])
     assert tried.keys() == set(decoding.BETAS) and tried[payload["beta"]] == max(tried.values())
@@ -55,27 +55,31 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         assert {o.box for o in record.layer.objects} <= {Box(*box) for box in BOXES}
         taken = [(m.caption, w) for m in record.layer.mentions for w in range(m.start, m.end)]
         assert len(taken) == len(set(taken)), "no word is in two segments"
-    assert said(*ask, "--beta", 1, "--replace").startswith("layer 'machine' of corpus 'scenes' written: 15")
-    assert said(*ask, "--beta", 1).startswith("layer 'machine' of corpus 'scenes' written: 15"), "made alike"
+    assert output_of(*ask, "--beta", 1, "--replace").startswith(
+        "layer 'machine' of corpus 'scenes' written: 15"
+    )
+    assert output_of(*ask, "--beta", 1).startswith("layer 'machine' of corpus 'scenes' written: 15"), (
+        "made alike"
+    )
     assert payload["chosen_on"] == 0
-    there = said(*ask, "--choose-beta-on", "test", "--replace")
+    there = output_of(*ask, "--choose-beta-on", "test", "--replace")
     assert there.endswith("beta was chosen on 15 of these images, so what is found there is not told\n")
-    said(*ask, "--beta", 1, "--replace")
-    stats = said("dataset_stats", "scenes", "--layer", "machine")
+    output_of(*ask, "--beta", 1, "--replace")
+    stats = output_of("dataset_stats", "scenes", "--layer", "machine")
     assert "15" in stats
 
     # One region for each caption, where neighbours count for everything.
     decode = ("decode_alignments", "aligned", "--split", "test", "--layer")
-    said(*decode, "one", "--beta", 1e5)
+    output_of(*decode, "one", "--beta", 1e5)
     item = Layer.objects.get(name="one")
     for record in stream_records(corpus=item.corpus, layer=item):
         if record.layer is not None:
             assert len(record.layer.mentions) == 2
 
-    bare = json.loads(said(*decode, "bare", "--gold", "one", "--json"))
+    bare = json.loads(output_of(*decode, "bare", "--gold", "one", "--json"))
     assert bare["localized"]["mentions"] == 30, "what a machine boxed is compared with as well"
     elsewhere = ("--split", "train", "--gold", "one", "--replace", "--json")
-    assert json.loads(said(*decode, "bare", *elsewhere))["localized"] is None
+    assert json.loads(output_of(*decode, "bare", *elsewhere))["localized"] is None
 
     for options, says in (
         (("--layer", "machine", "--beta", 2), "has a layer 'machine' already"),
@@ -92,7 +96,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         (("--layer", "x", "--regions", "no"), "unknown feature set 'no'"),
     ):
         with pytest.raises(CommandError, match=says):
-            said("decode_alignments", "aligned", "--split", "test", *options)
+            output_of("decode_alignments", "aligned", "--split", "test", *options)
     assert set(Layer.objects.values_list("name", flat=True)) == {gold, "machine", "one", "bare"}
 
     # Boxes that people drew would tell the answer. Without a layer to compare with they may be decoded.
@@ -103,8 +107,8 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decoding, "feature_set", drawn)
         with pytest.raises(CommandError, match="the regions 'parts:1' are boxes that people drew, which"):
-            said(*decode, "x", "--gold", gold)
-        said(*decode, "x")
+            output_of(*decode, "x", "--gold", gold)
+        output_of(*decode, "x")
 
 
 def test_a_mention_is_found_by_the_chain_that_most_of_its_words_belong_to():

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError
 
 from evaluation.services.systems.training import system_folder
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(
     monkeypatch.setitem(sys.modules, "torch", None)  # what Python takes for a module that is not there
     for command in commands(corpus, features, own_recipe):
         with pytest.raises(CommandError) as error:
-            said(*command, "--device", device)
+            output_of(*command, "--device", device)
         assert str(error.value) == says
     assert not (data_dir / "kept").exists()
     assert not system_folder("mine").exists()
@@ -43,5 +43,5 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(
 
 def test_the_cpu_may_be_said(corpus, features, own_recipe):
     for command in commands(corpus, features, own_recipe):
-        said(*command, "--device", "cpu")
+        output_of(*command, "--device", "cpu")
     assert system_folder("mine").exists()

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.models import Image
 from evaluation.models import System
 from models_core import storage
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.evaluation.systems.scenes import write_parses
 from tests.evaluation.systems.test_alignment_systems import NAMES, stored
@@ -47,34 +47,34 @@ def whole(corpus: str, tmp_path: Path) -> str:
 
 
 def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path):
-    said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
+    output_of("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
     ask = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
-    assert json.loads(said(*ask))["training"] == 36
-    assert json.loads(said(*ask))["unchanged"]
-    said("rank", "edges", "--split", "test")
-    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    assert json.loads(output_of(*ask))["training"] == 36
+    assert json.loads(output_of(*ask))["unchanged"]
+    output_of("rank", "edges", "--split", "test")
+    output_of("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
     for direction in ("annotation", "search"):
-        scored = json.loads(said("score_run", f"edges-{direction}", "--qrels", "pool", "--json"))
+        scored = json.loads(output_of("score_run", f"edges-{direction}", "--qrels", "pool", "--json"))
         values = {measure["measure"]: measure["value"] for measure in scored["measures"]}
         assert values["R@5"] >= 0.7, direction  # by chance 5 of 12
     # So are other settings.
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
-        said(*ask, "--changes", "settings.epochs=2")
+        output_of(*ask, "--changes", "settings.epochs=2")
     changed = json.loads(
-        said(*ask[:1], "changed", *ask[2:], "--changes", "settings.epochs=2", "text.captions=1")
+        output_of(*ask[:1], "changed", *ask[2:], "--changes", "settings.epochs=2", "text.captions=1")
     )
     assert changed["recipe"] == "edges (changed)"
     # Other parses are another training.
     other_parses = write_parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
-    said("import_parses", corpus, other_parses, "--replace")
+    output_of("import_parses", corpus, other_parses, "--replace")
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
-        said(*ask)
+        output_of(*ask)
 
 
 def test_an_image_without_a_parse_is_left_out_and_counted(corpus, whole, recipe, tmp_path):
-    said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
+    output_of("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
     train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
-    payload = json.loads(said(*train))
+    payload = json.loads(output_of(*train))
     assert (payload["training"], payload["excluded"]) == (35, 1)
 
 
@@ -83,16 +83,16 @@ def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_pat
     with pytest.raises(
         CommandError, match=f"--recipe: Recipe edges learns from parses, and corpus {corpus} has none."
     ):
-        said(*train)
+        output_of(*train)
     assert not System.objects.exists()
-    said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
-    said(*train)
+    output_of("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
+    output_of(*train)
     with pytest.raises(CommandError, match="does not align words with regions; name one of recipe BRNN"):
-        said("decode_alignments", "edges", "--layer", "machine")
+        output_of("decode_alignments", "edges", "--layer", "machine")
     with pytest.raises(CommandError, match="does not write captions; choose one that does"):
-        said("generate_captions", "edges", "--split", "test")
+        output_of("generate_captions", "edges", "--split", "test")
     with pytest.raises(CommandError, match="reads captions as edges, not as lemmas"):
-        said("cross_validate", corpus, recipe, "--features", "cnn")
+        output_of("cross_validate", corpus, recipe, "--features", "cnn")
     image = Image.objects.get(filename=NAMES[0])
     assert image.captions.count() == 5
     manifest = storage.read_manifest(tmp_path / "data" / "systems" / "edges")

@@ -17,7 +17,7 @@ from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
@@ -34,7 +34,7 @@ def caption_vectors(*, seed: int = 7) -> np.ndarray:
     return np.repeat(vectors(IMAGES), 5, axis=0) + 0.4 * noise
 
 
-def kept(folder: Path, corpus: str, name: str, kind: str, ids: list[str], rows: np.ndarray) -> str:
+def store_features(folder: Path, corpus: str, name: str, kind: str, ids: list[str], rows: np.ndarray) -> str:
     """Those vectors as a set of the corpus."""
     np.savez(folder / f"{name}.npz", vectors=rows.astype(np.float32), ids=np.array(ids))
     file = folder / f"{name}.npz"
@@ -44,13 +44,13 @@ def kept(folder: Path, corpus: str, name: str, kind: str, ids: list[str], rows: 
 @pytest.fixture
 def sets(corpus: str, tmp_path: Path) -> tuple[str, str]:
     """Vectors of images and of captions, 8 numbers each."""
-    images = kept(tmp_path, corpus, "clip-images", "image", NAMES, vectors(IMAGES))
-    return images, kept(tmp_path, corpus, "clip-texts", "caption", CAPTION_NAMES, caption_vectors())
+    images = store_features(tmp_path, corpus, "clip-images", "image", NAMES, vectors(IMAGES))
+    return images, store_features(tmp_path, corpus, "clip-texts", "caption", CAPTION_NAMES, caption_vectors())
 
 
 def trained(name: str, *more: object, recipe: str = "Embeddings") -> dict[str, object]:
     return json.loads(
-        said(
+        output_of(
             *("train_system", name, "--recipe", recipe, "--corpus", "world"),
             *("--features", "clip-images", "--text", "clip-texts", "--json", *more),
         )
@@ -70,12 +70,12 @@ def scores_by_hand(similarity: str, places: list[int]) -> np.ndarray:
 
 def ranked(system: str, folder: Path, *more: object) -> dict[str, dict[str, float]]:
     """Query -> the score of each item, of both directions."""
-    said("rank", system, "--depth", "0", "--name", folder.name, *more)
+    output_of("rank", system, "--depth", "0", "--name", folder.name, *more)
     result: dict[str, dict[str, float]] = {}
     folder.mkdir()
     for direction in ("annotation", "search"):
         file = folder / direction
-        said("export_run", f"{folder.name}-{direction}", "--out", file)
+        output_of("export_run", f"{folder.name}-{direction}", "--out", file)
         for line in file.read_text().splitlines():
             query, _, item, _, score, _ = line.split()
             result.setdefault(query, {})[item] = float(score)
@@ -104,7 +104,7 @@ def test_they_rank_by_what_the_recipe_says(
 
 def test_given_vectors_learn_nothing_from_the_images_that_they_are_checked_on(sets: tuple[str, str]) -> None:
     trained("clip")
-    output = said("rank", "clip", "--split", "train")
+    output = output_of("rank", "clip", "--split", "train")
     assert "Learned from none of these 36 images, and chose no settings on them." in output
     assert "Not known which images the features 'clip-texts:1' learned from." in output
 
@@ -118,7 +118,7 @@ def test_an_upload_of_the_same_vectors_ranks_the_same(sets: tuple[str, str], tmp
         image_ids=np.array(NAMES),
         caption_ids=np.array(CAPTION_NAMES),
     )
-    said("add_system", "uploaded", tmp_path / "both.npz", "--corpus", "world")
+    output_of("add_system", "uploaded", tmp_path / "both.npz", "--corpus", "world")
     ours, theirs = (
         ranked(name, tmp_path / f"runs-{name}", "--split", "test") for name in ("clip", "uploaded")
     )
@@ -139,12 +139,12 @@ def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_sam
     with pytest.raises(
         CommandError, match="unknown feature set 'clip-.*' of corpus 'elsewhere'; known: none"
     ):
-        said("rank", "clip", "--corpus", "elsewhere")
+        output_of("rank", "clip", "--corpus", "elsewhere")
     names = [f"n{index}.png" for index in range(12)]
     called = [f"{name}#{number}" for name in names for number in range(5)]
     x, y = vectors(IMAGES)[48:], caption_vectors()[240:]
-    kept(tmp_path, "elsewhere", "clip-images", "image", names, x)
-    kept(tmp_path, "elsewhere", "clip-texts", "caption", called, y)
+    store_features(tmp_path, "elsewhere", "clip-images", "image", names, x)
+    store_features(tmp_path, "elsewhere", "clip-texts", "caption", called, y)
     new = ranked("clip", tmp_path / "new", "--corpus", "elsewhere")
     values = ranked("clip", tmp_path / "own", "--split", "test")
     renamed = dict(zip(NAMES[48:], names, strict=True))
@@ -157,30 +157,30 @@ def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_sam
         another(query): {another(item): score for item, score in items.items()}
         for query, items in values.items()
     }
-    kept(tmp_path, "elsewhere", "turned", "caption", called, -y)
+    store_features(tmp_path, "elsewhere", "turned", "caption", called, -y)
     provided = ("--features", "clip-images", "--text", "turned")
     turned = ranked("clip", tmp_path / "turned", "--corpus", "elsewhere", *provided)
     assert turned["n0.png"]["n0.png#2"] == pytest.approx(-new["n0.png"]["n0.png#2"])
     with pytest.raises(CommandError, match=r"give a feature set of the captions of corpus 'elsewhere' too"):
-        said("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
+        output_of("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
     # What stands as runs is not told to be of other sets, nor of a newer version of the same.
     stored = ("rank", "clip", "--corpus", "elsewhere", "--name", "kept")
-    said(*stored, *provided)
+    output_of(*stored, *provided)
     assert "with features clip-images, text turned" in Run.objects.get(name="kept-annotation").source
     with pytest.raises(CommandError, match="'kept-annotation' already exists with other rankings"):
-        said(*stored)
-    assert "already exists, nothing changed" in said(*stored, *provided)
-    said(*stored[:-1], "usual")
-    kept(tmp_path, "elsewhere", "clip-texts", "caption", called, -y)
+        output_of(*stored)
+    assert "already exists, nothing changed" in output_of(*stored, *provided)
+    output_of(*stored[:-1], "usual")
+    store_features(tmp_path, "elsewhere", "clip-texts", "caption", called, -y)
     with pytest.raises(CommandError, match="'usual-annotation' already exists with other rankings"):
-        said(*stored[:-1], "usual")
+        output_of(*stored[:-1], "usual")
 
 
 def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, str], own_recipe: Path) -> None:
     system = trained("clip", "--train", "test", "--held-out", "none")
     assert (system["training"], system["held_out"]) == (12, 0)
     with pytest.raises(CommandError, match="--held-out: Recipe nCCA needs this."):
-        said(
+        output_of(
             *("train_system", "a", "--recipe", "nCCA", "--corpus", "world"),
             *("--features", "clip-images", "--held-out", "none"),
         )
@@ -188,22 +188,24 @@ def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, st
 
 def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own_recipe: Path) -> None:
     with pytest.raises(CommandError, match="--text: Recipe Embeddings needs this."):
-        said("train_system", "a", "--recipe", "Embeddings", "--corpus", "world", "--features", "clip-images")
+        output_of(
+            "train_system", "a", "--recipe", "Embeddings", "--corpus", "world", "--features", "clip-images"
+        )
     with pytest.raises(CommandError, match="--text: Recipe own does not use this."):
         trained("a", recipe=str(own_recipe))
     with pytest.raises(CommandError, match="feature set 'clip-images:1' is of images; give one of captions"):
         trained("a", "--text", "clip-images")
-    kept(tmp_path, "world", "narrow", "caption", CAPTION_NAMES, caption_vectors()[:, :5])
+    store_features(tmp_path, "world", "narrow", "caption", CAPTION_NAMES, caption_vectors()[:, :5])
     with pytest.raises(
         CommandError, match="images have vectors of 8 numbers, captions of 5; expected those of one space"
     ):
         trained("a", "--text", "narrow")
     assert not System.objects.exists()
     some = CAPTION_NAMES[1:]  # the first image lacks one
-    kept(tmp_path, "world", "some", "caption", some, caption_vectors()[1:])
+    store_features(tmp_path, "world", "some", "caption", some, caption_vectors()[1:])
     assert trained("part", "--text", "some")["excluded"] == 1
     with pytest.raises(CommandError, match="feature set 'some:1' is used by part; remove the systems first"):
-        said("remove_features", "world", "some")
+        output_of("remove_features", "world", "some")
 
 
 def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) -> None:

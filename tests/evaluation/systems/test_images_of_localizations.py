@@ -13,7 +13,7 @@ from django.core.management import CommandError
 
 from annotation.models import Chain
 from evaluation.models import LocalizationSet
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import (
     api_client,
     give_words,
@@ -129,7 +129,7 @@ def test_precision_of_a_part_of_the_images_is_of_each_phrases_own(grounded: str,
     listed.write_text("76.png\n77.png")
     part = scored(grounded, "--split", listed)
     assert (part["everywhere"], part["part"], part["images"]) == (False, True, 2)
-    output = said("score_localization", grounded, "--split", listed, "--resamples", 0, "--store")
+    output = output_of("score_localization", grounded, "--split", listed, "--resamples", 0, "--store")
     assert "only a part of the set's images is scored, and the best detections in all of them were" in output
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
     assert (
@@ -184,11 +184,11 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
     ask = ("import_localizations", "theirs", file, "--corpus", "scenes")
     for invalid in ("tests", "9/3"):
         with pytest.raises(CommandError, match=r"unknown split 'tests'|fold 9/3: unknown fold"):
-            said(*ask, "--split", invalid)
+            output_of(*ask, "--split", invalid)
     with pytest.raises(CommandError, match="--seed: Expected 0 or more."):
-        said(*ask, "--split", "test", "--seed", -1)
+        output_of(*ask, "--split", "test", "--seed", -1)
     assert not LocalizationSet.objects.exists()
-    output = said(*ask, "--split", "test")
+    output = output_of(*ask, "--split", "test")
     assert "1 mentions are of other images than 'test': they are stored, but count only where" in output
     worst = ("--layer", layer_name(), "--missing", "worst")
     with pytest.raises(
@@ -198,13 +198,13 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
     report = scored("theirs", *worst)
     assert (report["images"], report["subset"], report["whole"]) == (15, "split test", True)
     # Where nobody said of which images the same file is, it is of all.
-    said("import_localizations", "unsaid", file, "--corpus", "scenes")
+    output_of("import_localizations", "unsaid", file, "--corpus", "scenes")
     unsaid = scored("unsaid", *worst)
     assert (unsaid["images"], unsaid["subset"], unsaid["without_output"]) == (90, "", 87)
     assert scored("unsaid", *worst[:3], "leave-out")["images"] == 3
     listed = tmp_path / "some.txt"
     listed.write_text("75.png\n77.png")
-    said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
+    output_of("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
     listed.write_text("75.png")
     result = scored("listed", *worst)
     assert (result["images"], result["subset"]) == (2, "images in some.txt, as localized")
@@ -213,7 +213,7 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
     against = scored("theirs", *worst[:3], "leave-out", "--against", "listed", "--split", "test")
     assert against["differences_images"] == 2, "the second file has nothing of the other images"
     with pytest.raises(CommandError, match=r"'listed' already exists, made otherwise \(images or mentions\)"):
-        said("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
+        output_of("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
 
 
 def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from evaluation.services.features.store import feature_set, remove_set
 from evaluation.services.localizations.scores import LocalizationScoring, localization_report
 from evaluation.services.localizations.stored_scores import store_localization_scores, stored_reports
 from evaluation.services.systems.registry import remove_system
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import layer_name
 from tests.evaluation.systems.scenes import BOXES
 from tests.web import world
@@ -42,7 +42,7 @@ def imported(name: str, file: Path, box: Iterable[int], *, start: int = 0) -> No
         for n in range(75, 85)
     )
     file.write_text("".join(json.dumps(mention) + "\n" for mention in mentions))
-    said("import_localizations", name, file, "--corpus", "scenes")
+    output_of("import_localizations", name, file, "--corpus", "scenes")
 
 
 def test_figures_of_a_set_that_was_replaced_meanwhile_are_not_kept(scenes: str, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_figures_of_a_set_that_was_replaced_meanwhile_are_not_kept(scenes: str, 
     report = localization_report(
         LocalizationScoring(localization_set="theirs", layer=layer_name(), missing="leave-out")
     )
-    said("remove_localization_set", "theirs")
+    output_of("remove_localization_set", "theirs")
     with pytest.raises(InputError, match="'theirs' was removed or replaced while it was scored"):
         store_localization_scores("theirs", report)
     imported("theirs", file, BOXES[2])
@@ -64,10 +64,10 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
     imported("theirs", tmp_path / "theirs.jsonl", BOXES[1])
     imported("other", tmp_path / "other.jsonl", BOXES[2])
     ask = ("--layer", layer_name(), "--against", "other", "--missing", "leave-out", "--store")
-    said("score_localization", "theirs", *ask)
+    output_of("score_localization", "theirs", *ask)
     (before,) = stored_reports(LocalizationSet.objects.get(name="theirs"))
     assert before["differences"] and before["against"] == "other"
-    said("remove_localization_set", "other")
+    output_of("remove_localization_set", "other")
     ada = world.signed_in("ada", "researcher")
     for again in (False, True):
         if again:
@@ -80,7 +80,7 @@ def test_differences_from_a_set_that_is_gone_are_left_out(scenes: str, tmp_path:
 
 def test_figures_without_a_named_layer_are_of_the_one_that_was_read(scenes: str, tmp_path: Path) -> None:
     imported("theirs", tmp_path / "theirs.jsonl", BOXES[1], start=1)
-    said("score_localization", "theirs", "--missing", "leave-out", "--store")
+    output_of("score_localization", "theirs", "--missing", "leave-out", "--store")
     (report,) = stored_reports(LocalizationSet.objects.get())
     assert (report["layer"], report["outdated"]) == (layer_name(), False)
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/theirs/"))
@@ -92,11 +92,11 @@ def test_the_same_file_under_another_name_changes_nothing(scenes: str, tmp_path:
     file, copied = tmp_path / "theirs.jsonl", tmp_path / "copy.jsonl"
     imported("theirs", file, BOXES[1])
     copied.write_bytes(file.read_bytes())
-    assert json.loads(said("import_localizations", "theirs", copied, "--corpus", "scenes", "--json"))[
+    assert json.loads(output_of("import_localizations", "theirs", copied, "--corpus", "scenes", "--json"))[
         "unchanged"
     ]
     with pytest.raises(CommandError, match=r"made otherwise \(split, images or mentions\); choose another"):
-        said("import_localizations", "theirs", file, "--corpus", "scenes", "--split", "test")
+        output_of("import_localizations", "theirs", file, "--corpus", "scenes", "--split", "test")
 
 
 def test_the_number_of_a_removed_feature_set_is_not_given_again(scenes: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from evaluation.services.localizations.sets import detections_of, localized_ment
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import (
     give_words,
     layer_name,
@@ -63,7 +63,7 @@ def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(
     precisions = {row["phrase"]: (row["R@100"], row["AP"]) for row in report["frequent"]}
     assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
     reported = f"{len(unknown)} mentions have no word that the system knows"
-    assert reported in said("localize", "few", "--split", "test")
+    assert reported in output_of("localize", "few", "--split", "test")
 
 
 def test_regions_have_length_1_where_images_have(grounded, tmp_path):
@@ -71,13 +71,15 @@ def test_regions_have_length_1_where_images_have(grounded, tmp_path):
     vectors = np.array(parts.vectors())
     even = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.savez(tmp_path / "even.npz", vectors=even, ids=np.array(parts.ids()), boxes=parts.boxes())
-    said("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
+    output_of("import_features", "scenes", tmp_path / "even.npz", "--name", "even", "--kind", "region")
     wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--layer", layer_name())
     settings = ("--changes", "text.vectors=mean", "image.normalised=true", "settings.features=40")
     result = {}
     for regions in ("parts", "even"):
-        said("train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions)
-        said("rank", regions, "--split", "test", "--protocol", "any of five")
+        output_of(
+            "train_system", regions, "--recipe", "SAE-phrases", *wholes, *settings, "--regions", regions
+        )
+        output_of("rank", regions, "--split", "test", "--protocol", "any of five")
         result[regions] = list(rankings_of(run_named(f"{regions}-search")))
     for (query, items, scores), (another, theirs, their_scores) in zip(*result.values(), strict=True):
         assert query == another
@@ -101,9 +103,9 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
     assert lacking > 0
     ask = ("train_system", "some", "--recipe", "Region-phrase-CCA", "--corpus", scenes)
     provided = ("--regions", "fewer", "--words", "words", "--layer", layer.name)
-    output = said(*ask, *provided)
+    output = output_of(*ask, *provided)
     assert f"{240 - lacking} mentions with boxes are those of a region; {lacking} are of none, and" in output
-    again = json.loads(said(*ask, *provided, "--json"))
+    again = json.loads(output_of(*ask, *provided, "--json"))
     assert (again["unchanged"], again["mentions"], again["mentions_excluded"]) == (
         True,
         240 - lacking,
@@ -113,10 +115,10 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
     some_regions(tmp_path, "half", lambda image, _: image % 2 == 0)
     wholes = ("--features", "whole", "--words", "words", "--changes", "text.vectors=mean")
     halves = ("train_system", "halves", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
-    output = said(*halves, "--regions", "half", "--layer", layer.name)
+    output = output_of(*halves, "--regions", "half", "--layer", layer.name)
     assert "120 mentions with boxes are those of a region; 120 are of none, and left out" in output
     requested = ("train_system", "weighted", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
-    assert f"; {lacking} are of none, and left out" in said(*requested, *provided[:2], *provided[4:])
+    assert f"; {lacking} are of none, and left out" in output_of(*requested, *provided[:2], *provided[4:])
 
 
 def described(corpus: str, name: str, **origin: Any) -> None:

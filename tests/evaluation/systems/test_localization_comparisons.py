@@ -30,7 +30,7 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.stored_scores import stored_reports
 from evaluation.web.tags.figures import subset_in_words
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import localized, scored, values
 from tests.web import world
 from tests.web.staff import words
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 
 def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
     """The lines of a set's mentions, and those of its detections."""
-    said("download_localization_set", system, "--out", folder / "out.jsonl")
+    output_of("download_localization_set", system, "--out", folder / "out.jsonl")
     lines = (folder / "out.jsonl").read_text().splitlines()
     detections = [line for line in lines if '"detections"' in line]
     return [line for line in lines if '"detections"' not in line], detections
@@ -48,7 +48,7 @@ def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
 
 def imported(name: str, lines: Sequence[str], folder: Path, corpus: str = "scenes") -> None:
     (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
-    said("import_localizations", name, folder / f"{name}.jsonl", "--corpus", corpus, "--split", "test")
+    output_of("import_localizations", name, folder / f"{name}.jsonl", "--corpus", corpus, "--split", "test")
 
 
 def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_
     assert {difference["difference"] for difference in ours["differences"]} == {0}
     assert ours["everywhere"] and not ours["differences_everywhere"]
     assert ours["differences"][3]["second"] == values(theirs)["AP"]
-    text = said("score_localization", grounded, "--against", "mentions", "--store")
+    text = output_of("score_localization", grounded, "--against", "mentions", "--store")
     assert "Differences in AP are of the images of each phrase's mentions alone: the two sets" in text
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))
     assert "Differences in AP and mAP are of the images of each phrase’s mentions alone" in page
@@ -84,7 +84,7 @@ def test_sets_are_compared_in_the_images_that_both_looked_at(grounded: str, tmp_
     another = scored(grounded, "--split", "", "--against", "all", *alone)
     assert another["mentions"] == another["differences_mentions"] == 60
     assert {difference["difference"] for difference in another["differences"]} == {0}
-    text = said("score_localization", "all", "--against", grounded, "--store", *alone)
+    text = output_of("score_localization", "all", "--against", grounded, "--store", *alone)
     assert "Differences are of 60 boxed mentions of 15 images: the two sets did not both look at the" in text
     page = words(world.signed_in("ada", "researcher").get("/evaluation/localizations/all/"))
     assert "60 boxed mentions in 15 images: the two sets did not both look at the others" in page
@@ -123,7 +123,7 @@ def test_a_file_with_some_detections_has_precision_among_the_phrases_own_images(
     for result, undetected in ((none, 0), (item, 12), (others, 13)):
         assert (result["everywhere"], result["undetected"]) == (False, undetected)
         assert values(result)["AP"] == values(none)["AP"] > values(every)["AP"]
-    assert "13 phrases with regions have no line of detections" in said("score_localization", "others")
+    assert "13 phrases with regions have no line of detections" in output_of("score_localization", "others")
 
 
 def test_a_phrase_that_an_image_has_twice_is_found_by_the_regions_of_both(
@@ -175,7 +175,7 @@ def test_figures_are_older_than_answers_that_the_layer_lacks(grounded: str) -> N
     OpenImage.objects.create(
         campaign=campaign,
         image=layer.corpus.images.filter(split="test")[0],
-        place=1,
+        position=1,
         version=3,
         layer_behind=True,
         opened_at=now,
@@ -209,9 +209,9 @@ def test_two_layers_need_a_name_in_one_line(grounded: str, tmp_path: Path) -> No
     imported("theirs", mentions, tmp_path)
     Layer.objects.create(corpus=Layer.objects.get().corpus, name="aaa", source="import", published=True)
     with pytest.raises(CommandError, match="aaa"):
-        said("score_localization", "theirs")
+        output_of("score_localization", "theirs")
     with pytest.raises(CommandError, match="--seed: Expected 0 or more."):
-        said("score_localization", grounded, "--seed", -1)
+        output_of("score_localization", grounded, "--seed", -1)
 
 
 def test_which_images_is_said_in_the_readers_language() -> None:

@@ -14,7 +14,7 @@ from annotation.models import Caption, Corpus
 from evaluation.models import LocalizationSet, System
 from evaluation.services.localizations.sets import detections_of, localized_mentions
 from evaluation.services.localizations.stored_scores import stored_reports
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import (
     api_client,
     layer_name,
@@ -57,11 +57,11 @@ BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
 def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     out = tmp_path / "found.jsonl"
     localized(grounded)
-    said("download_localization_set", grounded, "--out", out)
+    output_of("download_localization_set", grounded, "--out", out)
     ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--split", "test", "--json")
-    payload = json.loads(said(*ask))
+    payload = json.loads(output_of(*ask))
     assert (payload["images"], payload["mentions"], payload["phrases"], payload["clipped"]) == (15, 60, 13, 0)
-    assert json.loads(said(*ask))["unchanged"]
+    assert json.loads(output_of(*ask))["unchanged"]
     ours, theirs = scored(grounded), scored("theirs", "--layer", layer_name(), "--against", grounded)
     assert values(ours) == values(theirs) and ours["everywhere"] and theirs["everywhere"]
     assert {difference["difference"] for difference in theirs["differences"]} == {0}
@@ -74,7 +74,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     ]
     lines = [line for line in out.read_text().splitlines() if "detections" not in line]
     (tmp_path / "mentions.jsonl").write_text("\n".join(lines[:40]))
-    said("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
+    output_of("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
     of_test = ("--layer", layer_name(), "--split", "test", "--missing", "worst")
     some = scored("some", *of_test, "--against", grounded)
     assert (some["mentions"], some["predicted"], some["everywhere"]) == (60, 40, False)
@@ -87,7 +87,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
     assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
     assert not LocalizationSet.objects.get(name="some").scores
-    text = said("score_localization", "some", *of_test, "--store")
+    text = output_of("score_localization", "some", *of_test, "--store")
     (report,) = stored_reports(LocalizationSet.objects.get(name="some"))
     assert (report["mentions"], report["subset"], report["whole"]) == (60, "split test", False)
     assert "20 mentions have no prediction and count as missed." in text
@@ -96,7 +96,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     with pytest.raises(
         CommandError, match=r"localization set 'theirs' already exists, made otherwise \(file\)"
     ):
-        said("import_localizations", "theirs", tmp_path / "mentions.jsonl", *ask[3:-1])
+        output_of("import_localizations", "theirs", tmp_path / "mentions.jsonl", *ask[3:-1])
 
 
 def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
@@ -117,17 +117,17 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
     for line, says in (*lines, *others):
         file.write_text(json.dumps(GOOD) + "\n\n" + line + "\n")
         with pytest.raises(CommandError) as error:
-            said("import_localizations", "bad", file, "--corpus", "scenes")
+            output_of("import_localizations", "bad", file, "--corpus", "scenes")
         reported = str(error.value)
         assert "bad.jsonl" in reported and "line 3" in reported and says in reported and "\n" not in reported
     assert not LocalizationSet.objects.exists()
     seen = [json.dumps({"phrase": phrase, "detections": []}) for phrase in ("A man", "a dog", "the Man")]
     file.write_text("\n".join([json.dumps(GOOD), *seen]))
     with pytest.raises(CommandError, match="line 4: the phrase 'man', .* has detections in line 2 too"):
-        said("import_localizations", "bad", file, "--corpus", "scenes")
+        output_of("import_localizations", "bad", file, "--corpus", "scenes")
     file.write_text("\n")
     with pytest.raises(CommandError, match="has no mention"):
-        said("import_localizations", "bad", file, "--corpus", "scenes")
+        output_of("import_localizations", "bad", file, "--corpus", "scenes")
 
 
 def test_case_spaces_and_punctuation_of_a_phrase_do_not_count(scenes, tmp_path):
@@ -136,7 +136,7 @@ def test_case_spaces_and_punctuation_of_a_phrase_do_not_count(scenes, tmp_path):
     seen = {"phrase": "The h-o-r-s-e", "detections": [["0.png", 1, 1, 2, 2, 0.5]]}
     spelled = {**GOOD, "end": 2, "phrase": "“a  HORSE”,"}
     file.write_text("\n".join([json.dumps(seen), json.dumps(spelled)]))
-    said("import_localizations", "spelled", file, "--corpus", "scenes")
+    output_of("import_localizations", "spelled", file, "--corpus", "scenes")
     localization_set = LocalizationSet.objects.get()
     (localized_mention,) = localized_mentions(localization_set)
     assert localized_mention.phrase == "A horse"
@@ -158,7 +158,7 @@ def test_two_spellings_that_the_corpus_has_are_two_phrases(scenes, tmp_path):
     ]
     file = tmp_path / "both.jsonl"
     file.write_text("\n".join(map(json.dumps, mentions + seen[:2])))
-    said("import_localizations", "both", file, "--corpus", "scenes")
+    output_of("import_localizations", "both", file, "--corpus", "scenes")
     regions = {
         detection.phrase: detection.regions[0, 4]
         for detection in detections_of(LocalizationSet.objects.get())
@@ -166,7 +166,7 @@ def test_two_spellings_that_the_corpus_has_are_two_phrases(scenes, tmp_path):
     assert regions == {"hor-se": 0.5, "horse": 0.25}
     # Another spelling is that of the first mention.
     file.write_text("\n".join(map(json.dumps, [*mentions, seen[0], seen[2]])))
-    said("import_localizations", "third", file, "--corpus", "scenes")
+    output_of("import_localizations", "third", file, "--corpus", "scenes")
     third = LocalizationSet.objects.get(name="third")
     assert {detection.phrase: detection.regions[0, 4] for detection in detections_of(third)} == {
         "hor-se": 0.5,
@@ -178,7 +178,7 @@ def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tm
     """As those of a set made here are: a second box of the same thing is no mistake of its own."""
     out = tmp_path / "found.jsonl"
     localized(grounded)
-    said("download_localization_set", grounded, "--out", out)
+    output_of("download_localization_set", grounded, "--out", out)
     twice = []
     for line in map(json.loads, out.read_text().splitlines()):
         if "detections" in line:
@@ -186,7 +186,7 @@ def test_detections_of_a_file_are_suppressed_before_they_are_scored(grounded, tm
             line["detections"] += again
         twice.append(json.dumps(line))
     (tmp_path / "twice.jsonl").write_text("\n".join(twice))
-    said("import_localizations", "twice", tmp_path / "twice.jsonl", "--corpus", "scenes")
+    output_of("import_localizations", "twice", tmp_path / "twice.jsonl", "--corpus", "scenes")
     ask = ("--layer", layer_name(), "--split", "test", "--store")
     assert values(scored("twice", *ask)) == values(scored(grounded))
     (report,) = stored_reports(LocalizationSet.objects.get(name="twice"))
@@ -201,7 +201,7 @@ def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):
     for name, mention in of_image.items():
         lines = [mention, {**detected, "detections": of_phrase.get(name, detected["detections"])}]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-        said("import_localizations", name, tmp_path / f"{name}.jsonl", "--corpus", "scenes")
+        output_of("import_localizations", name, tmp_path / f"{name}.jsonl", "--corpus", "scenes")
         digests[name] = LocalizationSet.objects.get(name=name).digest
     assert digests["again"] == digests["neither"]
     assert len(set(digests.values())) == 3
@@ -212,7 +212,7 @@ def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
     regions = [[-3, 1, 50, 90, 0.9], [101, 1, 120, 20, 0.8], [1, 1, 20, 20, 0.7]]
     line = {**GOOD, **TWO_WORDS, "regions": regions}
     file.write_text(json.dumps(line))
-    text = said("import_localizations", "out", file, "--corpus", "scenes")
+    text = output_of("import_localizations", "out", file, "--corpus", "scenes")
     assert (
         "1 regions reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
     )
@@ -226,7 +226,7 @@ def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tm
     tied = {**GOOD, "image": "1.png", "regions": [regions[1], regions[3], regions[0]]}
     file = tmp_path / "unordered.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in ({**GOOD, "regions": regions}, tied, detected)))
-    output = said("import_localizations", "unordered", file, "--corpus", "scenes")
+    output = output_of("import_localizations", "unordered", file, "--corpus", "scenes")
     assert "2 lines were not in the order of their scores, and were put in it" in output
     localization_set = LocalizationSet.objects.get()
     first, second = localized_mentions(localization_set)
@@ -235,7 +235,7 @@ def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tm
     np.testing.assert_allclose(first.regions, in_order)
     np.testing.assert_allclose(phrase.regions, in_order)
     np.testing.assert_allclose(second.regions, in_order[:3])
-    again = json.loads(said("import_localizations", "unordered", file, "--corpus", "scenes", "--json"))
+    again = json.loads(output_of("import_localizations", "unordered", file, "--corpus", "scenes", "--json"))
     assert (again["reordered"], again["unchanged"]) == (0, True)
 
 
@@ -263,7 +263,7 @@ def test_predictions_from_a_file_are_imported_by_page_and_api(scenes, tmp_path, 
     assert not LocalizationSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
     with pytest.raises(CommandError, match="system 'elsewhere' is of corpus 'other'; name one of corpus"):
         (tmp_path / "good.jsonl").write_text(json.dumps(GOOD))
-        said(
+        output_of(
             "import_localizations",
             "x",
             tmp_path / "good.jsonl",

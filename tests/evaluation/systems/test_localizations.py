@@ -33,7 +33,7 @@ from evaluation.services.stored import get_or_publish
 from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.sources import Sources
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import (
     by_api,
     layer_name,
@@ -98,26 +98,26 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         (("score_localization", "nothing"), "There is no localization set “nothing” here"),
     ):
         with pytest.raises(CommandError, match=says):
-            said(*command)
+            output_of(*command)
     assert not LocalizationSet.objects.exists()
     np.savez(tmp_path / "none.npz", vectors=np.ones((1, 8), np.float32), ids=np.array(["beside"]))
     import_features(
         FeatureImport(corpus="scenes", name="prepositions", path=tmp_path / "none.npz", kind="word")
     )
     with pytest.raises(CommandError, match="no word of the training phrases has a vector"):
-        said(*train_as, "--regions", "parts", "--layer", layer, "--words", "prepositions")
+        output_of(*train_as, "--regions", "parts", "--layer", layer, "--words", "prepositions")
     localized(grounded)
     corpus = Layer.objects.get().corpus
     Layer.objects.create(corpus=corpus, name="bare", source="import", published=True)
     with pytest.raises(CommandError, match="layer 'bare' has no boxed mention of the split test"):
-        said("score_localization", grounded, "--layer", "bare")
+        output_of("score_localization", grounded, "--layer", "bare")
     with pytest.raises(CommandError, match="layer 'bare' says nothing of a region of these images"):
-        said(*train_as, "--regions", "parts", "--layer", "bare", "--words", "words")
+        output_of(*train_as, "--regions", "parts", "--layer", "bare", "--words", "words")
     with pytest.raises(CommandError, match="layer 'bare' has no mention in these images"):
-        said("localize", grounded, "--name", "other", "--layer", "bare")
+        output_of("localize", grounded, "--name", "other", "--layer", "bare")
     with pytest.raises(CommandError, match="cannot be removed: localization set grounded"):
-        said("remove_system", grounded)
-    said("remove_localization_set", grounded)
+        output_of("remove_system", grounded)
+    output_of("remove_localization_set", grounded)
     assert not PhraseLocalization.objects.exists()
 
 
@@ -167,8 +167,8 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert len(b"".join(file.streaming_content).splitlines()) == 60 + 13
     press(ada, page, "Remove this localization set")
     assert not LocalizationSet.objects.filter(name="found").exists()
-    said("download_localization_set", "second", "--out", tmp_path / "second.jsonl")
-    said("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
+    output_of("download_localization_set", "second", "--out", tmp_path / "second.jsonl")
+    output_of("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
     assert "theirs scenes 60" in words(ada.get("/evaluation/"))
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
 
@@ -187,7 +187,7 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "some.txt").write_text(image)
         scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--store")
-    output = said("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
+    output = output_of("score_localization", grounded, "--level", 0.999, "--store", "--resamples", 20)
     assert "Intervals of 99.9 %" in output
     reports = stored_reports(LocalizationSet.objects.get())
     assert [(report["subset"], report["mentions"], report["whole"]) for report in reports] == [
@@ -226,8 +226,8 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     of_regions = ("proposals", "R@1, random", "R@1, largest")
     assert {name: result[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
     assert [row["proposals"] for row in item["categories"] + item["frequent"]] == [1] * 14
-    said("download_localization_set", "one", "--out", tmp_path / "one.jsonl")
-    said(
+    output_of("download_localization_set", "one", "--out", tmp_path / "one.jsonl")
+    output_of(
         *("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes"),
         *("--split", "test"),
     )
@@ -238,7 +238,7 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
     for report, remark in ((item, False), (theirs, True)):
         measures = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
         assert measures == ({*of_regions, "R@10", "R@100"} if remark else set())
-    assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
+    assert "are of the kept regions" in output_of("score_localization", "theirs", "--layer", layer_name())
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def late(scenes: str, tmp_path: Path) -> str:
         ids=np.repeat(list(names), 105),
         boxes=boxes,
     )
-    said("import_features", scenes, tmp_path / "many.npz", "--name", "many", "--kind", "region")
+    output_of("import_features", scenes, tmp_path / "many.npz", "--name", "many", "--kind", "region")
     return "many:1"
 
 
@@ -297,7 +297,7 @@ def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) ->
         assert result == pytest.approx(dict(list(expected.items())[:reported])), name
         for row in report["categories"] + report["frequent"]:
             assert {key for key in row if key.startswith("R@")} == set(result)
-        text = said("score_localization", name, "--resamples", 50)
+        text = output_of("score_localization", name, "--resamples", 50)
         assert (f"R@k beyond {limit} is left out: the set kept {limit} regions at most" in text) == (
             reported < 3
         )
@@ -309,7 +309,7 @@ def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) ->
         differences = {difference["measure"]: difference for difference in report["differences"]}
         assert set(differences) == {*list(expected)[:reported], "AP", "mAP"}
         assert all(differences[name]["difference"] == 0 for name in list(expected)[:reported])
-    text = said("score_localization", "all", "--resamples", 0, "--against", "ten")
+    text = output_of("score_localization", "all", "--resamples", 0, "--against", "ten")
     assert "Differences in R@k beyond 10 are left out: ten kept 10 regions at most of each mention." in text
 
 
@@ -317,16 +317,18 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
     keep_set("ten", late, 10, {0: 1, 1: 50})
     keep_set("hundred", late, 100, {0: 1, 1: 50})
     for name, least in (("ten", 10), ("hundred", 100)):
-        said("download_localization_set", name, "--out", tmp_path / f"{name}.jsonl")
+        output_of("download_localization_set", name, "--out", tmp_path / f"{name}.jsonl")
         file = tmp_path / f"{name}.jsonl"
-        said("import_localizations", f"their-{name}", file, "--corpus", "scenes", "--split", "test")
+        output_of("import_localizations", f"their-{name}", file, "--corpus", "scenes", "--split", "test")
         ask = (f"their-{name}", "--layer", layer_name())
         report = scored(*ask)
         assert (report["cut_at"], report["fewest_stored"]) == (None, least)
         remarks = {measure["measure"]: measure["remark"] for measure in report["measures"]}
         of_kept = [f"R@{k}" for k in (1, 10, 100) if "of the kept regions" in remarks[f"R@{k}"]]
         assert of_kept == (["R@100"] if name == "ten" else [])
-        assert ("R@k beyond 10 is of the kept regions" in said("score_localization", *ask)) == (name == "ten")
+        assert ("R@k beyond 10 is of the kept regions" in output_of("score_localization", *ask)) == (
+            name == "ten"
+        )
     for resamples in (0, 50):
         report = scored(
             *("their-hundred", "--layer", layer_name(), "--against", "their-ten", "--resamples", resamples)
@@ -354,7 +356,7 @@ def test_pages_and_api_say_what_is_left_out(late: str) -> None:
     (reported,) = by_api("ada", "localization-sets/ten")["scores"]
     assert reported["cut_at"] == reported["differences_cut_at"] == 10
     assert "R@100" not in json.dumps(reported) and "R@10" in json.dumps(reported)
-    said("remove_localization_set", "all")
+    output_of("remove_localization_set", "all")
     (reported,) = by_api("ada", "localization-sets/ten")["scores"]
     assert "differences" not in reported and reported["against_gone"] == "all"
 
@@ -403,18 +405,18 @@ def test_regions_and_phrases_help_to_rank(grounded):
         "text.vectors=mean",
     )
     parts = ("--regions", "parts", "--layer", layer)
-    said("train_system", "wholes", "--recipe", "HGLMM-CCA", *wholes)
-    said("train_system", "stacked", "--recipe", "SAE-phrases", *wholes, "settings.features=40", *parts)
-    said("train_system", "weighted", "--recipe", "Weighted-distance", *wholes, *parts)
+    output_of("train_system", "wholes", "--recipe", "HGLMM-CCA", *wholes)
+    output_of("train_system", "stacked", "--recipe", "SAE-phrases", *wholes, "settings.features=40", *parts)
+    output_of("train_system", "weighted", "--recipe", "Weighted-distance", *wholes, *parts)
     settings = System.objects.get(name="weighted").settings
     assert (settings["features"], settings["regions"], settings["layer"]) == ("whole:1", "parts:1", layer)
-    said("freeze_qrels", "own", "--corpus", "scenes", "--protocol", "any of five")
+    output_of("freeze_qrels", "own", "--corpus", "scenes", "--protocol", "any of five")
     result = {}
     for name in ("wholes", "stacked", "weighted"):
-        said("rank", name, "--split", "test", "--protocol", "any of five")
+        output_of("rank", name, "--split", "test", "--protocol", "any of five")
         for direction in ("annotation", "search"):
             ask = ("--qrels", "own", "--measures", "S@5", "--split", "test", "--json")
-            report = json.loads(said("score_run", f"{name}-{direction}", *ask))
+            report = json.loads(output_of("score_run", f"{name}-{direction}", *ask))
             result[name, direction] = report["measures"][0]["value"]
     assert all(value > 0.6 for value in result.values()), result  # a third by chance
     sources = Sources(regions="parts", layer=layer)
@@ -445,7 +447,7 @@ def test_regions_and_phrases_help_to_rank(grounded):
         ),
     ):
         with pytest.raises(CommandError, match=says):
-            said("train_system", "x", *options)
+            output_of("train_system", "x", *options)
 
 
 def test_systems_of_images_and_regions_are_trained_by_page_and_api(grounded, data_dir):
@@ -481,7 +483,7 @@ def test_systems_of_images_and_regions_are_trained_by_page_and_api(grounded, dat
 
 def test_a_job_does_not_act_on_what_now_bears_its_names_in_another_corpus(grounded, tmp_path):
     """Somebody without a role in that corpus may resume the job."""
-    said("localize", "grounded")
+    output_of("localize", "grounded")
     import_records(name="other", records=[ImageRecord("1", "1.png", ())], format="jsonl", source="x")
     other_corpus = Corpus.objects.get(name="other")
     for kind, provided in (
@@ -511,23 +513,23 @@ def test_pages_take_as_many_regions_as_the_api_does(scenes):
 
 def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, tmp_path):
     ask = ("score_proposals", scenes, "parts", "--split", "test")
-    report = json.loads(said(*ask, "--json"))["report"]
+    report = json.loads(output_of(*ask, "--json"))["report"]
     assert [(row["category"], row["mentions"]) for row in report["rows"]] == [("all", 60), ("other", 60)]
     assert report["rows"][0]["R@10"] == report["rows"][0]["all"] == 1 and report["regions_an_image"] == 5
     assert "R@1000" not in report["rows"][0]
-    assert "5.0 regions an image, 15 images with boxed mentions" in said(*ask)
+    assert "5.0 regions an image, 15 images with boxed mentions" in output_of(*ask)
     with pytest.raises(CommandError, match="feature set 'whole:1' is of images; give one of regions"):
-        said("score_proposals", scenes, "whole")
+        output_of("score_proposals", scenes, "whole")
     parts = feature_set(scenes, "parts")
     names = dict.fromkeys(parts.ids())
     boxes = np.concatenate([[[1, 1, 2, 2]] * 100, BOXES])
     arrays: dict[str, Any] = {"ids": np.repeat(list(names), 105), "boxes": np.tile(boxes, (len(names), 1))}
     np.savez(tmp_path / "late.npz", vectors=np.zeros((len(arrays["ids"]), 1)), **arrays)
-    said("import_features", scenes, tmp_path / "late.npz", "--name", "late", "--kind", "region")
-    row = json.loads(said("score_proposals", scenes, "late", "--split", "test", "--json"))["report"]["rows"][
-        0
-    ]
+    output_of("import_features", scenes, tmp_path / "late.npz", "--name", "late", "--kind", "region")
+    row = json.loads(output_of("score_proposals", scenes, "late", "--split", "test", "--json"))["report"][
+        "rows"
+    ][0]
     assert [row[f"R@{k}"] for k in (10, 50, 100, 1000)] == [0, 0, 0, row["all"]] == [0, 0, 0, 1]
-    assert "R@1000" in said("score_proposals", scenes, "late", "--split", "test")
+    assert "R@1000" in output_of("score_proposals", scenes, "late", "--split", "test")
     with pytest.raises(CommandError, match="unknown feature set 'none' of corpus 'scenes'"):
-        said("score_proposals", scenes, "none")
+        output_of("score_proposals", scenes, "none")

@@ -27,7 +27,7 @@ from evaluation.services.localizations.sets import (
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.stored import get_or_publish
 from tests.evaluation.systems.localizing import api_client, by_api
-from tests.evaluation.systems.scenes import BOXES, shown
+from tests.evaluation.systems.scenes import BOXES, scene_record
 from tests.web import world
 from tests.web.staff import press, words
 
@@ -40,7 +40,7 @@ IMAGES = range(len(THINGS))
 @pytest.fixture
 def corpus(db: None, data_dir: Path) -> Corpus:
     """Four images with two things each, which the captions name and people boxed."""
-    records = [shown(n, things, (1, 2), "test") for n, things in enumerate(THINGS)]
+    records = [scene_record(n, things, (1, 2), "test") for n, things in enumerate(THINGS)]
     import_records(name="four", records=records, format="jsonl", source="memory")
     return Corpus.objects.get(name="four")
 

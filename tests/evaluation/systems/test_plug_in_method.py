@@ -20,7 +20,7 @@ from evaluation.models import System
 from evaluation.services.systems.training import system_named
 from models_core.estimators.base import METHODS
 from models_core.estimators.discovery import load_methods
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.plug_ins import HERE
 from tests.web import world
 from tests.web.staff import press, words
@@ -64,11 +64,11 @@ def test_one_file_is_a_method_with_job_runs_and_pages(
     assert "recipe.method random-projections" in page and "recipe.settings.directions 64" in page
     press(ada, "/evaluation/systems/toy/", "Rank", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
-    scored = json.loads(said("score_run", "toy-search", "--qrels", "pool", "--json"))
+    output_of("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    scored = json.loads(output_of("score_run", "toy-search", "--qrels", "pool", "--json"))
     assert {measure["measure"]: measure["value"] for measure in scored["measures"]}["R@5"] > 0.7
-    assert "random projections" in said("list_recipes")
-    assert System.objects.get().recipe == "Random" and "toy" in said("list_systems")
+    assert "random projections" in output_of("list_recipes")
+    assert System.objects.get().recipe == "Random" and "toy" in output_of("list_systems")
     assert type(system_named("toy").model).__module__ == f"{HERE}.random_projections.method"
 
 

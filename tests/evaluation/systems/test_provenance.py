@@ -30,7 +30,7 @@ from evaluation.services.features.store import feature_set
 from evaluation.services.reports.building import report_folder
 from evaluation.services.systems.registry import register_unlisted_systems
 from evaluation.web.tags.figures import SEEN, seen_in_words
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
@@ -107,13 +107,13 @@ def test_an_image_of_coco_is_the_same_in_both_of_its_names():
 @pytest.fixture
 def system(corpus: str, features: Path, own_recipe: Path) -> str:
     imported(corpus, features, "--trained-on", "nothing")
-    said("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "vectors")
+    output_of("train_system", "mine", "--recipe", own_recipe, "--corpus", corpus, "--features", "vectors")
     return "mine"
 
 
 def imported(corpus: str, features: Path, *more: str, name: str = "vectors") -> None:
     ids = features.with_name("features.ids.txt")
-    said("import_features", corpus, features, "--name", name, "--ids", ids, *more)
+    output_of("import_features", corpus, features, "--name", name, "--ids", ids, *more)
 
 
 def other_vectors(features: Path) -> Path:
@@ -124,16 +124,16 @@ def other_vectors(features: Path) -> Path:
 
 
 def ranked(split: str, *more: object) -> str:
-    return said("rank", "mine", "--split", split, "--name", split, *more)
+    return output_of("rank", "mine", "--split", split, "--name", split, *more)
 
 
 def freeze(split: str, corpus: str = "world") -> str:
-    said("freeze_qrels", split, "--corpus", corpus, "--protocol", "one caption", "--split", split)
+    output_of("freeze_qrels", split, "--corpus", corpus, "--protocol", "one caption", "--split", split)
     return split
 
 
 def seen(run: str, qrels: str) -> dict:
-    return json.loads(said("score_run", run, "--qrels", qrels, "--json"))["provenance"][run]
+    return json.loads(output_of("score_run", run, "--qrels", qrels, "--json"))["provenance"][run]
 
 
 def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
@@ -142,17 +142,17 @@ def test_a_figure_of_training_images_says_so_wherever_it_is_shown(system):
     assert reported in ranked("train")
     assert reported in ranked("train")  # the runs exist
     freeze("train")
-    payload = json.loads(said("score_run", "train-annotation", "--qrels", "train", "--json"))
+    payload = json.loads(output_of("score_run", "train-annotation", "--qrels", "train", "--json"))
     assert {measure["measure"]: measure["value"] for measure in payload["measures"]}["R@10"] == 1
     assert payload["provenance"]["train-annotation"]["answer"] == "36 of 36"
     assert reported in payload["basis"]["provenance"]["train-annotation"]
-    assert f"train-annotation: {reported}" in said("score_run", "train-annotation", "--qrels", "train")
-    said("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
-    compared = said("compare_runs", "train-annotation", "again-annotation", "--qrels", "train")
+    assert f"train-annotation: {reported}" in output_of("score_run", "train-annotation", "--qrels", "train")
+    output_of("rank", "mine", "--split", "train", "--name", "again", "--depth", "20")
+    compared = output_of("compare_runs", "train-annotation", "again-annotation", "--qrels", "train")
     assert f"train-annotation: {reported}" in compared and f"again-annotation: {reported}" in compared
 
     runs = ("train-annotation", "train-search")
-    said("build_report", "seen", "--qrels", "train", "--runs", *runs, "--resamples", 10, "--rounds", 10)
+    output_of("build_report", "seen", "--qrels", "train", "--runs", *runs, "--resamples", 10, "--rounds", 10)
     folder = report_folder("seen")
     report = json.loads((folder / "report.json").read_text())
     for direction in report["findings"]["directions"]:
@@ -197,7 +197,7 @@ def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, fe
     import_records(name="copy", records=part, format="jsonl", source="memory")
     imported("copy", features)
     Image.objects.filter(corpus__name="copy", key__in=("n0", "n1")).update(picture=f"{'a' * 64}.png")
-    output = said("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
+    output = output_of("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
     assert "Learned from 6 of these 12 images, and chose settings on 6 of them (2 by name alone" in output
     assert "Not known whether the images of 'vectors:1' are described as those of 'vectors:1'" not in output
     result = seen("copied-search", freeze("test", "copy"))
@@ -225,7 +225,7 @@ def test_features_of_another_network_are_refused_and_unknown_ones_are_remarked(s
     assert "Not known whether" not in ranked("test", "--features", "copies")
     ids = features.with_name("features.ids.txt")
     file = ("--features", other_vectors(features), "--feature-ids", ids)
-    output = said("rank", "mine", "--split", "test", "--name", "unknown", *file)
+    output = output_of("rank", "mine", "--split", "test", "--name", "unknown", *file)
     remark = "Not known whether the images of 'other.npy' are described as those of 'vectors:1', which it"
     assert remark in output
     assert remark in seen("unknown-annotation", freeze("test"))["sentence"]
@@ -240,8 +240,8 @@ def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, 
         ("net", NOT_KNOWN, "Declared, not checked: the features 'net:1' were trained on ImageNet."),
         ("leak", "12 of 12", "Declared, not checked: the features 'leak:1' were trained on world:test."),
     ):
-        said("train_system", name, "--recipe", own_recipe, "--corpus", corpus, "--features", name)
-        said("rank", name, "--split", "test")
+        output_of("train_system", name, "--recipe", own_recipe, "--corpus", corpus, "--features", name)
+        output_of("rank", name, "--split", "test")
         result = seen(f"{name}-annotation", "test" if name != "vectors" else freeze("test"))
         assert (result["answer"], reported in result["sentence"]) == (answer, True)
 
@@ -249,7 +249,7 @@ def test_what_outside_features_were_trained_on_is_declared_or_not_known(corpus, 
 def test_what_learns_nothing_from_outside_takes_no_declaration(corpus):
     for command in (("extract_features",), ("extract_regions", "--method", "grid")):
         with pytest.raises(CommandError, match="extractor layout has no network from outside; leave out"):
-            said(*command, corpus, "--name", "x", "--extractor", "layout", "--trained-on", "ImageNet")
+            output_of(*command, corpus, "--name", "x", "--extractor", "layout", "--trained-on", "ImageNet")
 
 
 def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
@@ -266,19 +266,19 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
         ("counted", ("--trained-on", "world:train"), NONE_SEEN),
         ("whole", ("--trained-on", "world"), "12 of 12"),
     ):
-        said("add_system", name, file, "--corpus", corpus, *declared)
-        output = said("rank", name, "--split", "test")
+        output_of("add_system", name, file, "--corpus", corpus, *declared)
+        output = output_of("rank", name, "--split", "test")
         result = seen(f"{name}-annotation", "test")
         assert result["answer"] == answer
         assert bool(declared) == ("Declared, not checked: it was trained on" in result["sentence"])
         assert ("Not known" in output) == (answer == NOT_KNOWN)
     with pytest.raises(CommandError, match="unknown split 'tarin'"):
-        said("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
+        output_of("add_system", "wrong", file, "--corpus", corpus, "--trained-on", "world:tarin")
     trec = tmp_path / "silent.trec"
-    said("export_run", "silent-annotation", "--out", trec)
-    said("import_run", "outside", trec, "--corpus", corpus, "--system", "theirs")
+    output_of("export_run", "silent-annotation", "--out", trec)
+    output_of("import_run", "outside", trec, "--corpus", corpus, "--system", "theirs")
     assert seen("outside", "test")["answer"] == NOT_KNOWN
-    said(
+    output_of(
         "import_run", "outside", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "world:test"
     )
     assert seen("outside", "test")["answer"] == "12 of 12"
@@ -286,9 +286,13 @@ def test_uploads_may_declare_what_they_were_trained_on(corpus, tmp_path):
     with pytest.raises(
         CommandError, match="'outside' was made by system 'theirs', not by 'other'; name that one"
     ):
-        said("import_run", "outside", trec, "--corpus", corpus, "--system", "other", "--trained-on", "COCO")
+        output_of(
+            "import_run", "outside", trec, "--corpus", corpus, "--system", "other", "--trained-on", "COCO"
+        )
     with pytest.raises(CommandError, match="'theirs' already exists with another origin, corpus or training"):
-        said("import_run", "more", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "COCO")
+        output_of(
+            "import_run", "more", trec, "--corpus", corpus, "--system", "theirs", "--trained-on", "COCO"
+        )
 
 
 def test_localizations_from_outside_may_declare_what_their_system_was_trained_on(scenes, tmp_path):
@@ -299,7 +303,7 @@ def test_localizations_from_outside_may_declare_what_their_system_was_trained_on
     ada = world.signed_in("ada", "researcher")
 
     def by_command(name: str, *declared: str) -> None:
-        said("import_localizations", name, file, "--corpus", scenes, *declared)
+        output_of("import_localizations", name, file, "--corpus", scenes, *declared)
 
     def seen_of(name: str) -> dict:
         row = LocalizationSet.objects.get(name=name)
@@ -357,18 +361,18 @@ def test_captions_of_a_file_may_declare_what_their_writer_was_trained_on(scenes,
         (f"{scenes}:test", f"{len(names)} of {len(names)}"),
     ):
         report = json.loads(
-            said("score_captions", scenes, files[0], *some, "--trained-on", declared, "--json")
+            output_of("score_captions", scenes, files[0], *some, "--trained-on", declared, "--json")
         )["report"]
         result = report["provenance"]["first.jsonl"]
         assert result["answer"] == answer
         assert result["sentence"] == report["basis"]["provenance"]["first.jsonl"]
         assert bool(declared) == ("Declared, not checked: it was trained on" in result["sentence"])
     with pytest.raises(CommandError, match="2 files: what the writer was trained on is declared of one file"):
-        said("score_captions", scenes, *files, *some, "--trained-on", "COCO")
+        output_of("score_captions", scenes, *files, *some, "--trained-on", "COCO")
 
 
 def test_word_vectors_count_as_what_they_were_learned_from(corpus):
-    said("train_word_vectors", corpus, "--name", "words", "--split", "test", "--least", "1")
+    output_of("train_word_vectors", corpus, "--name", "words", "--split", "test", "--least", "1")
     held = feature_set(corpus, "words").learned()
     rows = corpus_named(corpus).images.filter(split="test").values_list("pk", flat=True)
     assert held is not None
@@ -377,28 +381,28 @@ def test_word_vectors_count_as_what_they_were_learned_from(corpus):
 
 def test_phrases_that_were_learned_from_are_localized_and_scored_with_a_remark(grounded):
     reported = "Learned from 60 of these 60 images, and chose settings on 0 of them."
-    assert reported in said("localize", grounded, "--split", "train")
-    report = json.loads(said("score_localization", grounded, "--resamples", 10, "--json"))["report"]
+    assert reported in output_of("localize", grounded, "--split", "train")
+    report = json.loads(output_of("score_localization", grounded, "--resamples", 10, "--json"))["report"]
     assert report["provenance"][grounded]["answer"] == "60 of 60"
-    assert reported in said("score_localization", grounded, "--resamples", 10)
+    assert reported in output_of("score_localization", grounded, "--resamples", 10)
 
 
 def test_tags_of_training_images_are_found_and_scored_with_a_remark(scenes, tmp_path):
     recipe = ("--recipe", "Tag-neighbours", "--corpus", scenes, "--features", "whole")
-    said("train_system", "tagger", *recipe)
-    assert "Learned from 60 of these 60 images" in said("tag", "tagger", "--split", "train")
-    report = json.loads(said("score_tags", "tagger", "--resamples", 10, "--json"))["report"]
+    output_of("train_system", "tagger", *recipe)
+    assert "Learned from 60 of these 60 images" in output_of("tag", "tagger", "--split", "train")
+    report = json.loads(output_of("score_tags", "tagger", "--resamples", 10, "--json"))["report"]
     assert report["provenance"]["tagger"]["answer"] == "60 of 60"
 
 
 def test_captions_of_training_images_are_written_and_scored_with_a_remark(scenes, tmp_path):
-    said("train_system", "near", "--recipe", "NN-caption", "--corpus", scenes, "--features", "whole")
-    assert "Learned from 60 of these 60 images" in said("generate_captions", "near", "--split", "train")
+    output_of("train_system", "near", "--recipe", "NN-caption", "--corpus", scenes, "--features", "whole")
+    assert "Learned from 60 of these 60 images" in output_of("generate_captions", "near", "--split", "train")
     some = ("--measures", "BLEU-1", "--resamples", 10, "--json")
-    report = json.loads(said("score_captions", scenes, "near", "--split", "train", *some))["report"]
+    report = json.loads(output_of("score_captions", scenes, "near", "--split", "train", *some))["report"]
     assert report["provenance"]["near"]["answer"] == "60 of 60"
     file = tmp_path / "outside.jsonl"
     names = Image.objects.filter(corpus__name=scenes, split="test").values_list("filename", flat=True)
     file.write_text("".join(json.dumps({"image": name, "caption": "A dog."}) + "\n" for name in names))
-    report = json.loads(said("score_captions", scenes, file, "--split", "test", *some))["report"]
+    report = json.loads(output_of("score_captions", scenes, file, "--split", "test", *some))["report"]
     assert report["provenance"]["outside.jsonl"]["answer"] == NOT_KNOWN

@@ -88,7 +88,7 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
         begin = options["begin"]
         provided.append((begin is not None, [picture.image for picture in pictures]))
         if begin is not None:
-            last = kept(model_annotator)
+            last = stored_proposer(model_annotator)
             assert begin.words_ == last.words_ and begin.chance_ == last.chance_
         return fit(self, pictures, **options)
 
@@ -132,7 +132,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     assert teach_machines() == 0
     shutil.rmtree(proposer_folder("scenes"))
     settings_now(world, share=1.0)
-    expected = dict(proposals_of(kept(model_annotator), to_propose(world.campaign)))
+    expected = dict(proposals_of(stored_proposer(model_annotator), to_propose(world.campaign)))
     assert teach_machines() == 1 and teach_machines() == 0
     job = Job.objects.get(kind="propose_boxes")
     assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
@@ -156,7 +156,7 @@ def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(wo
     assert (result.images, result.unreadable) == (0, 1) and machines_to_propose() == []
 
 
-def kept(model_annotator: Machine) -> BoxProposer:
+def stored_proposer(model_annotator: Machine) -> BoxProposer:
     model_annotator.refresh_from_db()
     return BoxProposer.load(version_folder(model_annotator, model_annotator.version))
 

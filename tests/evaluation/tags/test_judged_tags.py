@@ -21,14 +21,14 @@ from evaluation.models import Batch, QrelsRow, Run
 from evaluation.services.reports.building import report_folder
 from evaluation.services.tagging import judging
 from evaluation.services.tagging.judging import NAMED_BY
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 
 THINGS = ("dog", "boat", "guitar", "horse", "kite", "umbrella", "piano", "bicycle", "sheep", "violin")
 #: Of the pictures: those that are judged, and others.
 JUDGED, OTHERS = 6, 20
 
 
-def shown(number: int) -> tuple[str, ...]:
+def shown_tags(number: int) -> tuple[str, ...]:
     """The three things in picture `number`: things that meet lie side by side in THINGS."""
     return tuple(THINGS[(number + k) % len(THINGS)] for k in range(3))
 
@@ -38,7 +38,7 @@ def pictures(db: None) -> str:
     """Pictures of three things each; every caption names two of them."""
     records = []
     for number in range(JUDGED + OTHERS):
-        item, two, three = shown(number)
+        item, two, three = shown_tags(number)
         texts = (f"A {item} beside a {two}.", f"A {two} and a {three}.", f"A {item} near a {three}.")
         records.append(
             ImageRecord(f"p{number}", f"p{number}.jpg", tuple(map(CaptionRecord, texts)), width=64, height=48)
@@ -59,14 +59,14 @@ def write(path: Path, tags: dict[int, list[str]]) -> Path:
 @pytest.fixture
 def lists(tmp_path: Path) -> dict[str, Path]:
     """A system that names what is there first, and one that does so last."""
-    good = {n: [*shown(n), THINGS[(n + 3) % 10]] for n in range(JUDGED)}
-    poor = {n: [*(THINGS[(n + 4 + k) % 10] for k in range(4)), *shown(n)[:2]] for n in range(JUDGED)}
+    good = {n: [*shown_tags(n), THINGS[(n + 3) % 10]] for n in range(JUDGED)}
+    poor = {n: [*(THINGS[(n + 4 + k) % 10] for k in range(4)), *shown_tags(n)[:2]] for n in range(JUDGED)}
     return {"good": write(tmp_path / "good.jsonl", good), "poor": write(tmp_path / "poor.jsonl", poor)}
 
 
 def mixed(lists: dict[str, Path], *options: Any) -> dict[str, Any]:
     files = [f"{system}={path}" for system, path in lists.items()]
-    output = said("judge_tags", "tagged", "--corpus", "things", *files, *options, "--json")
+    output = output_of("judge_tags", "tagged", "--corpus", "things", *files, *options, "--json")
     payload: dict[str, Any] = json.loads(output)
     return payload
 
@@ -87,12 +87,16 @@ def test_tags_of_systems_become_candidates_and_a_run_of_each(
     for number in range(JUDGED):
         captions = Caption.objects.filter(image__corpus__name="tagged", image__key=f"p{number}")
         texts = [image.text for image in captions.order_by("number")]
-        assert sorted(texts) == sorted({*shown(number), *(THINGS[(number + k) % 10] for k in range(3, 8))})
+        assert sorted(texts) == sorted(
+            {*shown_tags(number), *(THINGS[(number + k) % 10] for k in range(3, 8))}
+        )
     for image in Image.objects.filter(corpus__name="tagged", split="controls"):
         right = {c.text for c in image.captions.all() if not c.unrelated}
         invalid = {c.text for c in image.captions.all() if c.unrelated}
-        assert right == set(shown(int(image.key[1:]))) and NAMED_BY <= len(right) <= MOST_TRUE
-        meets = {thing for n in range(JUDGED + OTHERS) if set(shown(n)) & right for thing in shown(n)}
+        assert right == set(shown_tags(int(image.key[1:]))) and NAMED_BY <= len(right) <= MOST_TRUE
+        meets = {
+            thing for n in range(JUDGED + OTHERS) if set(shown_tags(n)) & right for thing in shown_tags(n)
+        }
         assert invalid == set(THINGS) - meets, "those that are never said together with its own"
     run = Run.objects.get(name="tagged-good")
     assert (run.depth, run.direction, run.query_count, run.entry_count) == (
@@ -107,7 +111,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     pictures: str, lists: dict[str, Path], tmp_path: Path
 ) -> None:
     created = mixed(lists, "--controls", 16)
-    said(
+    output_of(
         *("open_batch", "first", "--corpus", "tagged", "--tasks", "tags", "--judges", 2),
         *("--known-from", "controls", "--runs", *created["runs"]),
     )
@@ -120,7 +124,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     assert Control.objects.filter(campaign=batch.campaign, kind=TAG_RELEVANCE).exists()
     images_of: dict[str, set[str]] = {}
     for number in range(JUDGED + OTHERS):
-        for thing in shown(number):
+        for thing in shown_tags(number):
             images_of.setdefault(thing, set()).add(f"p{number}")
     done = run_campaign_crowd(
         campaign=batch.campaign,
@@ -132,21 +136,23 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     assert all(
         trust_state.known and trust_state.right == trust_state.known for trust_state in trust_states
     ), "control pages were among them"
-    said("collect_judgments", "first")
-    said("freeze_qrels", "scale", "--corpus", "tagged", "--judgments", "first")
+    output_of("collect_judgments", "first")
+    output_of("freeze_qrels", "scale", "--corpus", "tagged", "--judgments", "first")
     corpus = Corpus.objects.get(name="tagged")
     rows = QrelsRow.objects.filter(snapshot__corpus=corpus).select_related("image", "caption")
     bools = {(row.image.key, row.caption.text): bool(row.relevance) for row in rows if row.image}
     assert len(bools) == created["tags"]
-    assert all(fits == (tag in shown(int(key[1:]))) for (key, tag), fits in bools.items())
+    assert all(fits == (tag in shown_tags(int(key[1:]))) for (key, tag), fits in bools.items())
     figures = {}
     for run in created["runs"]:
-        report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,P@5", "--json"))
+        report = json.loads(
+            output_of("score_run", run, "--qrels", "scale", "--measures", "S@1,P@5", "--json")
+        )
         figures[run] = {trust_state["measure"]: trust_state["value"] for trust_state in report["measures"]}
     # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
     assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
     assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}
-    said(
+    output_of(
         *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *created["runs"]),
         *("--measures", "S@1", "P@5", "--rounds", 20, "--resamples", 20),
     )
@@ -171,5 +177,5 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
         (("good",), "expected SYSTEM=FILE"),
     ):
         with pytest.raises(CommandError, match=reported):
-            said("judge_tags", "x", "--corpus", "things", *options)
+            output_of("judge_tags", "x", "--corpus", "things", *options)
     assert not Corpus.objects.filter(name="x").exists()

@@ -8,7 +8,7 @@ import json
 from annotation import jobs
 from annotation.models import Corpus, Image, Job, TagList
 from annotation.selectors.tags.kept import tags_of_image
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.tags.test_rank_tags import pets
 from tests.web import world
 from tests.web.staff import press
@@ -16,19 +16,19 @@ from tests.web.staff import press
 __all__ = ["pets"]
 
 
-def kept(key: str) -> list[tuple[str, float]]:
+def stored_tags(key: str) -> list[tuple[str, float]]:
     image = Image.objects.get(corpus__name="pets", key=key)
     return [(tag.text, round(tag.score, 6)) for tag in tags_of_image(image)]
 
 
 def test_the_command_keeps_what_it_would_write(pets: str) -> None:
-    report = json.loads(said("rank_tags", pets, "--alpha", "0.5", "--json"))
+    report = json.loads(output_of("rank_tags", pets, "--alpha", "0.5", "--json"))
     assert (report["images"], report["tags"], report["distinct"]) == (5, 6, 5)
-    assert kept("1") == [("dog", 0.666667)]
-    assert kept("2") == [("boy", 0.533333), ("dog", 0.475), ("soccer", 0.183333), ("field", 0.1)]
-    assert kept("3") == [] and kept("5") == [("tree", 0.5)]
-    assert "stored 5 tags of 5 images" in said("rank_tags", pets, "--unit", "compounds")
-    assert ("soccer field", 0.0) in kept("2") or "soccer field" in dict(kept("2"))
+    assert stored_tags("1") == [("dog", 0.666667)]
+    assert stored_tags("2") == [("boy", 0.533333), ("dog", 0.475), ("soccer", 0.183333), ("field", 0.1)]
+    assert stored_tags("3") == [] and stored_tags("5") == [("tree", 0.5)]
+    assert "stored 5 tags of 5 images" in output_of("rank_tags", pets, "--unit", "compounds")
+    assert ("soccer field", 0.0) in stored_tags("2") or "soccer field" in dict(stored_tags("2"))
     tag_list = TagList.objects.get()
     assert (tag_list.unit, tag_list.alpha, tag_list.published) == ("compounds", 0.0, True)
 

@@ -25,7 +25,7 @@ from evaluation.services.tags.reading import CaptionToRead, parsed_locations, re
 from models_core.features.text.lemmas import OTHER_PART, Lemmatiser, Word, carries_content
 from models_core.features.text.tags import ranked_tags, tags_in_caption
 from phrasebox.text.tokens import tokenise
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.models_core.features.text.slow_tags import read_slowly
 from tests.sizes import sized
 
@@ -56,7 +56,7 @@ def lines_of(file: Path) -> list[object]:
 
 def test_a_line_for_each_image(pets: str, tmp_path: Path) -> None:
     out = tmp_path / "tags.jsonl"
-    said("export_ranked_tags", pets, "--alpha", "0.5", "--out", out)
+    output_of("export_ranked_tags", pets, "--alpha", "0.5", "--out", out)
     assert lines_of(out) == [
         {"image": "1.jpg", "tags": [["dog", 0.666667]]},
         # boy: 2 of 5 nouns, second of six words; dog first of four; soccer 5th, field 6th of six
@@ -69,7 +69,7 @@ def test_a_line_for_each_image(pets: str, tmp_path: Path) -> None:
 
 def test_compounds_as_a_table_with_the_paper_s_alpha(pets: str, tmp_path: Path) -> None:
     out = tmp_path / "tags.csv"
-    said("export_ranked_tags", pets, "--unit", "compounds", "--layout", "csv", "--out", out)
+    output_of("export_ranked_tags", pets, "--unit", "compounds", "--layout", "csv", "--out", out)
     with out.open(newline="") as stream:
         assert list(csv.reader(stream)) == [
             ["image", "tag", "score"],
@@ -92,17 +92,17 @@ def test_compounds_as_a_table_with_the_paper_s_alpha(pets: str, tmp_path: Path) 
 )
 def test_what_cannot_be_is_one_line(pets: str, corpus: str, options: tuple[str, ...], says: str) -> None:
     with pytest.raises(CommandError, match=says):
-        said("rank_tags", corpus, *options)
+        output_of("rank_tags", corpus, *options)
 
 
 def test_a_file_that_is_there_is_kept(pets: str, tmp_path: Path) -> None:
     out = tmp_path / "tags.jsonl"
     out.write_text("mine")
     with pytest.raises(CommandError, match="already exists; expected a new file"):
-        said("export_ranked_tags", pets, "--out", out)
+        output_of("export_ranked_tags", pets, "--out", out)
     assert out.read_text() == "mine"
     with pytest.raises(CommandError):
-        said("export_ranked_tags", pets, "--out", tmp_path / "none" / "tags.jsonl")
+        output_of("export_ranked_tags", pets, "--out", tmp_path / "none" / "tags.jsonl")
     assert [file.name for file in tmp_path.iterdir()] == ["tags.jsonl"]
 
 
@@ -156,9 +156,9 @@ def test_mentions_of_a_layer_are_the_noun_phrases(db: None, tmp_path: Path) -> N
     tags = list(tags_of_images(TagsRequest(corpus="marked", alpha=0.0)))
     assert [[tag for tag, _ in row.tags] for row in tags] == [["dog", "soccer", "field"]] * 2
     with pytest.raises(CommandError, match="There is no layer “mine” here"):
-        said("rank_tags", "marked", "--layer", "mine")
+        output_of("rank_tags", "marked", "--layer", "mine")
     with pytest.raises(CommandError, match="--processes: Expected 1 or more."):
-        said("export_ranked_tags", "marked", "--processes", 0, "--out", tmp_path / "none.jsonl")
+        output_of("export_ranked_tags", "marked", "--processes", 0, "--out", tmp_path / "none.jsonl")
 
 
 def many_images() -> list[list[CaptionToRead]]:
@@ -214,13 +214,15 @@ PARSES = """\
 
 def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="corpus 'pets' has no parses; import them as a CoNLL-U file"):
-        said("rank_tags", pets, "--place", "tree")
+        output_of("rank_tags", pets, "--place", "tree")
     (tmp_path / "p.conllu").write_text(PARSES, encoding="utf-8")
-    said("import_parses", pets, tmp_path / "p.conllu")
+    output_of("import_parses", pets, tmp_path / "p.conllu")
 
     def placed(unit: str, alpha: str) -> dict[str, dict[str, float]]:
         out = tmp_path / f"{unit}-{alpha}.jsonl"
-        said("export_ranked_tags", pets, "--place", "tree", "--unit", unit, "--alpha", alpha, "--out", out)
+        output_of(
+            "export_ranked_tags", pets, "--place", "tree", "--unit", unit, "--alpha", alpha, "--out", out
+        )
         return {line["image"]: dict(line["tags"]) for line in map(json.loads, out.read_text().splitlines())}
 
     # "dog": one of at most two edges from the root. "boy" is a root; field one of two edges, soccer two.
@@ -231,7 +233,7 @@ def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> No
     assert nouns["5.jpg"] == {"tree": 0.0}
     assert placed("compounds", "0")["2.jpg"] == {"boy": 1.0, "soccer field": 0.5, "dog": 0.0}
     assert placed("nouns", "1")["2.jpg"] == {"boy": 0.4, "dog": 0.2, "field": 0.2, "soccer": 0.2}
-    said("rank_tags", pets, "--place", "tree")
+    output_of("rank_tags", pets, "--place", "tree")
     assert TagList.objects.get().place == "tree"
 
 

@@ -30,7 +30,7 @@ from phrasebox.agreement.shares import share_interval
 from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.scoring import evaluate
 from phrasebox.metrics.tagging import by_tag_and_image
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.localizing import by_api
 from tests.evaluation.systems.scenes import THINGS, make_scenes
 from tests.web import world
@@ -59,7 +59,7 @@ def scenes(db: None, tmp_path: Path, settings: Any) -> str:
 
 def train(name: str = "map", recipe: str = "ListSJE", *options: str) -> None:
     words = ("--words", "w") if recipe in ("SJE-I", "SJE-II", "ListSJE") else ()
-    said(
+    output_of(
         "train_system",
         name,
         "--recipe",
@@ -74,12 +74,12 @@ def train(name: str = "map", recipe: str = "ListSJE", *options: str) -> None:
 
 
 def tagged(*options: Any) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(said("tag", "--split", "test", *options, "--json"))
+    payload: dict[str, Any] = json.loads(output_of("tag", "--split", "test", *options, "--json"))
     return payload
 
 
 def scored(*options: Any) -> dict[str, Any]:
-    payload = json.loads(said("score_tags", "--no-store", "--resamples", 50, *options, "--json"))
+    payload = json.loads(output_of("score_tags", "--no-store", "--resamples", 50, *options, "--json"))
     report: dict[str, Any] = payload["report"]
     return report
 
@@ -89,7 +89,7 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
 ) -> None:
     train("map", "ListSJE", "--changes", "settings.epochs=20")
     report = tagged("map", "--top", 3)
-    said("download_tag_set", "map", "--out", tmp_path / "tags.jsonl")
+    output_of("download_tag_set", "map", "--out", tmp_path / "tags.jsonl")
     # The word "dog" has no vector, so it is no tag that the system knows.
     assert (report["images"], report["vocabulary"], report["unseen"]) == (15, len(THINGS) - 1, 0)
     lines = [json.loads(line) for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
@@ -189,7 +189,7 @@ def test_tags_that_were_never_learned_from_are_found_by_their_word_vectors(
     assert (whole["vocabulary"], whole["unseen"]) == (len(THINGS), 1), "the cat"
     file.write_text("dog\n")
     with pytest.raises(CommandError, match="tag 'dog' is none of the training's, and has no word vector"):
-        said("tag", "map", "--vocabulary", file, "--name", "dogs")
+        output_of("tag", "map", "--vocabulary", file, "--name", "dogs")
 
 
 @pytest.mark.parametrize("recipe", ["SJE-I", "Tag-frequency", "Tag-random", "Tag-neighbours", "Tag-SVM"])
@@ -212,18 +212,18 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     digest = TagSet.objects.get().digest
     assert tagged("often")["unchanged"] and TagSet.objects.get().digest == digest
     with pytest.raises(CommandError, match=r"tag set 'often' already exists, made otherwise"):
-        said("tag", "often", "--split", "val")
+        output_of("tag", "often", "--split", "val")
     listed = tmp_path / "some.txt"
     listed.write_text("76.png\n77.png\n")
     some = ("--split", listed, "--name", "some")
     assert tagged("often", *some)["images"] == 2 and tagged("often", *some)["unchanged"]
     listed.write_text("76.png\n78.png\n")
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
-        said("tag", "often", *some)
-    said("remove_tag_set", "some")
+        output_of("tag", "often", *some)
+    output_of("remove_tag_set", "some")
     with pytest.raises(InUse, match="tag set often uses it"):
         registry.remove_system(name="often")
-    said("remove_tag_set", "often")
+    output_of("remove_tag_set", "often")
     registry.remove_system(name="often")
     assert not TagSet.objects.exists() and not System.objects.exists()
 
@@ -256,28 +256,28 @@ def test_a_set_that_fails_half_way_is_not_there(scenes: str, monkeypatch: pytest
 def test_what_cannot_be_tagged_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
     train("often", "Tag-frequency")
     with pytest.raises(CommandError, match=match):
-        said("tag", *options)
+        output_of("tag", *options)
 
 
 def test_what_cannot_be_trained_is_said_in_a_line(scenes: str, tmp_path: Path) -> None:
     ask = ("--corpus", "scenes", "--features", "whole")
     with pytest.raises(CommandError, match="--words: Recipe ListSJE needs this."):
-        said("train_system", "map", "--recipe", "ListSJE", *ask)
+        output_of("train_system", "map", "--recipe", "ListSJE", *ask)
     np.savez(tmp_path / "none.npz", vectors=np.ones((1, 3)), ids=np.array(["beside"]))
     import_features(FeatureImport(corpus="scenes", name="none", path=tmp_path / "none.npz", kind="word"))
     with pytest.raises(CommandError, match="none of the 6 tags of the training captions has a word vector"):
-        said("train_system", "map", "--recipe", "ListSJE", *ask, "--words", "none")
+        output_of("train_system", "map", "--recipe", "ListSJE", *ask, "--words", "none")
     with pytest.raises(CommandError, match="no tag stands in the captions of 99 training images"):
-        said("train_system", "map", "--recipe", "Tag-SVM", *ask, "--changes", "text.least_count=99")
+        output_of("train_system", "map", "--recipe", "Tag-SVM", *ask, "--changes", "text.least_count=99")
 
 
 def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: str) -> None:
     train("often", "Tag-frequency")
     with pytest.raises(CommandError, match="predicts tags, not rankings"):
-        said("rank", "often", "--split", "test")
-    said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
+        output_of("rank", "often", "--split", "test")
+    output_of("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
     with pytest.raises(CommandError, match="system 'near' does not tag images; choose one that does"):
-        said("tag", "near")
+        output_of("tag", "near")
 
 
 @pytest.mark.parametrize(
@@ -299,27 +299,29 @@ def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: s
 )
 def test_what_cannot_be_scored_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
     train("often", "Tag-frequency")
-    said("tag", "often", "--split", "test")
+    output_of("tag", "often", "--split", "test")
     with pytest.raises(CommandError, match=match):
-        said("score_tags", *options)
+        output_of("score_tags", *options)
 
 
 def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: Path) -> None:
     file = tmp_path / "users.csv"
     rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
     file.write_text(f"id,tags\n{rows}")
-    said("import_weak_collection", "flickr", file)
-    said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
+    output_of("import_weak_collection", "flickr", file)
+    output_of("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")
     result = scored("users", "--split", "test")
     of = {(measure["measure"], measure["distractors"]): measure["value"] for measure in result["measures"]}
     assert result["source"].startswith("collection flickr, ") and result["images"] == 15
     # Each list begins with the maker of the camera, which is true of no image; no user speaks of the cat.
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
-    said("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # which changes nothing
+    output_of(
+        "import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes"
+    )  # which changes nothing
     file.write_text("id,tags\n75.png,dog\n")
-    said("import_weak_collection", "other", file)
+    output_of("import_weak_collection", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
-        said("import_user_tags", "users", "--collection", "other", "--corpus", "scenes")
+        output_of("import_user_tags", "users", "--collection", "other", "--corpus", "scenes")
 
 
 def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> None:
@@ -348,7 +350,7 @@ def test_wrong_tags_of_lists_count_though_no_caption_names_them(scenes: str) -> 
     assert (of["wrong"]["P@1", None], of["wrong"]["MiAP", None]) == (0.5, 0.75)
     changed = {key for key, value in of["right"].items() if of["wrong"][key] != value}
     assert changed == {("P@1", None), ("MiAP", None)}, "both have P@5 of one tag of five"
-    assert "2 true tags among 3 that captions or lists name." in said(
+    assert "2 true tags among 3 that captions or lists name." in output_of(
         *("score_tags", "wrong", "--resamples", 50, *ALONE)
     )
     ada, page = world.signed_in("ada", "researcher"), "/evaluation/tags/wrong/"

@@ -157,14 +157,16 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert "2 judges do not count" in look(ada, BATCHES)
     press(ada, f"{BATCHES}first/", "Reassign")
     done(Job.objects.get(kind="reassign_pages"))
-    assert not judgments.filter(void=False).exists()
+    assert not judgments.filter(withdrawn=False).exists()
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     late = look(ada, f"{BATCHES}first/?fresh=1")
     assert "All pairs are judged and can be frozen" in late and "no: answers withdrawn" in late
     assert "not count" not in look(ada, BATCHES)
     # One whose control items were right can be discarded too.
     assert late.count("no: answers withdrawn") == 2
-    sharp = Judgment.objects.filter(worker__pseudonym__contains="perfect", void=False).earliest("pk").worker
+    sharp = (
+        Judgment.objects.filter(worker__pseudonym__contains="perfect", withdrawn=False).earliest("pk").worker
+    )
     discard_worker(campaign=batch.campaign, worker=sharp.pk)
     assert look(ada, f"{BATCHES}first/?fresh=1").count("no: answers withdrawn") == 3
     people = ada.get("/api/v1/batches/first").json()["status"]["people"]
@@ -265,7 +267,7 @@ def test_a_batch_whose_answers_changed_after_its_end_says_so_and_can_be_asked_mo
     page = look(ada, f"{BATCHES}first/?fresh=1")
     assert "τ 0.97 with the last rankings; ended: the order of the systems is stable" in page
     assert "Open the next round" not in page and "answers have changed" not in page
-    Judgment.objects.filter(pk=Judgment.objects.earliest("pk").pk).update(void=True)
+    Judgment.objects.filter(pk=Judgment.objects.earliest("pk").pk).update(withdrawn=True)
     page = look(ada, f"{BATCHES}first/?fresh=1")
     assert "no longer ended: answers have changed since" in page and "τ 0.97" not in page
     assert "The rounds had ended, but answers have changed since." in page and "Open the next round" in page

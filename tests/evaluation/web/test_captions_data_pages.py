@@ -13,7 +13,7 @@ from evaluation.services.collection_requests import PARSE_FILES
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set
 from tests.evaluation.web import little
-from tests.evaluation.web.test_system_pages import wrong
+from tests.evaluation.web.test_system_pages import error_text
 from tests.web.staff import messages_on, press, words
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_other_parses_take_a_tick(ada: Client, small: str, data_dir: Path):
     press(ada, FEATURES, "Import parses", file="p.conllu")
     done()
     response = press(ada, FEATURES, "Import parses", file="q.conllu")
-    assert wrong(response).startswith("Corpus small has parses already")
+    assert error_text(response).startswith("Corpus small has parses already")
     assert Job.objects.count() == 1
     press(ada, FEATURES, "Import parses", file="q.conllu", replace="on")
     assert done().state == Job.DONE
@@ -96,7 +96,7 @@ def test_parses_that_the_page_does_not_offer_are_refused(
 ):
     parsed(data_dir, "p.conllu", "a.jpg#0")
     answer = ada.post(PARSES, {"corpus": small, "file": "p.conllu", **change})
-    assert wrong(answer) == says and not Job.objects.exists()
+    assert error_text(answer) == says and not Job.objects.exists()
 
 
 def test_only_files_of_parses_are_offered(data_dir: Path):
@@ -140,7 +140,7 @@ def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
 )
 def test_trainings_that_cannot_be_are_refused(ada: Client, small: str, change: dict[str, str], says: str):
     answer = ada.post(TRAINING, {"corpus": small, "name": "own", "split": "all", **change})
-    assert wrong(answer).startswith(says)
+    assert error_text(answer).startswith(says)
     assert not Job.objects.exists()
 
 

@@ -43,7 +43,7 @@ def small(db: None) -> str:
     return little.corpus()
 
 
-def sent(content: bytes | str, name: str = "file.txt") -> SimpleUploadedFile:
+def uploaded(content: bytes | str, name: str = "file.txt") -> SimpleUploadedFile:
     return SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)
 
 
@@ -55,7 +55,7 @@ def done(page) -> QrelsSnapshot:
     return snapshot_named(job.arguments["name"])
 
 
-def wrong(page) -> str:
+def error_text(page) -> str:
     """The one line on a page that took nothing: above its forms, or beside a field."""
     assert page.status_code in (400, 409)
     (line,) = re.findall(r'<(?:p|span) class="wrong[^>]*>(.*?)</', page.content.decode(), re.DOTALL)
@@ -111,14 +111,16 @@ def test_originals_are_frozen_as_the_form_says(ada, tmp_path, requested, pool, i
 
 
 def test_a_file_of_names_chooses_the_images(ada):
-    created = done(ada.post(FREEZE, {**PROTOCOL, "images": sent("c.jpg\na.jpg\n", "te.txt")}, follow=True))
+    created = done(
+        ada.post(FREEZE, {**PROTOCOL, "images": uploaded("c.jpg\na.jpg\n", "te.txt")}, follow=True)
+    )
     assert created.pool == "any of five, images in te.txt"
     assert set(QrelsRow.objects.filter(snapshot=created).values_list("image__key", flat=True)) == {"a", "c"}
 
 
 def test_files_of_judgments_and_qrels_are_noted_once_by_whoever_sent_them(ada):
     for _ in range(2):
-        ada.post(IMPORT, {**SITS, "file": sent(TABLE, "sits.csv")}, follow=True)
+        ada.post(IMPORT, {**SITS, "file": uploaded(TABLE, "sits.csv")}, follow=True)
     (line,) = AuditEntry.objects.filter(act="add_judgments")
     assert (line.actor_name, line.about["judgments"], line.about["corpus"]) == ("ada", "sits", "small")
 
@@ -143,7 +145,7 @@ def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
 
 
 def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
-    ada.post(IMPORT, {**SITS, "file": sent(TABLE, "sits.csv")}, follow=True)
+    ada.post(IMPORT, {**SITS, "file": uploaded(TABLE, "sits.csv")}, follow=True)
     provided = {**JUDGMENTS, "judgments": "sits", "relevant_from": "2.25", "gains": "exponential"}
     created = done(ada.post(FREEZE, {**provided, "summary": "median"}, follow=True))
     assert created.rule == "median 0 to 5 from 2.25 exponential"
@@ -180,8 +182,8 @@ def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
 )
 def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, provided, says):
     if "images" in provided:
-        provided = {**provided, "images": sent(provided["images"])}
-    assert wrong(ada.post(FREEZE, {**PROTOCOL, **provided})).startswith(says)
+        provided = {**provided, "images": uploaded(provided["images"])}
+    assert error_text(ada.post(FREEZE, {**PROTOCOL, **provided})).startswith(says)
     assert not Job.objects.exists() and not QrelsSnapshot.objects.exists()
 
 
@@ -203,7 +205,7 @@ def test_judgments_that_cannot_be_frozen_are_refused_in_one_line(ada, tmp_path, 
     freeze_protocol(name="own", corpus="small", protocol="any of five")
     a_corpus("other", some_images(1))
     freeze_protocol(name="theirs", corpus="other", protocol="first caption")
-    assert wrong(ada.post(FREEZE, {**JUDGMENTS, **provided})).startswith(says)
+    assert error_text(ada.post(FREEZE, {**JUDGMENTS, **provided})).startswith(says)
     assert not Job.objects.exists() and QrelsSnapshot.objects.count() == 3
 
 
@@ -224,7 +226,7 @@ SITS = {"act": "import_judgments", "name": "sits", "corpus": "small", "format": 
 
 
 def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
-    page = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
+    page = ada.post(IMPORT, {**QRELS, "file": uploaded(TREC, "theirs.qrels")}, follow=True)
     assert messages_on(page) == ["Qrels “theirs” imported, version 1."]
     created = snapshot_named("theirs")
     assert (created.source, created.asks, created.row_count) == ("theirs.qrels", "image", 4)
@@ -233,13 +235,13 @@ def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     answer = ada.get(f"{EXPORT}?qrels=theirs:1&format=trec")
     assert answer["Content-Disposition"] == 'attachment; filename="theirs-1.qrels"'
     assert b"".join(answer) == TREC
-    again = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
+    again = ada.post(IMPORT, {**QRELS, "file": uploaded(TREC, "theirs.qrels")}, follow=True)
     assert messages_on(again) == ["Qrels “theirs” already exist, nothing changed."]
 
 
 def test_exports_follow_what_the_form_asks(ada):
     Image.objects.filter(corpus__name="small", key="a").update(external_id="42")
-    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    ada.post(IMPORT, {**QRELS, "file": uploaded(TREC)})
     table = press(ada, "/evaluation/qrels/theirs/", "Download", format="csv", ids="external", asks="caption")
     assert b"".join(table).decode().splitlines() == [
         "caption,image,relevance",
@@ -256,7 +258,7 @@ def test_exports_follow_what_the_form_asks(ada):
     "requested", ["qrels=theirs&format=xml", "qrels=theirs:9", "qrels=theirs:x", "ids=own"]
 )
 def test_an_export_that_cannot_be_is_not_there(ada, requested):
-    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    ada.post(IMPORT, {**QRELS, "file": uploaded(TREC)})
     assert ada.get(f"{EXPORT}?{requested}").status_code == 404
 
 
@@ -264,7 +266,7 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
     table = "query,document,relevance\na.jpg,a.jpg#0,3\na.jpg,z.jpg#0,3\n"
     provided = {**QRELS, "format": "csv", "level": "3", "skip_unknown": "1", "asks": "both"}
     page = ada.post(
-        IMPORT, {**provided, "file": sent(gzip.compress(table.encode()), "t.csv.gz")}, follow=True
+        IMPORT, {**provided, "file": uploaded(gzip.compress(table.encode()), "t.csv.gz")}, follow=True
     )
     assert messages_on(page) == [
         "Qrels “theirs” imported, version 1.",
@@ -308,8 +310,8 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
     ],
 )
 def test_qrels_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, provided, content, says):
-    files = {} if content is None else {"file": sent(content)}
-    reported = wrong(ada.post(IMPORT, {**QRELS, **provided, **files}))
+    files = {} if content is None else {"file": uploaded(content)}
+    reported = error_text(ada.post(IMPORT, {**QRELS, **provided, **files}))
     assert reported.startswith(says) and "(--" not in reported and str(data_dir) not in reported
     assert not QrelsSnapshot.objects.exists()
     assert not list((data_dir / "uploads").glob("*"))
@@ -317,17 +319,19 @@ def test_qrels_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, 
 
 def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, data_dir: Path):
     packed = gzip.compress(b"".join(b"a.jpg 0 %d 1\n" % n for n in range(9000)))
-    reported = wrong(ada.post(IMPORT, {**QRELS, "file": sent(packed[: len(packed) // 2], "t.qrels.gz")}))
+    reported = error_text(
+        ada.post(IMPORT, {**QRELS, "file": uploaded(packed[: len(packed) // 2], "t.qrels.gz")})
+    )
     assert reported.startswith("t.qrels.gz: cannot be unpacked (")
     bomb = gzip.compress(b"\n" * (MOST_READ + 1), mtime=0)
-    reported = wrong(ada.post(IMPORT, {**QRELS, "file": sent(bomb, "t.qrels.gz")}))
+    reported = error_text(ada.post(IMPORT, {**QRELS, "file": uploaded(bomb, "t.qrels.gz")}))
     assert reported.startswith("This unpacks to 16.0") and "expected at most 16.0" in reported
     assert not QrelsSnapshot.objects.exists() and not list((data_dir / "uploads").glob("*"))
 
 
 def test_judgments_on_a_scale_are_imported_and_listed(ada):
     page = ada.post(
-        IMPORT, {**SITS, "skip_unknown": "1", "file": sent(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
+        IMPORT, {**SITS, "skip_unknown": "1", "file": uploaded(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
     )
     assert page.status_code == 302
     judgment_set = JudgmentSet.objects.get(name="sits")
@@ -348,7 +352,9 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
 
 def test_a_page_measures_the_agreement_of_a_set_in_the_list(ada):
     answers = "a.jpg,a.jpg#0,4\na.jpg,a.jpg#0,5\nb.jpg,a.jpg#0,1\nb.jpg,a.jpg#0,0\n"
-    ada.post(IMPORT, {**SITS, "repeats": "1", "file": sent("image,caption,grade\n" + answers, "sits.csv")})
+    ada.post(
+        IMPORT, {**SITS, "repeats": "1", "file": uploaded("image,caption,grade\n" + answers, "sits.csv")}
+    )
     assert 'href="/operations/agreement/?judgments=small:sits"' in ada.get(LIST).content.decode()
     page = ada.post("/operations/agreement/", {"judgments": "small:sits", "resamples": "20"})
     assert page.status_code == 200
@@ -358,7 +364,7 @@ def test_a_page_measures_the_agreement_of_a_set_in_the_list(ada):
 
 def test_counts_of_keywords_come_with_their_list(ada):
     table = "utt_key,transcription,counts\na.jpg#0,a dog,dog=4\n"
-    files = {"file": sent(table, "counts.csv"), "keywords": sent("dog\ncat\n", "keywords.txt")}
+    files = {"file": uploaded(table, "counts.csv"), "keywords": uploaded("dog\ncat\n", "keywords.txt")}
     provided = {**SITS, "name": "words", "format": "keyword-counts", "scale": ""}
     assert ada.post(IMPORT, {**provided, **files}).status_code == 302
     freeze_qrels(name="words", corpus="small", judgments="words", relevance=AS_JUDGED)
@@ -384,14 +390,14 @@ def test_counts_of_keywords_come_with_their_list(ada):
     ],
 )
 def test_judgments_that_cannot_be_read_are_refused_in_one_line(ada, data_dir: Path, provided, content, says):
-    files = {} if content is None else {"file": sent(content)}
-    reported = wrong(ada.post(IMPORT, {**SITS, **provided, **files}))
+    files = {} if content is None else {"file": uploaded(content)}
+    reported = error_text(ada.post(IMPORT, {**SITS, **provided, **files}))
     assert reported.startswith(says) and "(--" not in reported
     assert not JudgmentSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
 
 
 def test_a_pair_that_comes_twice_may_have_been_answered_twice(ada):
-    provided = {**SITS, "repeats": "1", "file": sent(TABLE + "a.jpg,a.jpg#0,4\n")}
+    provided = {**SITS, "repeats": "1", "file": uploaded(TABLE + "a.jpg,a.jpg#0,4\n")}
     assert ada.post(IMPORT, provided).status_code == 302
     assert JudgmentSet.objects.get().answer_count == 4
 
@@ -421,7 +427,7 @@ def test_a_page_shows_each_version_and_leads_to_comparisons_and_reports(ada, tmp
 
 def test_qrels_of_one_side_offer_runs_of_that_side_alone(ada, tmp_path):
     little.runs(tmp_path, "good")
-    ada.post(IMPORT, {**QRELS, "file": sent(TREC)})
+    ada.post(IMPORT, {**QRELS, "file": uploaded(TREC)})
     assert [run.name for run in ada.get("/evaluation/qrels/theirs/").context["runs"]] == ["good-annotation"]
 
 
@@ -460,7 +466,7 @@ def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
 
 
 def test_judgments_are_removed_unless_qrels_were_frozen_from_them(ada, tmp_path):
-    ada.post(IMPORT, {**SITS, "file": sent(TABLE, "sits.csv")})
+    ada.post(IMPORT, {**SITS, "file": uploaded(TABLE, "sits.csv")})
     little.qrels(tmp_path)
     remove = "/operations/remove_judgments/"
     page = ada.post(remove, {"judgments": "small:flickr8k-crowd", "next": LIST})

@@ -28,7 +28,7 @@ def small(db) -> str:
     return little.corpus()
 
 
-def wrong(page) -> str:
+def error_text(page) -> str:
     """What is said to be wrong: beside a field, or with all of it."""
     if page.status_code == 400:
         displayed = page.context.get("forms") or [page.context["form"]]
@@ -37,14 +37,14 @@ def wrong(page) -> str:
     return page.context.get("error") or page.context["wrong"]
 
 
-def bring(ada, act: str = "add_system", **fields: Any):
+def upload_system(ada, act: str = "add_system", **fields: Any):
     return ada.post(
         "/evaluation/add-system/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
     )
 
 
 def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
-    page = bring(ada, file=little.embeddings())
+    page = upload_system(ada, file=little.embeddings())
     assert messages_on(page) == ["System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
     assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
@@ -60,7 +60,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
         ada.get("/evaluation/systems/clip/")
     )
     page = press(ada, "/evaluation/systems/clip/", "Remove this system")
-    assert "clip-annotation, run clip-search use it" in wrong(page)
+    assert "clip-annotation, run clip-search use it" in error_text(page)
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove")
     assert messages_on(press(ada, "/evaluation/systems/clip/", "Remove this system")) == [
@@ -70,7 +70,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
 
 
 def test_a_system_ranks_all_images_where_no_split_is_written(ada):
-    bring(ada, file=little.embeddings())
+    upload_system(ada, file=little.embeddings())
     assert "Without a split, the system ranks all images" in words(ada.get("/evaluation/systems/clip/"))
     page = press(ada, "/evaluation/systems/clip/", "Rank")
     assert messages_on(page) == ["Ranking the images and captions."]
@@ -84,7 +84,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
 
 
 def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
-    page = bring(ada, file=little.embeddings(images=np.zeros((3, 3))))
+    page = upload_system(ada, file=little.embeddings(images=np.zeros((3, 3))))
     assert messages_on(page) == [
         "System “clip” was added.",
         "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
@@ -103,10 +103,10 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
             "captions": npy(captions, np.repeat(np.eye(3), 3, axis=0)),
             "ids": [SimpleUploadedFile(f"{item}.ids.txt", "\n".join(held[item]).encode()) for item in ids],
         }
-        return bring(ada, **beside, inner_products="true")
+        return upload_system(ada, **beside, inner_products="true")
 
     assert "“i.npy” is given twice." in words(send("i.npy", "i.npy", "i"))
-    assert wrong(send("i.npy", "c.npy", "c")) == (
+    assert error_text(send("i.npy", "c.npy", "c")) == (
         "i.npy: has no ids 'ids'; expected the ids in the file, or in i.ids.txt"
     )
     assert messages_on(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
@@ -132,31 +132,31 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
 )
 def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Path, format, file, says):
     payload: dict[str, Any] = {"file": little.embeddings(file[0], **file[1])} if file is not None else {}
-    assert wrong(bring(ada, format=format, **payload)).startswith(says)
+    assert error_text(upload_system(ada, format=format, **payload)).startswith(says)
     assert not System.objects.exists()
     assert not (data_dir / "systems").exists() and not list((data_dir / "uploads").glob("*"))
 
 
 def test_captions_and_inner_products_are_of_embeddings(ada):
-    page = bring(ada, format="scores", file=little.embeddings(), inner_products="true")
-    assert wrong(page) == "This is taken only with embeddings."
+    page = upload_system(ada, format="scores", file=little.embeddings(), inner_products="true")
+    assert error_text(page) == "This is taken only with embeddings."
 
 
 def test_a_run_is_brought_whole_or_not_at_all(ada):
     bad = little.trec("a.jpg#2 a.jpg 1", "z.jpg#2 a.jpg 1")
-    page = bring(ada, "import_run", file=bad, direction="search")
-    assert wrong(page).startswith("run.trec: names 'z.jpg#2' as a query")
+    page = upload_system(ada, "import_run", file=bad, direction="search")
+    assert error_text(page).startswith("run.trec: names 'z.jpg#2' as a query")
     two = SimpleUploadedFile("two.trec", b"a.jpg Q0 a.jpg#2 1 2 one\na.jpg Q0 b.jpg#2 2 1 two\n")
-    assert wrong(bring(ada, "import_run", file=two)).startswith(
+    assert error_text(upload_system(ada, "import_run", file=two)).startswith(
         "two.trec, line 2: has the tag 'two', and line 1 has 'one'; expected one run"
     )
     assert not Run.objects.exists() and not System.objects.exists()
     good: dict[str, Any] = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
-    assert messages_on(bring(ada, "import_run", **good)) == ["Run “clip” was added."]
+    assert messages_on(upload_system(ada, "import_run", **good)) == ["Run “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_run")
     assert (line.actor_name, line.about["run"]) == ("ada", "clip")
     good["file"].seek(0)
-    assert messages_on(bring(ada, "import_run", **good)) == [
+    assert messages_on(upload_system(ada, "import_run", **good)) == [
         "“clip” of this file already exists: nothing has changed."
     ]
     assert set(System.objects.get().runs.values_list("name", "source")) == {("clip", "run.trec")}
@@ -171,7 +171,7 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
         out = BytesIO()
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
-    page = bring(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
+    page = upload_system(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
     assert messages_on(page) == ["System “clip” was added."]
     (source,) = System.objects.get().sources
     assert source.endswith("ü.npz") and len(source.encode()) <= sent_files.LONGEST_NAME
@@ -184,13 +184,13 @@ def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monke
 
 def test_what_is_too_large_for_a_page_is_refused(ada, monkeypatch):
     monkeypatch.setattr(sent_files, "LARGEST_FORM", 100)
-    assert wrong(bring(ada, file=little.embeddings())).startswith("The files have ")
+    assert error_text(upload_system(ada, file=little.embeddings())).startswith("The files have ")
 
 
 def test_an_archive_that_swells_is_not_unpacked(ada, monkeypatch, data_dir: Path):
     monkeypatch.setitem(vars(ARRAYS_UPLOAD), "most", 1000)
-    page = bring(ada, file=little.embeddings(images=np.zeros((3, 10_000))))
-    assert wrong(page).startswith("This unpacks to 23")
+    page = upload_system(ada, file=little.embeddings(images=np.zeros((3, 10_000))))
+    assert error_text(page).startswith("This unpacks to 23")
     assert not list((data_dir / "uploads").glob("*"))
 
 
@@ -224,7 +224,7 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
 )
 def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
     form = {"name": "tri", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
-    assert wrong(ada.post("/evaluation/train/", {**form, **change})).startswith(says)
+    assert error_text(ada.post("/evaluation/train/", {**form, **change})).startswith(says)
     assert not Job.objects.exists()
 
 
@@ -260,7 +260,7 @@ def files(data_dir: Path) -> None:
 def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files, requested, says):
     form = {"name": "tri", "corpus": "small", "train": "test", "held_out": "dev"}
     page = ada.post("/evaluation/train/", {**form, **requested})
-    assert wrong(page).startswith(says)
+    assert error_text(page).startswith(says)
     assert f'<option value="{requested["recipe"]}" selected>' in page.content.decode()
     assert not Job.objects.exists()
 
@@ -280,13 +280,13 @@ def test_recipes_say_which_files_they_need(ada, files):
 
 
 def test_a_name_that_is_taken_is_not_trained_again(ada):
-    bring(ada, file=little.embeddings())
+    upload_system(ada, file=little.embeddings())
     form = {"name": "clip", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
-    assert wrong(ada.post("/evaluation/train/", form)) == ("“clip” exists already: choose another name.")
+    assert error_text(ada.post("/evaluation/train/", form)) == ("“clip” exists already: choose another name.")
 
 
 def test_a_split_is_not_a_path(ada):
-    bring(ada, file=little.embeddings())
+    upload_system(ada, file=little.embeddings())
     for field in ("split", "features"):
         page = ada.post("/operations/rank/", {"system": "clip", field: "/etc/passwd"})
         assert page.status_code == 400 and "“/etc/passwd” here" in page.content.decode(), field

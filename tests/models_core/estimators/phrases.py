@@ -27,7 +27,7 @@ def named(thing, colour):
     return [NAMES[THINGS + colour], f"t{thing}"]
 
 
-def shown(rng, things, colours):
+def drawn_regions(rng, things, colours):
     noise = 0.2 * rng.standard_normal((len(things), NUMBERS))
     return (looks()[things] + looks()[THINGS + np.asarray(colours)] + noise).astype(np.float32)
 
@@ -40,7 +40,7 @@ def phrases_of_regions(count, *, held_out=0):
         things, colours = rng.integers(THINGS, size=regions), rng.integers(COLOURS, size=regions)
         message = [named(*value) for value in zip(things, colours, strict=True) for _ in range(item)]
         views = {
-            "images": RaggedRows.of_counts(shown(rng, things, colours), np.ones(regions, np.intp)),
+            "images": RaggedRows.of_counts(drawn_regions(rng, things, colours), np.ones(regions, np.intp)),
             "captions": phrase_rows(message),
         }
         return Dataset(views, {LINK: np.repeat(np.arange(regions), item)})
@@ -55,7 +55,7 @@ def images_of_regions(count):
     for image in range(count):
         things = rng.choice(THINGS, 3, replace=False)
         colours = rng.integers(COLOURS, size=3)
-        rows.append(shown(rng, things, colours))
+        rows.append(drawn_regions(rng, things, colours))
         for region in rng.permutation(3):
             message.append(named(things[region], colours[region]))
             image_of.append(image)
@@ -76,7 +76,9 @@ def pictures_with_phrases(count, *, held_out=0):
     def created(images):
         things = np.array([rng.choice(THINGS, 3, replace=False) for _ in range(images)])
         colours = rng.integers(COLOURS, size=things.shape)
-        rows = np.stack([shown(rng, *own_phrases) for own_phrases in zip(things, colours, strict=True)])
+        rows = np.stack(
+            [drawn_regions(rng, *own_phrases) for own_phrases in zip(things, colours, strict=True)]
+        )
         message = [
             [named(*row) for row in zip(*own_phrases, strict=True)]
             for own_phrases in zip(things, colours, strict=True)

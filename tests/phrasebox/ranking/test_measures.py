@@ -24,7 +24,7 @@ from tests.phrasebox.ranking.cases import cases
 nan = math.nan
 
 
-def one(measure: str, ranked: Ranked) -> float:
+def value_of(measure: str, ranked: Ranked) -> float:
     return evaluate(ranked, [measure])[METRICS.find(measure).name].value
 
 
@@ -42,19 +42,19 @@ def with_grades(grades: dict[int, float], items: int, *, original: tuple[int, ..
 def test_recall_of_originals_and_recall_of_relevant_items_are_two_measures():
     judgments = with_grades({3: 1, 0: 1, 5: 1}, 6, original=(3,))
     ranked = from_scores([[6, 5, 4, 3, 2, 1]], judgments)
-    assert one("R@1", ranked) == 0  # the original stands fourth
-    assert one("R@4", ranked) == 1
-    assert one("recall@1", ranked) == pytest.approx(1 / 3)
-    assert one("S@1", ranked) == 1
-    assert one("median rank", ranked) == 4
+    assert value_of("R@1", ranked) == 0  # the original stands fourth
+    assert value_of("R@4", ranked) == 1
+    assert value_of("recall@1", ranked) == pytest.approx(1 / 3)
+    assert value_of("S@1", ranked) == 1
+    assert value_of("median rank", ranked) == 4
 
 
 def test_any_of_several_originals_counts():
     ranked = from_scores([[1, 9, 3, 8, 2]], originals_of([0, 0, 0, 0, 0], 1).select([0], [0, 1, 2, 3, 4]))
-    assert one("R@1", ranked) == 1
+    assert value_of("R@1", ranked) == 1
     ranked = from_scores([[9, 1, 2, 3]], judged([0, 0], [1, 3], [1, 1], queries=1, items=4, original=[1, 1]))
-    assert one("R@1", ranked) == 0
-    assert one("mean rank", ranked) == 2
+    assert value_of("R@1", ranked) == 0
+    assert value_of("mean rank", ranked) == 2
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_any_of_several_originals_counts():
 )
 def test_tied_originals_do_not_stand_in_each_other_s_way(ties, rank):
     judgments = judged([0, 0], [0, 1], [1, 1], queries=1, items=4, original=[True, True])
-    assert one("mean rank", from_scores([[7, 7, 7, 7]], judgments, ties=ties)) == rank
+    assert value_of("mean rank", from_scores([[7, 7, 7, 7]], judgments, ties=ties)) == rank
 
 
 @pytest.mark.parametrize(("ties", "rank"), [("optimistic", 1), ("mean", 50.5), ("pessimistic", 100)])
@@ -78,7 +78,7 @@ def test_constant_scores_rank_the_original_in_the_middle(ties, rank):
 
 def test_the_median_rank_is_the_plain_median():
     scores = np.array([[3.0, 2, 1, 0]] * 4)
-    assert one("median rank", from_scores(scores, originals_of([0, 1, 2, 3], 4))) == 2.5
+    assert value_of("median rank", from_scores(scores, originals_of([0, 1, 2, 3], 4))) == 2.5
 
 
 def test_tied_relevant_items_share_places_by_the_rule():
@@ -86,7 +86,7 @@ def test_tied_relevant_items_share_places_by_the_rule():
     judgments = with_grades({1: 1, 2: 1}, 5)
     places = from_scores([[9, 5, 5, 5, 5]], judgments).places(np.array([True, True]))
     assert places.rank.tolist() == [3, 4]
-    assert one("MAP", from_scores([[9, 5, 5, 5, 5]], judgments)) == pytest.approx((1 / 3 + 2 / 4) / 2)
+    assert value_of("MAP", from_scores([[9, 5, 5, 5, 5]], judgments)) == pytest.approx((1 / 3 + 2 / 4) / 2)
 
 
 def test_graded_ties_average_the_gains():
@@ -99,13 +99,13 @@ def test_graded_ties_average_the_gains():
     }
     for ties, gains in gains_by_rule.items():
         ranked = from_scores([[5, 5]], judgments, ties=ties)
-        assert one("nDCG", ranked) == pytest.approx((gains[0] + gains[1] / math.log2(3)) / ideal)
+        assert value_of("nDCG", ranked) == pytest.approx((gains[0] + gains[1] / math.log2(3)) / ideal)
 
 
 def test_map_at_r_looks_at_as_many_places_as_there_are_relevant_items():
     # R = 3; relevant at 1, 3 and 5: the first and the third are within, (1/1 + 2/3) / 3.
     ranked = from_scores([[5, 4, 3, 2, 1]], with_grades({0: 1, 2: 1, 4: 1}, 5))
-    assert one("mAP@R", ranked) == pytest.approx((1 + 2 / 3) / 3)
+    assert value_of("mAP@R", ranked) == pytest.approx((1 + 2 / 3) / 3)
 
 
 def test_what_was_not_retrieved_is_nowhere():
@@ -206,8 +206,8 @@ def test_both_directions_in_one_pass_are_each_direction_alone(seed, high, wide, 
 
 def test_a_higher_level_asks_for_higher_grades():
     judgments = with_grades({0: 1, 1: 2}, 2)
-    assert one("MRR", from_scores([[2, 1]], judgments)) == 1
-    assert one("MRR", from_scores([[2, 1]], judgments, level=2)) == 0.5
+    assert value_of("MRR", from_scores([[2, 1]], judgments)) == 1
+    assert value_of("MRR", from_scores([[2, 1]], judgments, level=2)) == 0.5
 
 
 def test_qrels_by_name_keep_originals_relevant_judged_or_not():

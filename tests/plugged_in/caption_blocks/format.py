@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from annotation.formats.base import FORMATS, Format, Written
-from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
@@ -26,7 +26,7 @@ class CaptionBlocks(Format):
     writes = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(_found(path, images), source=path, expected=SHAPE)
+        return checked_records(_images_of(path, images), source=path, expected=SHAPE)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / FILE])
@@ -45,7 +45,7 @@ class CaptionBlocks(Format):
         return written
 
 
-def _found(path: Path, images: Path | None) -> Iterator[Found]:
+def _images_of(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
     file = only_file(path, "*.blocks")
     block: list[str] = []
     first = 0

@@ -28,7 +28,7 @@ def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     return {"caption": item.found[0]}, pair_key(CAPTION_FLUENCY, item.image, f"{key}#{index}")
 
 
-def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def _described(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     return {"caption": key.split("|")[2]}
 
 
@@ -41,7 +41,7 @@ RULES = Kind(
     strata=("1", "4"),
     item=_item,
     numbers={CAPTION_FLUENCY: Number(2, "made up")},
-    told=_told,
+    details=_described,
     batch=PairBatch(6.0),
 )
 

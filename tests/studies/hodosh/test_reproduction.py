@@ -26,7 +26,7 @@ from studies.hodosh.report import FAMILIES, ReproductionReport
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 
-def said(*arguments: Any) -> str:
+def output_of(*arguments: Any) -> str:
     """What the command prints."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
         main(list(map(str, arguments)))
@@ -59,7 +59,7 @@ def work(real_data: Path) -> Work:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("studies.hodosh.__main__.Evidence.read", reads)
         patch.setattr("studies.hodosh.__main__.reproduce", computes)
-        printed = said(real_data / "flickr8k", "--json")
+        printed = output_of(real_data / "flickr8k", "--json")
     return Work(**seen, printed=printed)
 
 
@@ -78,7 +78,7 @@ def printed(work: Work) -> str:
     return work.printed
 
 
-def found(report: ReproductionReport, table: str, row: str, column: str) -> PrintedCell:
+def cell_of(report: ReproductionReport, table: str, row: str, column: str) -> PrintedCell:
     (cell,) = [c for c in report.cells if (c.table, c.row, c.column) == (table, row, column)]
     return cell
 
@@ -137,7 +137,7 @@ def test_every_table_has_all_its_cells(reproduced: ReproductionReport) -> None:
     ],
 )
 def test_single_cells(reproduced: ReproductionReport, table: str, row: str, column: str, ours: float) -> None:
-    assert found(reproduced, table, row, column).ours == pytest.approx(ours, abs=0.006)
+    assert cell_of(reproduced, table, row, column).ours == pytest.approx(ours, abs=0.006)
 
 
 def test_cells_that_cannot_be_had_say_why(reproduced: ReproductionReport) -> None:
@@ -155,19 +155,19 @@ def test_cells_that_cannot_be_had_say_why(reproduced: ReproductionReport) -> Non
 
 
 def test_misprints_are_told(reproduced: ReproductionReport) -> None:
-    noted = found(reproduced, "Section 4.3.2", "images that have", "3 captions")
+    noted = cell_of(reproduced, "Section 4.3.2", "images that have", "3 captions")
     assert noted.why == (
         "misprinted: the captions' figure again, and the four printed add up to 950 of 1,000 images; "
         "we count 124"
     )
-    noted = found(reproduced, "Table 8", "R1(gold), expert = 4", "BLEU >= 0.6")
+    noted = cell_of(reproduced, "Table 8", "R1(gold), expert = 4", "BLEU >= 0.6")
     assert noted.note == "computed at 0.7; at 0.6 as headed it is 0.652"
 
 
 def test_each_rule_of_relevance_is_reported_beside_the_chosen(reproduced: ReproductionReport) -> None:
-    added = found(reproduced, "Section 4.3.2", "relevant pairs", "besides the originals")
+    added = cell_of(reproduced, "Section 4.3.2", "relevant pairs", "besides the originals")
     assert (added.ours, added.note) == (2031, "majority: 2,004, two_thirds: 1,996")
-    four = found(reproduced, "Section 4.3.2", "captions that describe", "4 or more images")
+    four = cell_of(reproduced, "Section 4.3.2", "captions that describe", "4 or more images")
     assert four.note.startswith("majority: ")
 
 
@@ -256,7 +256,7 @@ def test_typed_tables_keep_the_order_of_systems_that_print_gives() -> None:
 def test_rank_correlations_are_those_of_mean_ranks(reproduced: ReproductionReport) -> None:
     """Spearman's rho written out: Pearson's of the mid-ranks."""
     ours = np.corrcoef(rankdata(AUTOMATIC[:, 0]), rankdata(HUMAN[:, 0]))[0, 1]
-    assert found(reproduced, "Table 7(a)", "@1", "annotation rho").ours == pytest.approx(ours, abs=1e-12)
+    assert cell_of(reproduced, "Table 7(a)", "@1", "annotation rho").ours == pytest.approx(ours, abs=1e-12)
 
 
 @pytest.fixture
@@ -332,7 +332,7 @@ def computed(evidence: Evidence, reproduced: ReproductionReport, monkeypatch: py
 
 
 def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:
-    text = said(real_data / "flickr8k")
+    text = output_of(real_data / "flickr8k")
     assert "201 of 207 cells are within tolerance (97." in text
     assert "17 more cells repeat a printed value and are not counted." in text
     assert "not counted: repeats Table 10(b)" in text
@@ -342,7 +342,7 @@ def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_dat
 
 
 def test_reproduce_hodosh_gives_its_cells_as_csv(computed: None, real_data: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(said(real_data / "flickr8k", "--csv"))))
+    rows = list(csv.DictReader(io.StringIO(output_of(real_data / "flickr8k", "--csv"))))
     assert len(rows) >= 200
     assert {row["within"] for row in rows} == {"yes", "no", ""}
     assert all(row["remark"] for row in rows if row["ours"] == "")

@@ -18,7 +18,7 @@ from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import machine_kinds
 from annotation.selectors.machines.reports import machine_reports
-from annotation.selectors.machines.savings import machine_saving
+from annotation.selectors.machines.saving_report import machine_saving
 from annotation.selectors.workers.trust_labels import WORKER_STATE_LABELS
 from annotation.web.common.access import for_roles_on
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame

@@ -26,7 +26,7 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.glance import overview
 from annotation.selectors.campaign.kept import newest_act
 from annotation.selectors.campaign.progress import newest_answer_at
 from annotation.selectors.campaign.series import campaign_series

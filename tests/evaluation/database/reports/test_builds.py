@@ -20,7 +20,7 @@ from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError, ReportRequest
 from evaluation.services.stored import InUse
 from evaluation.services.systems.registry import remove_run
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.reports.conftest import QUICK, plain, wanted
 
 pytestmark = pytest.mark.django_db
@@ -189,12 +189,12 @@ def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: l
 @pytest.mark.usefixtures("undrawn")
 def test_the_command_tells_where_it_is_and_refuses_in_one_line(qrels: str, runs: list[str]) -> None:
     line = ("build_report", "r", "--qrels", "q", "--runs", *runs, "--rounds", 200, "--resamples", 50)
-    payload = json.loads(said(*line, "--json").splitlines()[-1])
+    payload = json.loads(output_of(*line, "--json").splitlines()[-1])
     assert (payload["unchanged"], payload["report"]) == (False, "r")
-    text = said(*line)
+    text = output_of(*line)
     assert "already exists, nothing changed" in text and "reports/r/report.html" in text
     with pytest.raises(CommandError, match="--runs \\(1.\\): There is no run “nobody” here"):
-        said("build_report", "r", "--qrels", "q", "--runs", "nobody")
+        output_of("build_report", "r", "--qrels", "q", "--runs", "nobody")
 
 
 @pytest.mark.django_db(transaction=True)

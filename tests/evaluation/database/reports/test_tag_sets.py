@@ -22,7 +22,7 @@ from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from evaluation.services.tagging.writing import fill_tag_set
 from phrasebox.agreement.summary import Resampling
 from phrasebox.registry import UnknownName
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.reports.conftest import QUICK, built, wanted
 from tests.web import world
 from tests.web.staff import press
@@ -94,7 +94,7 @@ def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: st
         built(wanted(runs))
     TagSet.objects.update(digest="other")
     assert building.outdated(row) == ["tag set 'found' has other tags"]
-    said("remove_tag_set", tags)
+    output_of("remove_tag_set", tags)
     assert building.outdated(row) == ["unknown tag set 'found'"]
 
 
@@ -102,7 +102,7 @@ def test_tag_sets_that_cannot_be_are_refused(qrels: str, runs: list[str], tags: 
     with pytest.raises(UnknownName, match="unknown tag set 'lost'"):
         built(wanted(runs, tags=["lost"]))
     with pytest.raises(CommandError, match=f"--tags .*“{tags}” is given twice"):
-        said("build_report", "r", "--qrels", "q", "--runs", *runs, "--tags", tags, tags)
+        output_of("build_report", "r", "--qrels", "q", "--runs", *runs, "--tags", tags, tags)
 
 
 def test_the_form_offers_the_tag_sets_of_the_corpus(qrels: str, runs: list[str], tags: str) -> None:

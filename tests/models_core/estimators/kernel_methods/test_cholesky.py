@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models_core.estimators.kcca.cholesky import Factor
+from models_core.estimators.kcca.krylov import Factor
 from phrasebox.threads import one_blas_thread
 
 

@@ -11,7 +11,7 @@ from annotation.protocol.state import CLOSED_STAGES
 
 #: What no format says of a layer, and of marks, beside what `formats.base` counts.
 EXCLUDED_CHAINS, OPEN_CHAINS, MARKED = "excluded_chains", "open_chains", "marked"
-#: What an export lacks, by the words of `Written.left_out`.
+#: What an export lacks, by the words of `Written.excluded`.
 _LACKS = {
     "layers": ngettext_lazy(
         "Not in the files: the mentions, chains and boxes of %(n)d image.",
