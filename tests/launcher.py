@@ -89,7 +89,7 @@ OURS = """
     annotation.protocol annotation.formats annotation.simulation scenes.generate
     annotation.images.metadata phrasebox.registry phrasebox.agreement
     evaluation.comparison.cross_validation evaluation.figures evaluation.formats phrasebox.metrics
-    phrasebox.pooling phrasebox.relevance.qrels evaluation.reporting evaluation.reproduction
+    phrasebox.pooling phrasebox.relevance.qrels evaluation.reporting
     phrasebox.significance evaluation.formats.figure_tables models_core
 """.split()
 

@@ -191,7 +191,7 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
     """Execute a statement of the hot path, planned once per connection where the database can keep plans.
 
     `text` must be one of few (its values are parameters), each parameter's type clear from where it
-    stands. Planning took a quarter of PostgreSQL's time in a cycle (benchmarks/queue_service.py).
+    stands. Planning took a quarter of PostgreSQL's time in a cycle (studies/queue_service.py).
     """
     if cursor.db.vendor != "postgresql":
         cursor.execute(text, values)

@@ -12,7 +12,7 @@ though some answer far more questions than others: by a factor for each worker, 
 
 Intervals (95 %) are the quantiles of the posterior of the shares of pairs of answers in either order, under
 Jeffreys's prior (1/2 for each), for as many pairs of equal weight as the weights are worth (Kish 1965). They
-exist where all agree, too; `benchmarks.double_check_agreement` shows how often they hold the truth.
+exist where all agree, too; `studies.double_check_agreement` shows how often they hold the truth.
 """
 
 from collections import defaultdict

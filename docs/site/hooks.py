@@ -17,7 +17,7 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
     "LICENSE": "license.md",
-    "benchmarks/RESULTS.md": "results.md",
+    "studies/RESULTS.md": "results.md",
     "clients/python/README.md": "client.md",
 }
 _LINK = re.compile(r"\]\((?!\w+:|#)([^()\s#]+)")

@@ -55,7 +55,7 @@ def score_run(
         "pool": snapshot.pool,
         "basis": figure_basis(parts, snapshot, subset=subset, missing=missing).as_dict(),
         "queries": sum(len(part.queries) for part in parts),
-        "asked": sum(part.asked for part in parts),
+        "asked": sum(part.query_count for part in parts),
         "missing": sum(part.missing for part in parts),
         "candidates": None if folds else len(parts[0].candidates.items),
         "whole": None if folds else parts[0].candidates.whole,
@@ -98,7 +98,7 @@ def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) ->
 
 def _of_folds(folds: Sequence[Scored]) -> list[str]:
     """What must be known of all folds together."""
-    gone, queries = sum(fold.missing for fold in folds), sum(fold.asked for fold in folds)
+    gone, queries = sum(fold.missing for fold in folds), sum(fold.query_count for fold in folds)
     if not gone:
         return []
     how = (
@@ -174,7 +174,7 @@ def _compared(
         **_conditions(snapshot, subset, missing),
         "basis": figure_basis(figures[:1], snapshot, subset=subset, missing=missing).as_dict(),
         "queries": len(figures[0].queries),
-        "asked": figures[0].asked,
+        "asked": figures[0].query_count,
         "remarks": remarks_on(figures),
         "apart": candidates_apart([(scored.run, scored.candidates) for scored in figures]),
         "systems": [_system(scored) for scored in figures],

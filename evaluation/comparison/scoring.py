@@ -65,16 +65,16 @@ class Scored:
     """A run's figures on `queries`, the ids of their rows, images or captions as `asks` says; `scores` is by
     measure.
 
-    The qrels ask about `asked` queries, and `missing` of those are not ranked by the run; `without_relevant`
-    of the scored ones have no relevant item. Where it is not `known` which queries were asked, these are the
-    judged ones. `items` items take part, and `candidates` are those that the run ranks. `judged` maps each
-    measure to (k, the mean share of the top k that somebody judged).
+    The qrels ask about `query_count` queries, and `missing` of those are not ranked by the run;
+    `without_relevant` of the scored ones have no relevant item. Where it is not `known` which queries were
+    asked, these are the judged ones. `items` items take part, and `candidates` are those that the run ranks.
+    `judged` maps each measure to (k, the mean share of the top k that somebody judged).
     """
 
     run: str
     asks: str
     queries: RowIds
-    asked: int
+    query_count: int
     missing: int
     without_relevant: int
     known: bool
@@ -88,9 +88,9 @@ class Scored:
         """What a reader must know beside the figures, a sentence each."""
         remarks = []
         if self.missing:
-            how = "count as the worst result" if len(self.queries) == self.asked else "are left out"
+            how = "count as the worst result" if len(self.queries) == self.query_count else "are left out"
             remarks.append(
-                f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}."
+                f"{self.run} does not rank {self.missing} of the {self.query_count} queries; they {how}."
             )
         if self.candidates.whole and len(self.candidates.items) < self.items:
             remarks.append(
@@ -221,7 +221,7 @@ def score_placed(
         run=run.name,
         asks=ASKS[run.direction],
         queries=placed.pool.queries,
-        asked=len(whole.queries),
+        query_count=len(whole.queries),
         missing=len(np.setdiff1d(whole.queries, ranked_queries(run))) if incomplete else placed.missing,
         without_relevant=int((number_of(placed.ranked, placed.ranked.relevant) == 0).sum()),
         known=whole.known,
@@ -302,7 +302,7 @@ def figure_basis(
     rule = f"{rule_named(snapshot.rule).described()}; originals "
     rule += "relevant" if snapshot.originals else "as judged"
     pool = [f"qrels {snapshot}", snapshot.subset, subset.called if subset else ""]
-    counted, out_of = sum(len(part.queries) for part in parts), sum(part.asked for part in parts)
+    counted, out_of = sum(len(part.queries) for part in parts), sum(part.query_count for part in parts)
     return FigureBasis(
         cases="queries" if parts[0].known else "judged queries",
         counted=counted,
@@ -339,9 +339,10 @@ def differing_by_ties(
 def remarks_on(scored: Sequence[Scored]) -> list[str]:
     """What a reader of these runs' figures must know: queries that are missing, candidates that differ."""
     remarks = [remark for run in scored for remark in run.remarks]
-    if len(scored) > 1 and len(scored[0].queries) < scored[0].asked:
+    if len(scored) > 1 and len(scored[0].queries) < scored[0].query_count:
         remarks.append(
-            f"Results cover the {len(scored[0].queries)} of {scored[0].asked} queries that all runs rank."
+            f"Results cover the {len(scored[0].queries)} of {scored[0].query_count} queries that all "
+            "runs rank."
         )
     if apart := candidates_apart([(run.run, run.candidates) for run in scored]):
         remarks.append(f"{apart[0].upper()}{apart[1:]}.")

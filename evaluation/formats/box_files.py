@@ -61,23 +61,23 @@ def read_boxes(path: Path) -> Iterator[GivenBox]:
 
 
 def _rows(path: Path) -> Iterator[GivenBox]:
-    found = csv.DictReader(text for _, text in lines(path, keep_ends=True))
+    reader = csv.DictReader(text for _, text in lines(path, keep_ends=True))
     number = 1
     try:
-        if not set(COLUMNS) <= set(found.fieldnames or ()):
+        if not set(COLUMNS) <= set(reader.fieldnames or ()):
             raise FormatError(
-                f"has the columns {short_repr(', '.join(found.fieldnames or ()))}",
+                f"has the columns {short_repr(', '.join(reader.fieldnames or ()))}",
                 file=path,
                 expected=f"the columns {', '.join(COLUMNS)}",
             )
-        for line in found:
-            number = found.line_num
+        for line in reader:
+            number = reader.line_num
             try:
                 left, top, right, low = (int(line[column]) for column in COLUMNS[1:])
             except (TypeError, ValueError):
-                told = short_repr(",".join(str(line[column] or "") for column in COLUMNS[1:]))
+                numbers_text = short_repr(",".join(str(line[column] or "") for column in COLUMNS[1:]))
                 raise FormatError(
-                    f"has the box {told}", file=path, line=number, expected="four whole numbers"
+                    f"has the box {numbers_text}", file=path, line=number, expected="four whole numbers"
                 ) from None
             score = _score(line, path, number)
             box = (left, top, right, low)
@@ -117,14 +117,14 @@ def _results(path: Path) -> Iterator[GivenBox]:
     number = 0
     for number, item in enumerate(items(path, "item"), 1):
         entry = Fields(item, what=f"entry {number}", file=path)
-        image, given, score = entry.identifier("image_id"), entry.list("bbox"), entry.value.get("score")
-        if len(given) != 4 or not all(_is_number(one) for one in given) or min(given[2:]) <= 0:
+        image, numbers, score = entry.identifier("image_id"), entry.list("bbox"), entry.value.get("score")
+        if len(numbers) != 4 or not all(_is_number(edge) for edge in numbers) or min(numbers[2:]) <= 0:
             raise entry.refuse(
-                f"'bbox' is {short_repr(given)}", "x, y, width and height, the last two above 0"
+                f"'bbox' is {short_repr(numbers)}", "x, y, width and height, the last two above 0"
             )
         if score is None or not _is_number(score, most=sys.float_info.max):
             raise entry.refuse(f"'score' is {short_repr(score)}", "a finite number")
-        x, y, width, height = given
+        x, y, width, height = numbers
         left, top = round(x), round(y)
         right, low = max(round(x + width), left + 1), max(round(y + height), top + 1)
         yield GivenBox(image, (left + 1, top + 1, right, low), float(score))
@@ -156,16 +156,16 @@ def _arrays(path: Path) -> Iterator[GivenBox]:
         )
     for start in range(0, len(boxes), _ROWS):
         part = np.asarray(boxes[start : start + _ROWS], np.float64)
-        told = np.zeros(len(part)) if scores is None else np.asarray(scores[start : start + _ROWS], float)
-        wrong = ~(np.abs(part) <= _FARTHEST).all(axis=1) | (part[:, 2:] < part[:, :2]).any(axis=1)
-        wrong |= ~np.isfinite(told)
-        if wrong.any():
-            row = int(wrong.argmax())
+        values = np.zeros(len(part)) if scores is None else np.asarray(scores[start : start + _ROWS], float)
+        bad = ~(np.abs(part) <= _FARTHEST).all(axis=1) | (part[:, 2:] < part[:, :2]).any(axis=1)
+        bad |= ~np.isfinite(values)
+        if bad.any():
+            row = int(bad.argmax())
             raise FormatError(
                 f"box {start + row} (counted from 0), of {short_repr(ids[start + row])}, is "
-                f"{part[row].tolist()}, its score {told[row]:g}",
+                f"{part[row].tolist()}, its score {values[row]:g}",
                 file=path,
                 expected="xmin, ymin, xmax, ymax with xmin <= xmax and ymin <= ymax, and a finite score",
             )
         for row, (left, top, right, low) in enumerate(np.rint(part).astype(int).tolist()):
-            yield GivenBox(ids[start + row], (left, top, right, low), float(told[row]))
+            yield GivenBox(ids[start + row], (left, top, right, low), float(values[row]))

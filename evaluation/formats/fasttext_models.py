@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.extras import load_extra
 from phrasebox.text_files import FormatError, open_bytes
 
 #: How such a file begins.
@@ -47,10 +48,10 @@ class FastTextModel:
 
     def __init__(self, path: Path) -> None:
         """Raises FormatError where the vectors are damaged, and for a model that labels texts."""
-        from gensim.models.fasttext import load_facebook_vectors  # type: ignore[import-untyped]  # a second
+        load_facebook_vectors = load_extra("gensim.models.fasttext").load_facebook_vectors  # a second
 
         try:
-            found = load_facebook_vectors(str(path))
+            model = load_facebook_vectors(str(path))
         except NotImplementedError as error:
             raise FormatError(
                 "is a model of fastText that labels texts",
@@ -65,8 +66,8 @@ class FastTextModel:
             raise FormatError(
                 "is a damaged model of fastText", file=path, expected="a complete file"
             ) from error
-        self.ids: tuple[str, ...] = tuple(found.index_to_key)
-        self._vectors = np.asarray(found.vectors, np.float32)
+        self.ids: tuple[str, ...] = tuple(model.index_to_key)
+        self._vectors = np.asarray(model.vectors, np.float32)
         self.shape = (len(self.ids), self._vectors.shape[1])
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:

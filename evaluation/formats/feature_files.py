@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from evaluation.formats.fasttext_models import FastTextModel, is_fasttext_model
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
+from models_core.extras import load_extra
 from phrasebox.formats.arrays import SUFFIXES, open_arrays
 from phrasebox.formats.embeddings import EmbeddedSide, read_embeddings
 from phrasebox.formats.scores import named_array
@@ -37,8 +38,8 @@ def unpacked_bytes(path: Path) -> int:
     """Bytes of memory, about, that a Parquet or HDF5 file comes to once it is read, whatever it packs; 0 of
     another file, and of one that cannot be read."""
     if path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        pa = load_extra("pyarrow")
+        pq = load_extra("pyarrow.parquet")
 
         try:
             about = pq.ParquetFile(path).metadata
@@ -47,14 +48,16 @@ def unpacked_bytes(path: Path) -> int:
         packed = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
         return max(packed, about.num_rows * _BYTES_OF_ID)
     if path.suffix in (".h5", ".hdf5"):
-        import h5py
+        h5py = load_extra("h5py")
 
         try:
             with h5py.File(path, "r") as file:
-                held = [one for one in file.values() if isinstance(one, h5py.Dataset)]
-                texts = [one for one in held if one.dtype.kind not in "fiu"]
-                numbers = sum(one.size * one.dtype.itemsize for one in held if one.dtype.kind in "fiu")
-                return int(numbers + sum(one.size * _BYTES_OF_ID for one in texts))
+                held = [dataset for dataset in file.values() if isinstance(dataset, h5py.Dataset)]
+                texts = [dataset for dataset in held if dataset.dtype.kind not in "fiu"]
+                numbers = sum(
+                    dataset.size * dataset.dtype.itemsize for dataset in held if dataset.dtype.kind in "fiu"
+                )
+                return int(numbers + sum(dataset.size * _BYTES_OF_ID for dataset in texts))
         except (OSError, RuntimeError, KeyError):
             return 0
     return 0
@@ -81,14 +84,14 @@ class FeatureFile(Protocol):
 
 def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None) -> FeatureFile:
     """Open by suffix; `ids_file` lists the ids of npy, npz and safetensors. Raises FormatError."""
-    found = _opened(path, kind, ids_file)
+    features = _opened(path, kind, ids_file)
     if kind == "regions":
-        _check_boxes(found, path)
-    if found.shape[1] > MOST_DIMENSIONS:
+        _check_boxes(features, path)
+    if features.shape[1] > MOST_DIMENSIONS:
         raise FormatError(
-            f"has vectors of {found.shape[1]} numbers", file=path, expected=f"{MOST_DIMENSIONS} at most"
+            f"has vectors of {features.shape[1]} numbers", file=path, expected=f"{MOST_DIMENSIONS} at most"
         )
-    return found
+    return features
 
 
 def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureFile:
@@ -98,8 +101,8 @@ def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureF
     if suffix in SUFFIXES:
         # What a file of both sides calls images and captions; regions and words are in files of their own.
         side: EmbeddedSide = "captions" if kind == "captions" else "images"
-        found = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
-        return _Mapped(found.ids, found.vectors, _boxes_of(path) if kind == "regions" else None)
+        embeddings = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
+        return _Mapped(embeddings.ids, embeddings.vectors, _boxes_of(path) if kind == "regions" else None)
     if suffix == ".parquet":
         return _Parquet(path)
     if suffix in (".h5", ".hdf5"):
@@ -125,9 +128,9 @@ def _check_boxes(file: FeatureFile, path: Path) -> None:
             expected="numbers of shape (regions, 4)",
         )
     held = np.asarray(boxes, np.float64)
-    wrong = ~np.isfinite(held).all(axis=1) | (held[:, 2] < held[:, 0]) | (held[:, 3] < held[:, 1])
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    bad = ~np.isfinite(held).all(axis=1) | (held[:, 2] < held[:, 0]) | (held[:, 3] < held[:, 1])
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
         raise FormatError(
             f"box {row} (counted from 0), of {short_repr(file.ids[row])}, is {held[row].tolist()}",
             file=path,
@@ -158,8 +161,8 @@ class _Mapped:
 
 class _Parquet:
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa  # a third of a second that few readers need
-        import pyarrow.parquet as pq
+        pa = load_extra("pyarrow")  # a third of a second that few readers need
+        pq = load_extra("pyarrow.parquet")
 
         self.path, self._pa = path, pa
         with open_bytes(path):  # what is no file is told as of every other format
@@ -177,7 +180,7 @@ class _Parquet:
                 f"is damaged ({_line(error)})", file=path, expected="a complete Parquet file"
             ) from error
         if not all(type(value) in (str, int) for value in ids):
-            odd = next(place for place, value in enumerate(ids) if type(value) not in (str, int))
+            odd = next(index for index, value in enumerate(ids) if type(value) not in (str, int))
             raise FormatError(
                 f"has the id {short_repr(ids[odd])} in row {odd} (counted from 0)",
                 file=path,
@@ -194,41 +197,41 @@ class _Parquet:
         self.boxes = self._boxes() if "box" in names else None
 
     def _boxes(self) -> NDArray[Any]:
-        found = self._file.read(["box"])["box"].to_pylist()
+        boxes = self._file.read(["box"])["box"].to_pylist()
         if any(
             not isinstance(box, list) or len(box) != 4 or not all(type(edge) in (int, float) for edge in box)
-            for box in found
+            for box in boxes
         ):
             raise FormatError("has boxes of other than four numbers", file=self.path, expected="four each")
-        return np.asarray(found, np.float64).reshape(-1, 4)
+        return np.asarray(boxes, np.float64).reshape(-1, 4)
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        place, width = 0, -1
+        row, width = 0, -1
         try:
             for batch in self._file.iter_batches(FEATURE_BLOCK_ROWS, columns=["vector"]):
                 column = batch.column(0)
                 if column.null_count:
                     empty = int(np.flatnonzero(np.asarray(column.is_null(), bool))[0])
                     raise FormatError(
-                        f"has no vector in row {place + empty} (counted from 0)",
+                        f"has no vector in row {row + empty} (counted from 0)",
                         file=self.path,
                         expected="a vector in each row",
                     )
                 lengths = np.diff(np.asarray(column.offsets)) if hasattr(column, "offsets") else None
                 values = np.asarray(column.flatten())
-                own = len(values) // max(1, len(column))
-                width = own if width < 0 else width
+                row_width = len(values) // max(1, len(column))
+                width = row_width if width < 0 else width
                 uneven = lengths is not None and len(lengths) and (lengths != width).any()
-                if uneven or own != width or len(values) != width * len(column) or not width:
+                if uneven or row_width != width or len(values) != width * len(column) or not width:
                     raise FormatError(
-                        f"has vectors of other lengths than {width} from row {place} on",
+                        f"has vectors of other lengths than {width} from row {row} on",
                         file=self.path,
                         expected="vectors of one length",
                     )
                 rows = values.reshape(len(column), width)
-                if place + len(rows) > start:
-                    yield rows[max(0, start - place) :]
-                place += len(rows)
+                if row + len(rows) > start:
+                    yield rows[max(0, start - row) :]
+                row += len(rows)
         except self._pa.ArrowException as error:
             raise FormatError(
                 f"is damaged ({_line(error)})", file=self.path, expected="a complete Parquet file"
@@ -237,7 +240,7 @@ class _Parquet:
 
 class _HDF5:
     def __init__(self, path: Path) -> None:
-        import h5py  # few readers need it
+        h5py = load_extra("h5py")  # few readers need it
 
         self._path = path
         with open_bytes(path):
@@ -269,7 +272,7 @@ class _HDF5:
         self.boxes = np.asarray(self._file["boxes"]) if "boxes" in names else None
 
     def _ids(self) -> tuple[str, ...]:
-        import h5py
+        h5py = load_extra("h5py")
 
         held = self._file["ids"]
         texts = h5py.check_string_dtype(held.dtype) is not None
@@ -288,11 +291,11 @@ class _HDF5:
 
     def _check_own(self, name: str) -> None:
         """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""
-        import h5py
+        h5py = load_extra("h5py")
 
         link = self._file.get(name, getlink=True)
-        found = self._file[name] if isinstance(link, h5py.HardLink) else None
-        if not isinstance(found, h5py.Dataset) or found.is_virtual or found.external:
+        target = self._file[name] if isinstance(link, h5py.HardLink) else None
+        if not isinstance(target, h5py.Dataset) or target.is_virtual or target.external:
             raise FormatError(
                 f"{name} is no dataset of this file", file=self._path, expected="numbers within the file"
             )

@@ -79,10 +79,10 @@ class FigureBasis:
     def differs(self, other: FigureBasis) -> list[str]:
         """In what two bases differ, so that their figures must not be compared; a line each."""
         return [
-            f"{_TITLES.get(one.name, one.name)}: {ours!r} and {theirs!r}"
-            for one in fields(self)
-            if one.name not in _OF_ONE_SYSTEM
-            and (ours := getattr(self, one.name)) != (theirs := getattr(other, one.name))
+            f"{_TITLES.get(field_.name, field_.name)}: {ours!r} and {theirs!r}"
+            for field_ in fields(self)
+            if field_.name not in _OF_ONE_SYSTEM
+            and (ours := getattr(self, field_.name)) != (theirs := getattr(other, field_.name))
         ]
 
 
@@ -94,13 +94,15 @@ def basis_from_dict(data: Mapping[str, Any]) -> FigureBasis:
 def differences(bases: Iterable[FigureBasis]) -> list[str]:
     """In what several bases differ from the first one, each difference once."""
     first, *others = bases
-    return list(dict.fromkeys(line for other in others for line in first.differs(other)))
+    return list(dict.fromkeys(line for basis in others for line in first.differs(basis)))
 
 
 def basis_of_several(bases: Mapping[str, FigureBasis]) -> FigureBasis:
     """The basis of a table with figures of several things, by what each is called: theirs where it is the
     same, else a note about each."""
     first, *others = bases.values()
-    if all(other == first for other in others):
+    if all(basis == first for basis in others):
         return first
-    return FigureBasis(notes=tuple(f"{name}: {' '.join(own.lines())}" for name, own in bases.items()))
+    return FigureBasis(
+        notes=tuple(f"{name}: {' '.join(basis_of.lines())}" for name, basis_of in bases.items())
+    )

@@ -127,8 +127,8 @@ def as_csv(table: Table) -> str:
     for row in table.rows:
         cells: list[str | int | float] = []
         for cell, has in zip(row, marked, strict=True):
-            plain = cell.value if isinstance(cell, Marked) else cell
-            cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
+            value = cell.value if isinstance(cell, Marked) else cell
+            cells.append("" if _absent(value) else value)  # type: ignore[arg-type]
             if has:
                 cells.append(cell.mark if isinstance(cell, Marked) else "")
         writer.writerow(map(escape_formula, [*cells, basis]))
@@ -143,8 +143,8 @@ def as_latex(table: Table) -> str:
         line = []
         for cell, name in zip(row, table.head, strict=True):
             mark = cell.mark if isinstance(cell, Marked) else ""
-            plain = cell.value if isinstance(cell, Marked) else cell
-            text = _rounded(plain, table.places.get(name, 3)).translate(_ESCAPED)
+            value = cell.value if isinstance(cell, Marked) else cell
+            text = _rounded(value, table.places.get(name, 3)).translate(_ESCAPED)
             text = _MINUS.sub("$-$", text)
             if isinstance(cell, Marked) and cell.weight:
                 text = _WEIGHED[cell.weight] % text

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from models_core.extras import load_extra
 from phrasebox.spreadsheets import escape_formula
 from phrasebox.text_files import FormatError, open_new, whole_file
 
@@ -28,9 +29,9 @@ def write_per_query(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
             f"ends in {file.suffix or 'nothing'!r}", file=file, expected=f"one of {', '.join(WRITERS)}"
         )
     with whole_file(file) as part:
-        found = list(rows)
-        write(part, found)
-    return len(found)
+        rows_written = list(rows)
+        write(part, rows_written)
+    return len(rows_written)
 
 
 def _as_csv(file: Path, rows: Rows) -> None:
@@ -47,8 +48,8 @@ def _as_json(file: Path, rows: Rows) -> None:
 
 
 def _as_parquet(file: Path, rows: Rows) -> None:
-    import pyarrow
-    from pyarrow import parquet
+    pyarrow = load_extra("pyarrow")
+    parquet = load_extra("pyarrow.parquet")
 
     parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in rows]), file)
 

@@ -47,17 +47,17 @@ class WordVectors:
         """The vectors of the words from `start` on, some thousands at a time."""
         with open_bytes(self.path) as file:
             held = np.empty((_BLOCK_WORDS, self._width), np.float32)
-            place = 0
+            row = 0
             for number, (_, vector) in enumerate(self._entries(file)):
                 if number < start:
                     continue
-                held[place] = vector
-                place += 1
-                if place == _BLOCK_WORDS:
+                held[row] = vector
+                row += 1
+                if row == _BLOCK_WORDS:
                     yield held.copy()
-                    place = 0
-            if place:
-                yield held[:place].copy()
+                    row = 0
+            if row:
+                yield held[:row].copy()
 
     def _head(self, file: IO[bytes]) -> tuple[int | None, int, int]:
         """How many words it says it has, numbers of a vector, and where the words begin."""

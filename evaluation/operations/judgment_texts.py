@@ -107,9 +107,9 @@ def _agreement_table(agreement: Agreement) -> Table:
     )
 
 
-def agreement_page_table(found: Agreement) -> ResultTable:
+def agreement_page_table(agreement: Agreement) -> ResultTable:
     """The same table for a page."""
-    table = _agreement_table(found)
+    table = _agreement_table(agreement)
     return ResultTable(table.head, [table.rounded(row) for row in table.rows], table.remarks)
 
 

@@ -1,4 +1,4 @@
-"""Studies, by command alone: recipes cross-validated, judges simulated, printed figures computed again."""
+"""Studies, by command alone: recipes cross-validated, judges simulated."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -6,12 +6,10 @@ from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, Has, register
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import study_texts as texts
-from evaluation.services import hodosh
 from evaluation.services.batches import recorded_judges
 from evaluation.services.systems import cross_validation
 from phrasebox.registry import UnknownName
 
-_RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ERRORS = (UnknownName, OSError, ValueError)
 
 register(
@@ -30,20 +28,4 @@ register(
     run=recorded_judges.simulate_judges,
     errors=(Busy, *_ERRORS),
     command=CommandLine(positional=("batch",), text=texts.simulated_text),
-)
-register(
-    title=_("Reproduce the tables of Hodosh et al."),
-    permission=_RESEARCHES,
-    run=hodosh.reproduce_hodosh,
-    errors=_ERRORS,
-    command=CommandLine(positional=("folder",), text=texts.reproduced_text, layouts=texts.REPRODUCED_LAYOUTS),
-)
-register(
-    title=_("Compare the similarities of words with printed ones"),
-    permission=_RESEARCHES,
-    run=hodosh.word_similarity,
-    errors=_ERRORS,
-    command=CommandLine(
-        positional=("folder",), text=texts.similar_words_text, layouts=texts.SIMILAR_WORDS_LAYOUTS
-    ),
 )

@@ -2,7 +2,7 @@
 
 A bootstrap says nothing where every item is a hit, or none is: all its resamples are alike. Near 0 and 1,
 and with few clusters, it is too narrow. So a share has Wilson's score interval, which copes with both
-(`benchmarks/intervals.py` counts how often it holds; docs/significance.md has the table).
+(`studies/intervals.py` counts how often it holds; docs/significance.md has the table).
 
 Clusters. Items of one image are alike, so they tell less than as many of different images. Wilson's formula
 is given the effective number of items: their number over the design effect, which is the variance of the

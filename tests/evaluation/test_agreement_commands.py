@@ -1,4 +1,4 @@
-"""The commands `agreement` and `reproduce_hodosh`: text, JSON, and errors of one line."""
+"""The command `agreement`: text, JSON, and errors of one line."""
 
 from __future__ import annotations
 
@@ -112,10 +112,3 @@ def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], messa
 def test_judgments_must_be_named() -> None:
     with pytest.raises(CommandError, match="--judgments: Expected this or file."):
         output_of("agreement")
-
-
-def test_reproduce_hodosh_refuses_a_folder_without_data(tmp_path: Path) -> None:
-    with pytest.raises(CommandError) as error:
-        output_of("reproduce_hodosh", tmp_path)
-    assert str(tmp_path) in str(error.value)
-    assert "\n" not in str(error.value)

@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core", "scenes")
+PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core", "scenes", "studies")
 Linted = dict[tuple[str, ...], tuple[int, str]]
 
 
@@ -24,6 +24,8 @@ INTRUDERS = (
     ("apps", "annotation/protocol/intruder.py", "import models_core.features.text"),
     ("apps", "models_core/intruder.py", "import annotation.protocol.terms"),
     ("apps", "evaluation/intruder.py", "import config.settings"),
+    ("apps", "config/intruder.py", "import studies.hodosh"),
+    ("pure", "studies/hodosh/intruder.py", "import django"),
     ("apps", "phrasebox/intruder.py", "import models_core.storage"),
     ("apps", "phrasebox/intruder.py", "import config.settings"),
     ("words", "models_core/features/text/wordnet.py", "import numpy"),

@@ -12,7 +12,7 @@ from django.urls import get_resolver
 from annotation.api.rest.endpoints import endpoints
 from tests.conftest import REPOSITORY
 
-PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "scenes", "benchmarks")
+PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "scenes", "studies")
 #: What no line of ours names, and why it stands there all the same.
 NAMED_BY_NOBODY = {
     **dict.fromkeys(

@@ -11,7 +11,7 @@ from evaluation.formats.figure_tables import Table
 from tests.house.product import REPOSITORY
 
 #: Where tables of figures are made.
-PACKAGES = ("annotation", "benchmarks", "evaluation", "models_core", "phrasebox")
+PACKAGES = ("annotation", "studies", "evaluation", "models_core", "phrasebox")
 HOME = Table.__module__
 
 

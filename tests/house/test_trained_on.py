@@ -17,8 +17,6 @@ NO_OUTPUT = {
     "import_qrels": "what is relevant",
     "judgment_sets": "what people judged",
     "qrels": "names of images",
-    "reproduce_hodosh": "a study with data of its own",
-    "word_similarity": "what people say of words",
 }
 
 

@@ -109,7 +109,7 @@ def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
         hook(researcher, receiver.address)
         announce_event()
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(delivering, "_keep", die)
+            patch.setattr(delivering, "_save_outcome", die)
             deliver_webhooks()
         assert not deliver_webhooks()  # taken, as far as anybody knows
         advance_clock(minutes=2)
@@ -164,7 +164,7 @@ def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch)
         return SendOutcome(204)
 
     monkeypatch.setattr(delivering, "send", send)
-    monkeypatch.setattr(delivering, "_keep", lambda row, outcome: None)
+    monkeypatch.setattr(delivering, "_save_outcome", lambda row, outcome: None)
     first = hook(researcher, "https://slow.example.org/").webhook
     people.perform("test_webhook", webhook=first.pk)
     row = WebhookDelivery.objects.get()

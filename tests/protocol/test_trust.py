@@ -27,7 +27,7 @@ from annotation.protocol.trust import (
     trust_after,
 )
 from annotation.protocol.trust_settings import TrustSettings
-from benchmarks.trust import drawers_markdown, fate, markdown, rows
+from studies.trust import drawers_markdown, fate, markdown, rows
 from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 from tests.sizes import sized
 
@@ -205,7 +205,7 @@ def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
     assert out["always yes"] == workers
 
 
-PAGE = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
+PAGE = Path(__file__).parents[2] / "studies" / "RESULTS.md"
 
 
 def test_the_table_of_drawers_of_the_results_is_what_the_benchmark_prints():

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from benchmarks.queue_service import answer_to
+from studies.queue_service import answer_to
 from tests.soak import ledger
 from tests.soak.ledger import Journal, digest_of
 from tests.soak.web import Line, Lost, Said, Troubles

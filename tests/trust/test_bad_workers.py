@@ -16,7 +16,7 @@ from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import Box
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.workers import make_crowd
-from benchmarks import bad_workers
+from studies import bad_workers
 from tests.worlds import painted
 
 MIX = {"average": 5, "random": 1, "always_yes": 1}
@@ -87,5 +87,5 @@ def test_the_rules_suspend_bad_workers_and_keep_careful_ones_as_the_results_say(
     assert report.people["careful"]["ever"] <= 0.02 * report.people["careful"]["all"]
     assert report.before.f1 < report.discarded.f1 and report.before.iou < report.discarded.iou
     assert report.same == report.images
-    page = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
+    page = Path(__file__).parents[2] / "studies" / "RESULTS.md"
     assert bad_workers.markdown(report, good="careful") in page.read_text(encoding="utf-8")

@@ -111,7 +111,7 @@ def teach_machine(
         replaced = annotator.source if annotator.from_file else ""
         finished = training_records.count_training_images(row)
         unreadable: set[str] = set()
-        training = _Lesson(version, work, device, report_progress, unreadable.add)
+        training = _TrainingRun(version, work, device, report_progress, unreadable.add)
         begun = _beginning(annotator)
         proposer, source, learnt = _taught(annotator, finished, training, begun, restart=restart)
         images = finished if learnt else 0
@@ -311,7 +311,7 @@ def _propose(
 
 
 @dataclass(frozen=True, slots=True)
-class _Lesson:
+class _TrainingRun:
     """A lesson under way: the version that comes of it, a folder for what is of use meanwhile, the device,
     and who is told."""
 
@@ -323,7 +323,7 @@ class _Lesson:
 
 
 def _taught(
-    annotator: Machine, finished: int, training: _Lesson, begun: _Beginning, *, restart: bool
+    annotator: Machine, finished: int, training: _TrainingRun, begun: _Beginning, *, restart: bool
 ) -> tuple[BoxProposer, str, bool]:
     """What a machine proposes by from this version on, what that learnt from, in words, and whether it learnt
     in this campaign: else it is the stored proposer as it is."""
@@ -387,7 +387,7 @@ def machines_to_propose() -> list[tuple[Campaign, str]]:
     return lacking
 
 
-def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _Lesson) -> BoxProposer:
+def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _TrainingRun) -> BoxProposer:
     """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last
     a part is held out, as in earlier lessons."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer

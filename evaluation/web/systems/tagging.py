@@ -34,7 +34,7 @@ class _TagOnPage:
 
     tag: str
     score: float
-    said: bool
+    in_caption: bool
 
 
 @dataclass(frozen=True, slots=True)

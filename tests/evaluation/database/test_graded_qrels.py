@@ -61,7 +61,7 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
     )
     places = {name: own_score.per_query.tolist() for name, own_score in scored.scores.items()}
     # c asks too, and the run has no list for it.
-    assert (len(scored.queries), scored.asked, scored.missing) == (2, 3, 1)
+    assert (len(scored.queries), scored.query_count, scored.missing) == (2, 3, 1)
     assert places["S@1"] == [0, 0] and places["S@5"] == [1, 1]
     assert places["R-precision"] == [0.5, 0.5]
     assert places["MAP"] == pytest.approx([(1 / 2 + 2 / 3) / 2] * 2)

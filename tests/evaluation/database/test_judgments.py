@@ -19,9 +19,6 @@ from annotation.datasets.importing import import_corpus, import_records
 from annotation.models import Caption, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
-from evaluation.reproduction.conventions import CHOSEN_CONVENTIONS
-from evaluation.reproduction.evidence import Evidence
-from evaluation.reproduction.report import cells_of
 from evaluation.selectors import judged_pairs, judgment_set, names_of, qrels_of, snapshot_named
 from evaluation.services.common import InputError
 from evaluation.services.judgments.freezing import freeze_qrels
@@ -38,6 +35,9 @@ from phrasebox.registry import UnknownName
 from phrasebox.relevance.qrels import freeze_pairs
 from phrasebox.relevance.scales import VOTE_SCALE
 from phrasebox.text_files import FormatError
+from studies.hodosh.conventions import CHOSEN_CONVENTIONS
+from studies.hodosh.evidence import Evidence
+from studies.hodosh.report import cells_of
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
@@ -343,14 +343,6 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         folder, experts=read_back("f8k", "flickr8k-expert"), crowd=read_back("f8k", "flickr8k-crowd")
     )
     assert cells_of(imported, CHOSEN_CONVENTIONS) == cells_of(Evidence.read(folder), CHOSEN_CONVENTIONS)
-    with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: flickr8k-crowd"):
-        output_of("reproduce_hodosh", folder, "--corpus", "f8k", "--experts", "x")
-    # The judgments are indeed read from the database.
-    with pytest.raises(CommandError, match="1.jpg' with '1.jpg#2' is outside the pool"):
-        strange = [JudgedPair("1.jpg", "1.jpg#2", (1.0,))]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("evaluation.services.hodosh.judged_pairs", lambda *_: strange)
-            output_of("reproduce_hodosh", folder, "--corpus", "f8k")
 
 
 @pytest.mark.slow

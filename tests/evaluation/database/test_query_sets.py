@@ -166,8 +166,8 @@ def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
         command = ("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", *how)
         assert json.loads(output_of(*command, "--json"))["asked"] == requested
     judged = score(run_named(runs[0]), snapshot_named("q:1"), ["R@1"], missing="worst")
-    assert not judged.known and judged.asked == 2
-    assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").asked == 2
+    assert not judged.known and judged.query_count == 2
+    assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").query_count == 2
     listed.write_text("i0.jpg\nnobody.jpg\n")
     with pytest.raises(CommandError, match="line 2: names 'nobody.jpg', which corpus 'few' lacks"):
         output_of("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", "--queries", str(listed))
@@ -182,4 +182,4 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     )
     assert (qrels.asked, qrels.excluded) == ({"image": 2}, 1)
     scored = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
-    assert (scored.asked, scored.without_relevant) == (2, 1)
+    assert (scored.query_count, scored.without_relevant) == (2, 1)

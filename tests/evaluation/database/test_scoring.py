@@ -121,10 +121,10 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(RunImport(name="one", corpus=corpus, file=tmp_path / "one.trec"), OperationContext())
     alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="leave-out")
-    assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
+    assert (len(alone.queries), alone.query_count, alone.missing) == (1, 3, 2)
     assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
     scored = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"], missing="worst")
-    assert (len(scored.queries), scored.asked, scored.missing) == (3, 3, 2)
+    assert (len(scored.queries), scored.query_count, scored.missing) == (3, 3, 2)
     assert scored.scores["R@1"].value == pytest.approx(1 / 3)
     command = ("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank")
     report = json.loads(output_of(*command, "--missing", "worst", "--json"))

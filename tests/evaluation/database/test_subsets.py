@@ -123,7 +123,7 @@ def a_case(folder: Path, seed: int) -> None:
     scored = score(run_named(run), snapshot, [*MEASURES, "median rank"], subset=subset, missing=LEAVE_OUT)
     theirs = trec(folder, run, snapshot, subset)
     assert len(scored.queries) == len(theirs) > 0
-    assert scored.asked == len(scored.queries) + scored.missing
+    assert scored.query_count == len(scored.queries) + scored.missing
     for k in CUTS:
         expected = np.mean([query[f"success_{k}"] for query in theirs.values()])
         assert scored.scores[f"R@{k}"].value == pytest.approx(expected)
@@ -300,7 +300,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     )
     names = names_of("many").image_name
     assert all({names[q] for q in row.queries.tolist()} == set(IMAGES[8:16]) for row in scored)
-    assert [(row.asked, row.missing) for row in scored] == [(24, 8), (24, 8)] and len(tests) == 3
+    assert [(row.query_count, row.missing) for row in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = (
         *("compare_runs", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10),
         *("--missing", "leave-out"),

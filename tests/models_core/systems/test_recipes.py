@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from evaluation.reproduction.printed_systems import PRINTED_SYSTEMS
 from models_core.features.text.background import without_captions
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.recipe_files import changed_recipe, recipe_of
 from models_core.systems.side_settings import TextSettings
 from models_core.systems.table11 import TABLE_11
+from studies.hodosh.printed_systems import PRINTED_SYSTEMS
 
 
 def test_every_row_of_table_11_is_a_recipe_in_its_order():

@@ -138,5 +138,5 @@ def coverage(share: float, clusters: int, queries: int, *, alike: float = 0.3) -
     ("share", "clusters", "queries"), [(0.05, 5, 1), (0.95, 10, 5), (0.5, 5, 5), (0.2, 30, 5)]
 )
 def test_intervals_hold_about_as_often_as_they_say(share: float, clusters: int, queries: int) -> None:
-    """benchmarks/intervals.py has the whole table; a bootstrap holds 25, 81, 82 and 92 times of 100 here."""
+    """studies/intervals.py has the whole table; a bootstrap holds 25, 81, 82 and 92 times of 100 here."""
     assert coverage(share, clusters, queries) >= 0.93

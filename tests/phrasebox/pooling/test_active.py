@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.batches_problem import flickr8k, generated
 from phrasebox.pooling.active import (
     STRATEGIES,
     Lists,
@@ -21,6 +20,7 @@ from phrasebox.pooling.active import (
 )
 from phrasebox.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool
 from phrasebox.registry import UnknownName
+from studies.batches_problem import flickr8k, generated
 
 ACTIVE = ("move_to_front", "thompson")
 SEEDS = range(5)

@@ -1,0 +1,204 @@
+"""Corpora into the database and out again at the size of Flickr30k: rates and peak memory.
+
+    [DATABASE_URL=postgresql://...] python -m studies.intake [--images 31783] [--pictures 1000]
+
+A corpus is made up with as many captions, mentions, chains and boxes an image as Plummer et
+al. 2015 print. Each row is one `manage.py` command in a process of its own, on SQLite in a
+temporary folder, or on a database of its own beside the one that DATABASE_URL names; both
+are gone afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+from PIL import Image as Picture
+
+from annotation.common.plain_text import text_table
+from annotation.formats import FORMATS
+from annotation.protocol.terms import (
+    CATEGORIES,
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+
+FLICKR30K = 31_783
+REPOSITORY = Path(__file__).resolve().parent.parent
+SCRATCH = "phrasebox_benchmark"
+CAPTIONS = 5
+WIDTH, HEIGHT = 500, 375
+
+#: Chains of Table 1, as weights; boxes of a chain and their shares (section 2.4; several: 2.7 on average).
+_WEIGHTS = (59_766, 42_380, 12_809, 5_086, 5_561, 1_827, 46_919, 82_098)
+_BOXES, _SHARES = (0, 1, 2, 3, 4), (0.209, 0.591, 0.10, 0.062, 0.038)
+
+
+def made_up(images: int, *, layered: bool) -> Iterator[ImageRecord]:
+    """Images with 5 captions, 7.7 chains, 16 mentions and 8.7 boxes each, the same every time."""
+    rng = random.Random(30)
+    for number in range(images):
+        words: list[list[str]] = [[] for _ in range(CAPTIONS)]
+        chains: list[Chain] = []
+        objects: list[LayerObject] = []
+        for label in range(7 + (rng.random() < 0.678)):
+            kind = rng.choices(CATEGORIES, _WEIGHTS)[0]
+            places = sorted(rng.sample(range(CAPTIONS), 1 + sum(rng.random() < 0.276 for _ in range(4))))
+            mentions = []
+            for caption in places:
+                start = len(words[caption])
+                phrase = ("a", f"{kind}{rng.randrange(500)}")
+                words[caption] += [*phrase, "beside"]
+                mentions.append(Mention(caption, start, start + 2, phrase, (kind,)))
+            name = str(number * 10 + label + 1)
+            chains.append(Chain(name, tuple(mentions)))
+            for _ in range(boxes := rng.choices(_BOXES, _SHARES)[0]):
+                x, y = rng.randrange(1, WIDTH - 100), rng.randrange(1, HEIGHT - 100)
+                objects.append(LayerObject((name,), Box(x, y, x + rng.randrange(100), y + 99)))
+            if not boxes:
+                objects.append(LayerObject((name,), nobndbox=True))
+        chains.sort(key=lambda chain: chain.mentions[0].span)
+        yield ImageRecord(
+            id=str(1_000_000 + number),
+            filename=f"{1_000_000 + number}.jpg",
+            captions=tuple(CaptionRecord(" ".join([*sentence, "something ."])) for sentence in words),
+            split="train",
+            width=WIDTH if layered else 0,
+            height=HEIGHT if layered else 0,
+            layer=LayerRecord(tuple(chains), tuple(objects)) if layered else None,
+        )
+
+
+def photographs(folder: Path, images: int) -> None:
+    """`images` JPEG files with the detail of a photograph, named as the first images are."""
+    folder.mkdir()
+    for number in range(images):
+        noise = Picture.effect_noise((WIDTH // 4, HEIGHT // 4), 60).resize((WIDTH, HEIGHT))
+        Picture.merge("RGB", (noise, noise.rotate(180), noise)).save(folder / f"{1_000_000 + number}.jpg")
+
+
+def processor_seconds() -> float:
+    """What the commands run so far took of the processor, start-up included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@contextmanager
+def database(folder: Path) -> Iterator[dict[str, str]]:
+    """The environment of a migrated database that is gone afterwards."""
+    url = os.environ.get("DATABASE_URL", "")
+    environment = {**os.environ, "DATA_DIR": str(folder / "data")}
+    if not url.startswith("postgres"):
+        environment["DATABASE_URL"] = f"sqlite:///{folder / 'base.sqlite3'}"
+        yield environment
+        return
+    server = psycopg2.connect(url)
+    server.autocommit = True
+    try:
+        with server.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {SCRATCH}")
+            environment["DATABASE_URL"] = f"{url.rpartition('/')[0]}/{SCRATCH}"
+            try:
+                yield environment
+            finally:
+                cursor.execute(f"DROP DATABASE {SCRATCH}")
+    finally:
+        server.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--images", type=int, default=FLICKR30K)
+    parser.add_argument("--pictures", type=int, default=1_000, help="how many pictures to import")
+    options = parser.parse_args()
+    rows: list[list[object]] = []
+    with tempfile.TemporaryDirectory() as name, database(Path(name)) as environment:
+        folder = Path(name)
+        for format, layered in (("flickr8k", False), ("jsonl", True), ("entities", True)):
+            (folder / format).mkdir()
+            FORMATS.get(format).write(made_up(options.images, layered=layered), folder / format)
+        (folder / "pictured").mkdir()
+        some = (replace(r, layer=None) for r in made_up(options.pictures, layered=False))
+        FORMATS.get("flickr8k").write(some, folder / "pictured")
+        photographs(folder / "pictures", options.pictures)
+
+        def run(what: str, *arguments: str) -> None:
+            before, began = processor_seconds(), time.monotonic()
+            with subprocess.Popen(
+                [sys.executable, "manage.py", *arguments, "--json"],
+                cwd=REPOSITORY,
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as process:
+                assert process.stdout is not None
+                output = process.stdout.read()
+                _pid, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            assert process.returncode == 0, output
+            seconds = time.monotonic() - began
+            report = json.loads(output.splitlines()[-1])
+            held = report.get("counts", report)
+            records = sum(held.get(k) or 0 for k in ("images", "captions", "mentions", "chains", "boxes"))
+            rows.append(
+                [
+                    what,
+                    held["images"],
+                    records,
+                    round(seconds, 1),
+                    round(processor_seconds() - before, 1),
+                    round(held["images"] / seconds),
+                    round(records / seconds),
+                    round(used.ru_maxrss / 2**10),
+                ]
+            )
+
+        subprocess.run(
+            [sys.executable, "manage.py", "migrate", "-v0"], cwd=REPOSITORY, env=environment, check=True
+        )
+        captions = ("import_corpus", "captions", str(folder / "flickr8k"), "--format", "flickr8k")
+        run("import captions (flickr8k)", *captions)
+        run("the same again", *captions)
+        run(
+            "import a full layer (jsonl)", "import_corpus", "full", str(folder / "jsonl"), "--format", "jsonl"
+        )
+        run(
+            "import a full layer (entities)",
+            "import_corpus",
+            "e",
+            str(folder / "entities"),
+            "--format",
+            "entities",
+        )
+        pictures = ("--images", str(folder / "pictures"))
+        run(
+            "import pictures (flickr8k)",
+            *("import_corpus", "p", str(folder / "pictured"), "--format", "flickr8k", *pictures),
+        )
+        for key in FORMATS.keys():
+            if FORMATS.get(key).writes:
+                out = str(folder / f"out-{key}")
+                run(f"export ({key})", "export_dataset", "full", "--format", key, "--out", out)
+    head = ["what", "images", "records", "seconds", "CPU s", "images/s", "records/s", "peak MiB"]
+    print(text_table(head, rows))
+
+
+if __name__ == "__main__":
+    main()
