@@ -25,10 +25,12 @@ RUN apt-get update \
     && install -d -o phrasebox /data
 
 WORKDIR /app
-COPY requirements.txt constraints.txt ./
+COPY requirements.txt requirements-extras.txt constraints.txt ./
+# requirements.txt alone serves and annotates; the other has what features of pictures and Parquet files need.
+ARG REQUIREMENTS=requirements-extras.txt
 # A further index of packages, such as PyTorch's for builds without CUDA (docs/operation.md).
 ARG PIP_EXTRA_INDEX_URL=""
-RUN pip install --no-cache-dir -r requirements.txt -c constraints.txt
+RUN pip install --no-cache-dir -r ${REQUIREMENTS} -c constraints.txt
 COPY . .
 COPY --from=documentation /app/build/docs build/docs
 # Static files get their names here; the secret lives no longer than this line.

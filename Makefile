@@ -7,6 +7,9 @@
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
 NO_TEXTS := --ignore .venv --ignore build --ignore tests --ignore studies --ignore var
 INSTALL := .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt
+# Torch's usual build for Linux brings CUDA, some gigabytes. `make TORCH_BUILD= demo` takes the usual one.
+TORCH_BUILD := cpu
+TORCH := torch==$(shell sed -n 's/^torch==//p' constraints.txt)+$(TORCH_BUILD)
 
 help: ## Print this list
 	@echo "Phrasebox: make TARGET, where TARGET is one of"
@@ -54,11 +57,17 @@ clean: ## Remove .venv and what tools remember; the data in var/ stays
 	rm -rf .venv build phrasebox.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # A stamp is newer than the lists it was installed from, so nothing is installed twice.
-.venv/runtime: requirements.txt constraints.txt | .venv/bin/python
+.venv/torch: constraints.txt | .venv/bin/python
+	@if [ -z "$(TORCH_BUILD)" ]; then echo "Taking the usual build of torch"; \
+	elif $(INSTALL) --quiet "$(TORCH)" 2>/dev/null; then echo "Took $(TORCH), a build without CUDA"; \
+	else echo "The index has no $(TORCH): taking the usual build, which may bring CUDA"; fi
+	@touch $@
+
+.venv/runtime: requirements.txt constraints.txt .venv/torch | .venv/bin/python
 	$(INSTALL) -r requirements.txt
 	@touch $@
 
-.venv/development: requirements.txt requirements-dev.txt constraints.txt | .venv/bin/python
+.venv/development: requirements.txt requirements-extras.txt requirements-dev.txt constraints.txt .venv/torch | .venv/bin/python
 	$(INSTALL) -r requirements-dev.txt
 	@touch $@ .venv/runtime
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
 from annotation.formats.checks import writable
 from annotation.protocol.terms import ImageRecord, LayerRecord
+from models_core.extras import load_extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,8 +131,8 @@ class _Table:
 
     def __init__(self, path: Path, columns: dict[str, str]) -> None:
         # pyarrow costs a third of a second and 60 MB: only an export to Parquet pays for it.
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        pa = load_extra("pyarrow")
+        pq = load_extra("pyarrow.parquet")
 
         types = {_TEXT: pa.string(), _INT: pa.int32(), _FLAG: pa.bool_(), _TEXTS: pa.list_(pa.string())}
         self._schema: pa.Schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])

@@ -23,6 +23,7 @@ from annotation.common.operations import (
     read_request,
     result_to_dict,
 )
+from models_core.extras import MissingExtra
 from phrasebox.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
@@ -108,7 +109,7 @@ def _kind_of_operation(operation: Operation) -> JobKind:
         return result_to_dict(operation.run(request, OperationContext(progress.actor, progress)))
 
     work.__module__ = operation.run.__module__
-    expected_errors = (*operation.errors, Invalid)
+    expected_errors = (*operation.errors, Invalid, MissingExtra)
     return JobKind(operation.name, operation.title, work, expected_errors, operation=operation)
 
 

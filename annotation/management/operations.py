@@ -34,6 +34,7 @@ from annotation.common.operations import (
 from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
+from models_core.extras import MissingExtra
 
 #: The bar's steps.
 _STEPS = 1000
@@ -53,6 +54,7 @@ class OperationCommand(ReportCommand):
         self.expected_errors = (
             *ReportCommand.expected_errors,
             *operation.errors,
+            MissingExtra,
             OSError,
             tomllib.TOMLDecodeError,
         )

@@ -98,7 +98,7 @@ class PairBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTime:
+class AnswerTimeEstimate:
     """Seconds that an answer takes while nobody has measured it: a figure, and from how few to how many.
 
     `source` says where they come from, marked for translators by `words.gettext_noop`.
@@ -215,7 +215,7 @@ class Kind:
     details: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _no_details
     usual: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     batch: PairBatch | None = None
-    answer_time: AnswerTime | None = None
+    answer_time: AnswerTimeEstimate | None = None
     built_in: bool = False
 
     @property
@@ -278,14 +278,15 @@ def draws(key: str) -> bool:
     return key in KINDS and kind_of(key).draws
 
 
-def answer_time_of(key: str) -> AnswerTime:
+def answer_time_of(key: str) -> AnswerTimeEstimate:
     """How long an answer of a kind takes while nobody has measured it: what its folder says, else an
     assumption, from half of it to twice as much."""
     kind = kind_of(key)
     if kind.answer_time is not None:
         return kind.answer_time
     seconds = kind.batch.seconds if kind.batch is not None else _UNKNOWN_SECONDS
-    return AnswerTime(seconds, seconds / _UNSURE, seconds * _UNSURE, _("assumed; nobody has measured it"))
+    low, high = seconds / _UNSURE, seconds * _UNSURE
+    return AnswerTimeEstimate(seconds, low, high, _("assumed; nobody has measured it"))
 
 
 def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.extras import load_extra
 from phrasebox.text_files import FormatError, open_bytes
 
 #: How such a file begins.
@@ -47,7 +48,7 @@ class FastTextModel:
 
     def __init__(self, path: Path) -> None:
         """Raises FormatError where the vectors are damaged, and for a model that labels texts."""
-        from gensim.models.fasttext import load_facebook_vectors  # type: ignore[import-untyped]  # a second
+        load_facebook_vectors = load_extra("gensim.models.fasttext").load_facebook_vectors  # a second
 
         try:
             model = load_facebook_vectors(str(path))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from evaluation.formats.fasttext_models import FastTextModel, is_fasttext_model
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
+from models_core.extras import load_extra
 from phrasebox.formats.arrays import SUFFIXES, open_arrays
 from phrasebox.formats.embeddings import EmbeddedSide, read_embeddings
 from phrasebox.formats.scores import named_array
@@ -37,8 +38,8 @@ def unpacked_bytes(path: Path) -> int:
     """Bytes of memory, about, that a Parquet or HDF5 file comes to once it is read, whatever it packs; 0 of
     another file, and of one that cannot be read."""
     if path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        pa = load_extra("pyarrow")
+        pq = load_extra("pyarrow.parquet")
 
         try:
             about = pq.ParquetFile(path).metadata
@@ -47,7 +48,7 @@ def unpacked_bytes(path: Path) -> int:
         packed = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
         return max(packed, about.num_rows * _BYTES_OF_ID)
     if path.suffix in (".h5", ".hdf5"):
-        import h5py
+        h5py = load_extra("h5py")
 
         try:
             with h5py.File(path, "r") as file:
@@ -160,8 +161,8 @@ class _Mapped:
 
 class _Parquet:
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa  # a third of a second that few readers need
-        import pyarrow.parquet as pq
+        pa = load_extra("pyarrow")  # a third of a second that few readers need
+        pq = load_extra("pyarrow.parquet")
 
         self.path, self._pa = path, pa
         with open_bytes(path):  # what is no file is told as of every other format
@@ -239,7 +240,7 @@ class _Parquet:
 
 class _HDF5:
     def __init__(self, path: Path) -> None:
-        import h5py  # few readers need it
+        h5py = load_extra("h5py")  # few readers need it
 
         self._path = path
         with open_bytes(path):
@@ -271,7 +272,7 @@ class _HDF5:
         self.boxes = np.asarray(self._file["boxes"]) if "boxes" in names else None
 
     def _ids(self) -> tuple[str, ...]:
-        import h5py
+        h5py = load_extra("h5py")
 
         held = self._file["ids"]
         texts = h5py.check_string_dtype(held.dtype) is not None
@@ -290,7 +291,7 @@ class _HDF5:
 
     def _check_own(self, name: str) -> None:
         """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""
-        import h5py
+        h5py = load_extra("h5py")
 
         link = self._file.get(name, getlink=True)
         target = self._file[name] if isinstance(link, h5py.HardLink) else None

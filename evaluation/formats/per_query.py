@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from models_core.extras import load_extra
 from phrasebox.spreadsheets import escape_formula
 from phrasebox.text_files import FormatError, open_new, whole_file
 
@@ -47,8 +48,8 @@ def _as_json(file: Path, rows: Rows) -> None:
 
 
 def _as_parquet(file: Path, rows: Rows) -> None:
-    import pyarrow
-    from pyarrow import parquet
+    pyarrow = load_extra("pyarrow")
+    parquet = load_extra("pyarrow.parquet")
 
     parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in rows]), file)
 

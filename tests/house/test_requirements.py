@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from models_core.extras import EXTRAS
 from tests.house.product import REPOSITORY
 
+#: The lists of packages.
+LISTS = ("requirements.txt", "requirements-extras.txt", "requirements-dev.txt")
 #: What trained systems were computed with.
 LATER = {"scipy": "1.17.1", "torch": "2.13.0"}
 
@@ -34,7 +37,7 @@ def pins() -> dict[str, str]:
 
 
 def test_every_requirement_is_a_bare_name_with_a_pin() -> None:
-    names = lines("requirements.txt") + lines("requirements-dev.txt")
+    names = [name for file in LISTS for name in lines(file)]
     assert all(re.fullmatch(r"[A-Za-z0-9-]+", name) for name in names)
     assert {normalised(name) for name in names} <= set(pins())
     assert len(set(names)) == len(names)
@@ -46,6 +49,10 @@ def test_the_library_needs_a_part_of_what_the_server_needs() -> None:
     assert library < {normalised(name) for name in lines("requirements.txt")}
 
 
+def test_the_extras_are_those_that_are_asked_for_on_use() -> None:
+    assert sorted(lines("requirements-extras.txt")) == sorted(package for package, _ in EXTRAS.values())
+
+
 def everything_needed(environment: dict[str, str]) -> set[str]:
     """The names of what we require, what that requires, and so on, in `environment`.
 
@@ -53,7 +60,7 @@ def everything_needed(environment: dict[str, str]) -> set[str]:
     libraries on Linux, needs no second pin.
     """
     needed: set[str] = set()
-    waiting = [Requirement(name) for name in lines("requirements.txt") + lines("requirements-dev.txt")]
+    waiting = [Requirement(name) for file in LISTS for name in lines(file)]
     while waiting:
         requirement = waiting.pop()
         if normalised(requirement.name) in needed:
@@ -97,6 +104,6 @@ def test_later_models_find_their_pins() -> None:
 
 
 def test_no_list_says_where_packages_come_from() -> None:
-    for file in ("requirements.txt", "requirements-dev.txt", "constraints.txt", "pyproject.toml", "Makefile"):
+    for file in (*LISTS, "constraints.txt", "pyproject.toml", "Makefile"):
         text = Path(REPOSITORY / file).read_text()
         assert not re.search(r"https?://(?!127\.0\.0\.1)|--(extra-)?index-url|--find-links", text), file

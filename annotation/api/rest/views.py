@@ -55,10 +55,11 @@ from annotation.workers.repeated_calls import (
     digest_of_call,
     done_once,
 )
+from models_core.extras import MissingExtra
 from phrasebox.registry import UnknownName
 
 #: What any operation may be refused for by the services behind it.
-_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy)
+_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy, MissingExtra)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 

@@ -21,6 +21,7 @@ from annotation.protocol.terms import NOT_VISUAL, ImageRecord
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CampaignRequest
+from models_core.extras import load_extra
 
 #: The type of an Arrow stream, and its rows in one record batch.
 ARROW_TYPE = "application/vnd.apache.arrow.stream"
@@ -126,7 +127,7 @@ def _name(name: str, simulated: str, *, allowed: bool) -> str:
 def write_arrow(columns: dict[str, str], rows: Iterable[dict[str, Any]], path: Path) -> WrittenRows:
     """Write an Arrow stream of these rows, a record batch at a time."""
     # pyarrow costs a third of a second and 60 MB: only a stream pays for it.
-    import pyarrow as pa
+    pa = load_extra("pyarrow")
 
     types = {
         _TEXT: pa.string(),

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from models_core.extras import load_extra
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -40,7 +42,7 @@ FEATURES: dict[str, Any] = {
 def shard_schema() -> pa.Schema:
     """The Arrow schema of a shard, with the features in its metadata."""
     # pyarrow costs a third of a second and 60 MB: only an export pays for it.
-    import pyarrow as pa
+    pa = load_extra("pyarrow")
 
     leaves = {
         _TEXT: pa.string(),

@@ -18,6 +18,7 @@ from annotation.formats.checks import writable
 from annotation.formats.hugging_face.card import SplitSize, card_text
 from annotation.formats.hugging_face.features import FEATURES, shard_schema
 from annotation.protocol.terms import ImageRecord, LayerRecord
+from models_core.extras import load_extra
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -63,7 +64,7 @@ class HuggingFace(Format):
         return written
 
     def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:
-        import pyarrow.parquet as pq
+        pq = load_extra("pyarrow.parquet")
 
         splits: dict[str, SplitSize] = {}
         for file in written.files:
@@ -173,8 +174,8 @@ class _Split:
     def _flush(self) -> None:
         if not self._columns[0]:
             return
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        pa = load_extra("pyarrow")
+        pq = load_extra("pyarrow.parquet")
 
         if self._writer is None:
             # Pictures do not shrink; the words beside them do.

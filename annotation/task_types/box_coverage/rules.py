@@ -1,7 +1,7 @@
 """Are boxes missing? Plummer et al. 2015, section 2.2."""
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, AnswerTime, Kind
+from annotation.protocol.kinds import KINDS, AnswerTimeEstimate, Kind
 from annotation.protocol.questions import ANSWERS, BOX_COVERAGE
 from annotation.protocol.words import gettext_noop as _
 
@@ -15,7 +15,7 @@ RULES = Kind(
     needs_boxes=True,
     grader=one_of(ANSWERS[BOX_COVERAGE]),
     strata=ANSWERS[BOX_COVERAGE],
-    answer_time=AnswerTime(
+    answer_time=AnswerTimeEstimate(
         5.15, 2.5, 7.8, _("between Papadopoulos et al. 2016 and Su et al. 2012, for coverage")
     ),
     built_in=True,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.protocol.grading import Grader
-from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, AnswerTime, Kind
+from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, AnswerTimeEstimate, Kind
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -52,7 +52,7 @@ RULES = Kind(
     over="drawing_known",
     from_plain=_from_plain,
     graded=_graded_answer,
-    answer_time=AnswerTime(
+    answer_time=AnswerTimeEstimate(
         29.0, 25.5, 32.5, _("between Su et al. 2012 and Papadopoulos et al. 2016, for drawing")
     ),
     built_in=True,

@@ -1,7 +1,7 @@
 """Does a chain need a box? Plummer et al. 2015, section 2.2."""
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, AnswerTime, Kind
+from annotation.protocol.kinds import KINDS, AnswerTimeEstimate, Kind
 from annotation.protocol.questions import ANSWERS, BOX_REQUIREMENT
 from annotation.protocol.words import gettext_noop as _
 
@@ -13,7 +13,7 @@ RULES = Kind(
     about_boxes=True,
     grader=one_of(ANSWERS[BOX_REQUIREMENT]),
     strata=ANSWERS[BOX_REQUIREMENT],
-    answer_time=AnswerTime(
+    answer_time=AnswerTimeEstimate(
         5.75, 2.5, 9.0, _("between Papadopoulos et al. 2016 and Su et al. 2012, for answers by looking")
     ),
     built_in=True,

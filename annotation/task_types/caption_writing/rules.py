@@ -15,7 +15,7 @@ from annotation.protocol.kinds import (
     ABOUT_IMAGE,
     KINDS,
     MEASURED_ON_NOTHING,
-    AnswerTime,
+    AnswerTimeEstimate,
     BadItem,
     Kind,
     Number,
@@ -105,7 +105,7 @@ RULES = Kind(
             5, "Hodosh et al. 2013, section 2.1", _("Workers who write a caption of each image")
         )
     },
-    answer_time=AnswerTime(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
+    answer_time=AnswerTimeEstimate(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
     built_in=True,
 )
 

@@ -11,7 +11,7 @@ from annotation.protocol.kinds import (
     ABOUT_IMAGE,
     KINDS,
     MEASURED_ON_NOTHING,
-    AnswerTime,
+    AnswerTimeEstimate,
     BadContent,
     Kind,
     Number,
@@ -49,7 +49,7 @@ RULES = Kind(
     },
     content=_content,
     check=_check,
-    answer_time=AnswerTime(150.0, 75.0, 300.0, _("assumed; nobody has measured it")),
+    answer_time=AnswerTimeEstimate(150.0, 75.0, 300.0, _("assumed; nobody has measured it")),
     built_in=True,
 )
 

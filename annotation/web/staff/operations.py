@@ -31,6 +31,7 @@ from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
 from annotation.web.common.request_forms import RequestForm, query_request
 from annotation.web.staff.job_lines import job_line
+from models_core.extras import MissingExtra
 from phrasebox.registry import UnknownName
 
 #: Jobs on a page, the newest.
@@ -73,7 +74,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if request.method != "POST":
         return _page(request, operation, RequestForm(operation, account, initial=request.GET.dict()))
     form, result, problem, status = RequestForm(operation, account, request.POST), None, "", 400
-    errors: Any = (jobs.JobError, *operation.errors, *operation.stale)
+    errors: Any = (jobs.JobError, MissingExtra, *operation.errors, *operation.stale)
     try:
         with received_files(operation, request.FILES) as files:
             form = RequestForm(operation, account, request.POST, files=files)
@@ -127,7 +128,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         return role_missing(request, *error.roles)
     except Invalid as error:
         raise Http404(str(error)) from error
-    except operation.errors as error:
+    except (MissingExtra, *operation.errors) as error:
         return render(request, "operations/refused.html", {"error": str(error)}, status=409)
 
 

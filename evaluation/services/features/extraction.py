@@ -144,10 +144,6 @@ def network_of(weights: Path, values: Mapping[str, Any]) -> CNN:
         return CNN(weights, cnn_settings(values))
     except BadField as error:
         raise InputError(f"{error.name} is {error.value}; expected {error.expected}") from None
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "networks are run by onnxruntime, which is missing: pip install onnxruntime"
-        ) from error
 
 
 def _network(request: ExtractRequest) -> tuple[CNN, dict[str, Any]]:

@@ -19,6 +19,7 @@ from evaluation.selectors import caption_words
 from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
 from models_core.checked_fields import CheckedRecord
+from models_core.extras import load_extra
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: How a set's origin calls all captions.
@@ -57,8 +58,8 @@ def train_word_vectors(
     a file of names, InputError where no word comes often enough and for splits of which none is "train",
     OSError and Busy; what `progress` raises ends the training.
     """
-    from gensim.models import Word2Vec  # type: ignore[import-untyped]  # a second that few need
-    from gensim.models.callbacks import CallbackAny2Vec  # type: ignore[import-untyped]
+    Word2Vec = load_extra("gensim.models").Word2Vec  # a second that few need
+    CallbackAny2Vec = load_extra("gensim.models.callbacks").CallbackAny2Vec
 
     class Epochs(CallbackAny2Vec):
         done = 0

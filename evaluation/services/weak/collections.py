@@ -21,6 +21,7 @@ from django.conf import settings
 from annotation.common.plain_text import with_known
 from annotation.selectors.corpora import corpus_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
+from models_core.extras import load_extra
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, open_bytes, short_repr
@@ -52,7 +53,7 @@ class WeakCollection:
 
     def ids(self) -> list[str]:
         """The ids of its images, in order."""
-        import pyarrow.parquet as pq  # a third of a second that few readers need
+        pq = load_extra("pyarrow.parquet")  # a third of a second that few readers need
 
         ids: list[str] = pq.read_table(self.folder / _TEXTS, columns=["id"])["id"].to_pylist()
         return ids
@@ -69,7 +70,7 @@ class WeakCollection:
 
         Raises UnknownName for a kind that it has not.
         """
-        import pyarrow.parquet as pq
+        pq = load_extra("pyarrow.parquet")
 
         self.check_kinds(kinds)
         chosen = list(kinds or self.kinds)
@@ -166,8 +167,8 @@ def remove_collection(name: str) -> None:
 
 def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[str], str]:
     """Write the rows; how many, of which kinds, and a digest of all."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = load_extra("pyarrow")
+    pq = load_extra("pyarrow.parquet")
 
     seen: set[int] = set()
     rows, digest, writer, kinds = 0, hashlib.sha256(), None, []
@@ -219,9 +220,9 @@ def _text(value: Any) -> str:
 
 def _batches(path: Path) -> Iterator[Any]:
     """The rows in blocks of the same cut, whichever file they are in."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pyarrow import csv
+    pa = load_extra("pyarrow")
+    pq = load_extra("pyarrow.parquet")
+    csv = load_extra("pyarrow.csv")
 
     with open_bytes(path):  # what is no file is told as of every other format
         pass

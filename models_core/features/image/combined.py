@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from models_core.checked_fields import BadField, check_fields
+from models_core.extras import LazyExtra
 from models_core.features.image.gist import gist
 from models_core.features.image.local_descriptors import local_descriptors
 from models_core.features.image.pictures import Picture, Pixels, pixels, read_picture
@@ -29,6 +29,12 @@ from models_core.features.image.vlad import LocalCodebook, learn_codebook
 from models_core.features.principal_axes import PrincipalAxes, unit_rows
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from phrasebox.threads import cores, one_blas_thread
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 CombinedPart = Literal["gist", "rgb", "csift", "rgbsift", "hog"]
 _PARTS: tuple[CombinedPart, ...] = ("gist", "rgb", "csift", "rgbsift", "hog")

@@ -10,13 +10,19 @@ points in reading order that cover the picture evenly, so shares of points are s
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.extras import LazyExtra
 from models_core.features.image.pictures import Pixels
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 Field = NDArray[np.float32]
 

@@ -12,16 +12,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.extras import LazyExtra
 from models_core.features.image import pictures
 from models_core.features.image.pyramid import FINEST
 from models_core.features.image.vocabulary import Vocabulary
 from phrasebox.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 _Counts = NDArray[np.uint32]
 

@@ -15,15 +15,21 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from models_core.checked_fields import CheckedRecord
+from models_core.extras import LazyExtra
 from models_core.features.image.pictures import Picture, upright
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 #: Pixels of the square that a region is brought to.
 _SIDE = 24

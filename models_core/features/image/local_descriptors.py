@@ -9,13 +9,20 @@ cells of 8 pixels, 9 orientations without sign, of the colour that changes most.
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.extras import LazyExtra
 from models_core.features.image.descriptors import Field, dense_sift
 from models_core.features.image.pictures import Pixels
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 #: Pixels of a cell of HOG's, and how many orientations each tells apart.
 _CELL, _ORIENTATIONS = 8, 9

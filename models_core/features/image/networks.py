@@ -6,6 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.extras import load_extra
+
 #: Pixels of the square where the network takes any.
 USUAL_SIDE = 224
 
@@ -38,11 +40,11 @@ class OnnxNetwork:
     """A network from an ONNX file, run by onnxruntime on the CPU; `output` is empty for its last.
 
     Raises BadWeights for a file that is no network, one that takes something else than pictures, and an
-    output that it has not; ModuleNotFoundError without onnxruntime.
+    output that it has not; MissingExtra without onnxruntime.
     """
 
     def __init__(self, weights: Path, data: bytes, *, output: str = "", side: int = 0) -> None:
-        import onnxruntime  # half a second that few need
+        onnxruntime = load_extra("onnxruntime")  # half a second that few need
 
         self.label = weights.name
         options = onnxruntime.SessionOptions()

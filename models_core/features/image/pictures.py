@@ -7,12 +7,19 @@ Filters and descriptors have a fixed size in pixels, so all pictures are scaled 
 import hashlib
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
+
+from models_core.extras import LazyExtra
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 Pixels = NDArray[np.uint8]
 

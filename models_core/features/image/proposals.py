@@ -17,11 +17,18 @@ search), Felzenszwalb and Huttenlocher 2004 (segments), all as OpenCV's contribu
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from models_core.extras import LazyExtra
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 ProposalMethod = Literal["edges-and-segments", "edgeboxes", "selective-search", "grid"]
 #: What finds the most among 100 boxes (docs/localization.md).

@@ -13,17 +13,23 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from models_core import storage
+from models_core.extras import LazyExtra
 from models_core.features.image import pictures, pyramid
 from models_core.features.image.clusters import Points, k_means, nearest
 from models_core.features.image.descriptors import DESCRIPTORS
 from phrasebox.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 _KIND = "image-words"
 

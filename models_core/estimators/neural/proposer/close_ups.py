@@ -5,11 +5,17 @@ All boxes become as large as each other, so what is learned from a large thing h
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from models_core.extras import LazyExtra
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
 
 
 @dataclass(frozen=True, slots=True)

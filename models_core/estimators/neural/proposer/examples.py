@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from models_core.estimators.neural.proposer.network import PhraseBatch
+from models_core.extras import LazyExtra
+
+if TYPE_CHECKING:
+    import cv2
+else:
+    cv2 = LazyExtra("cv2")
+
 
 #: Boxes as shares of the picture's width and height: left, top, right, bottom, shape (boxes, 4).
 ShareBoxes = NDArray[np.float64]

@@ -1,0 +1,70 @@
+"""Work that needs a package which few have asks for it in one line, and all else goes without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from models_core.extras import EXTRAS, REMEDY, MissingExtra, load_extra
+from tests.evaluation.database.conftest import said
+from tests.evaluation.features.test_combined_set import drawn as drawn
+from tests.house.product import REPOSITORY
+
+#: By package: a command that needs it.
+COMMANDS = {
+    "cv2": ("extract_features", "drawn", "--name", "a", "--extractor", "combined"),
+    "gensim": ("train_word_vectors", "drawn", "--name", "a", "--split", "all"),
+    "h5py": ("import_features", "drawn", "file.h5", "--name", "a"),
+    "onnxruntime": (
+        *("extract_features", "drawn", "--name", "a", "--extractor", "cnn", "--weights", "file.onnx"),
+    ),
+    "pyarrow": ("import_features", "drawn", "file.parquet", "--name", "a"),
+}
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """Have `module` be not installed."""
+    for name in [name for name in sys.modules if name.startswith(f"{module}.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+
+
+@pytest.mark.parametrize("module", sorted(EXTRAS))
+def test_a_command_that_lacks_a_package_names_it_and_the_remedy(
+    drawn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    for name in ("file.h5", "file.onnx", "file.parquet"):
+        (tmp_path / name).write_bytes(b"not read")
+    monkeypatch.chdir(tmp_path)
+    hide(monkeypatch, module)
+    package, purpose = EXTRAS[module]
+    with pytest.raises(CommandError) as error:
+        said(*COMMANDS[module])
+    assert str(error.value) == f"{purpose} need {package}, which is not installed: {REMEDY}"
+
+
+def test_an_extra_whose_own_parts_are_missing_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"pyarrow\.nothing"):
+        load_extra("pyarrow.nothing")
+    hide(monkeypatch, "pyarrow")
+    with pytest.raises(MissingExtra, match="Parquet files need pyarrow"):
+        load_extra("pyarrow.nothing")
+
+
+def test_the_server_checks_itself_without_any_extra(tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)!r}))\n"
+        "import manage; sys.argv = ['manage.py', 'check', '--fail-level', 'WARNING']; manage.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env={"PATH": "", "HOME": str(tmp_path), "DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
