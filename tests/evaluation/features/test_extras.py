@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from models_core.extras import EXTRAS, REMEDY, MissingExtra, load_extra
-from tests.evaluation.database.conftest import said
+from tests.evaluation.database.conftest import output_of
 from tests.evaluation.features.test_combined_set import drawn as drawn
 from tests.house.product import REPOSITORY
 
@@ -43,7 +43,7 @@ def test_a_command_that_lacks_a_package_names_it_and_the_remedy(
     hide(monkeypatch, module)
     package, purpose = EXTRAS[module]
     with pytest.raises(CommandError) as error:
-        said(*COMMANDS[module])
+        output_of(*COMMANDS[module])
     assert str(error.value) == f"{purpose} need {package}, which is not installed: {REMEDY}"
 
 
