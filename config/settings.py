@@ -50,11 +50,15 @@ DEFAULT_SECRET = "insecure-key-for-development-only"
 SHORTEST_SECRET = 50
 SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
 DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
+#: Where `manage.py serve` listens unless told otherwise.
+DEFAULT_SITE_URL = "http://127.0.0.1:8000"
+#: Where `manage.py serve` listens unless told otherwise.
+DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 
 
 def _site_url() -> str:
     """How every address of this server begins that it writes into e-mails, webhooks and invitations."""
-    value = os.environ.get("SITE_URL", "").strip().rstrip("/") or "http://127.0.0.1:8000"
+    value = os.environ.get("SITE_URL", "").strip().rstrip("/") or DEFAULT_SITE_URL
     host = urlsplit(value).netloc.rpartition("@")[2]
     if not host or value not in (f"http://{host}", f"https://{host}"):
         raise ImproperlyConfigured(

@@ -132,9 +132,10 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
         raise CommandError(str(error)) from error
     except (DatabaseError, InterfaceError) as error:
         log.warning("served without it for now, as the database cannot be used: %s", str(error).strip())
-    if not (settings.PRODUCTION or os.environ.get("SITE_URL")):
+    if settings.SITE_URL == settings.DEFAULT_SITE_URL:
+        settings.SITE_URL = f"http://{address}"
         # The child that does the jobs reads it too.
-        os.environ["SITE_URL"] = settings.SITE_URL = f"http://{address}"
+        os.putenv("SITE_URL", settings.SITE_URL)
     token = _first_token()
     _load_dictionary()
     # A connection must not be shared with the processes that are forked below.

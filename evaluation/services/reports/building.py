@@ -34,7 +34,7 @@ from evaluation.reporting.layout import report_json, table_files
 from evaluation.selectors import snapshot_named
 from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import recover_folder, replace_folder
-from evaluation.services.reports.findings import ReportProgress, compute_findings
+from evaluation.services.reports.findings import FindingsProgress, compute_findings
 from evaluation.services.reports.request import (
     ReportError,
     ReportRequest,
@@ -128,7 +128,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
     return BuiltReport(name, False, changes, tuple(files), digest)
 
 
-def _progress(context: OperationContext) -> ReportProgress:
+def _progress(context: OperationContext) -> FindingsProgress:
     """What tells the context how far a report is: figures are drawn last."""
 
     def report(phase: str, done: int, of: int) -> None:
@@ -209,7 +209,7 @@ def _changed(row: Report, numbers: Callable[[Batch], BatchNumbers], sources: Rep
         return [str(error)]
 
 
-def _files(inquiry: ReportRows, progress: ReportProgress) -> dict[str, bytes]:
+def _files(inquiry: ReportRows, progress: FindingsProgress) -> dict[str, bytes]:
     """The report's files: path within its folder -> content."""
     report = compute_findings(inquiry, progress)
     sections = document.sections_of(report)

@@ -42,7 +42,7 @@ from phrasebox.relevance.pairs import JudgedPair
 from phrasebox.relevance.qrels import GivenRelevance, rule_named
 
 #: Told by name, with how many steps of all are done.
-ReportProgress = Callable[[str, int, int], None]
+FindingsProgress = Callable[[str, int, int], None]
 
 #: As in Tables 3, 4 and 6 of Hodosh et al. 2013.
 REPORT_MEASURES = ("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10", "R-precision")
@@ -52,7 +52,7 @@ GRADED = ("nDCG@10",)
 _DEEPEST = 10
 
 
-def compute_findings(rows: ReportRows, progress: ReportProgress) -> ReportDocument:
+def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocument:
     """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
     steps = _Steps(rows, progress)
     directions = [_direction(rows, direction, steps) for direction in rows.runs]
@@ -84,7 +84,7 @@ def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
 class _Steps:
     """Counts what is done: runs scored, runs compared, judges. What does not count is told all the same."""
 
-    def __init__(self, rows: ReportRows, progress: ReportProgress) -> None:
+    def __init__(self, rows: ReportRows, progress: FindingsProgress) -> None:
         runs = sum(len(of_direction) for of_direction in rows.runs.values())
         self.done, self.all, self.progress = 0, 2 * runs + 1, progress
 

@@ -234,7 +234,6 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
     for options, invalid in (
         (["--relevant-from", "0"], "relevant from 0: expected more than 0, the lowest grade, and at most 5"),
         (["--relevant-from", "soon"], "'soon' is not a score; expected a number"),
-        (["--scale", "votes"], "judgments 'cxc-sits' are on the scale 0-5; name no other"),
         (["--rule", "majority"], "are grades from 0 to 5; rule 'majority' does not apply to them"),
     ):
         with pytest.raises(CommandError, match=invalid):
