@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
 from annotation.formats.checks import writable
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from models_core.extras import load_extra
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Rows that wait in memory before they are written as one group.
 ROW_GROUP = 20_000
@@ -135,7 +132,7 @@ class _Table:
         pq = load_extra("pyarrow.parquet")
 
         types = {_TEXT: pa.string(), _INT: pa.int32(), _FLAG: pa.bool_(), _TEXTS: pa.list_(pa.string())}
-        self._schema: pa.Schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
+        self._schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
         self._batch = pa.record_batch
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
         self._columns: list[list[Any]] = [[] for _ in columns]

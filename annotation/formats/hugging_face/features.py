@@ -51,7 +51,7 @@ def shard_schema() -> pa.Schema:
         _IMAGE: pa.struct({"bytes": pa.binary(), "path": pa.string()}),
     }
 
-    def arrow(kind: Any) -> pa.DataType:
+    def arrow(kind: Any) -> Any:
         if isinstance(kind, list):
             return pa.list_(arrow(kind[0]))
         if isinstance(kind, dict):

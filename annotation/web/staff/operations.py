@@ -121,6 +121,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     account, operation = account_of(request), _operation(name)
     if not isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
+    expected_errors: tuple[type[Exception], ...] = (MissingExtra, *operation.errors)
     try:
         file_request, _row = query_request(operation, account, request.GET)
         return file_download(operation, operation.run(file_request, OperationContext(account)))
@@ -128,7 +129,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         return role_missing(request, *error.roles)
     except Invalid as error:
         raise Http404(str(error)) from error
-    except (MissingExtra, *operation.errors) as error:
+    except expected_errors as error:
         return render(request, "operations/refused.html", {"error": str(error)}, status=409)
 
 

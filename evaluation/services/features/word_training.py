@@ -59,7 +59,7 @@ def train_word_vectors(
     OSError and Busy; what `progress` raises ends the training.
     """
     Word2Vec = load_extra("gensim.models").Word2Vec  # a second that few need
-    CallbackAny2Vec = load_extra("gensim.models.callbacks").CallbackAny2Vec
+    CallbackAny2Vec: Any = load_extra("gensim.models.callbacks").CallbackAny2Vec
 
     class Epochs(CallbackAny2Vec):
         done = 0
