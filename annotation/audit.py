@@ -24,6 +24,6 @@ def record(*, actor: Account | None, act: str, campaign: Campaign | None = None,
 def told_of(act: str, key: str, beginning: str) -> list[str]:
     """What the lines of an act say under `key`, where that begins so."""
     lines = AuditEntry.objects.filter(**{"act": act, f"about__{key}__startswith": beginning})
-    found = map(str, lines.values_list(f"about__{key}", flat=True))
+    values = map(str, lines.values_list(f"about__{key}", flat=True))
     # SQLite's own comparison takes capitals for small letters.
-    return [told for told in found if told.startswith(beginning)]
+    return [value for value in values if value.startswith(beginning)]

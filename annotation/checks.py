@@ -53,14 +53,14 @@ _FORMAT, _JOB = "format", "job kind"
 def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Every kind of question has all its parts, in a folder of its name."""
     folders = {name.rpartition(".")[2]: path for name, path in discovery.folders()}
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     for kind in sorted({*folders, *names(), *TASK_TYPES.keys()}):
         if kind in folders:
-            found += _lacking(kind, folders[kind])
+            messages += _lacking(kind, folders[kind])
         else:
             hint = "name the folder as the kind, and its package in TASK_TYPE_PACKAGES"
-            found.append(_error("E009", kind, "lies in no folder of that name", hint))
-    return found
+            messages.append(_error("E009", kind, "lies in no folder of that name", hint))
+    return messages
 
 
 def _lacking(kind: str, folder: Path) -> Iterator[Error]:
@@ -114,14 +114,14 @@ def corpus_formats(app_configs: Sequence[Any] | None, **options: Any) -> list[Ch
     """Every corpus format reads or writes what it says, and a format of a site's own has all its parts."""
     folders = {name.rpartition(".")[2]: path for name, path in FORMAT_FOLDERS.folders()}
     known = formats.FORMATS
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     for key in sorted({*folders, *known.keys()}):
         format = known.get(key) if key in known else None
         if key in folders:
-            found += _lacking_of_format(key, format, folders[key])
+            messages += _lacking_of_format(key, format, folders[key])
         if format is not None:
-            found += _unsaid_by_format(key, format)
-    return found
+            messages += _unsaid_by_format(key, format)
+    return messages
 
 
 def _lacking_of_format(key: str, format: Format | None, folder: Path) -> Iterator[Error]:
@@ -141,11 +141,11 @@ def _lacking_of_format(key: str, format: Format | None, folder: Path) -> Iterato
     elif format is not None and format.reads:
         try:
             images = list(islice(format.read(sample), MOST_OF_SAMPLE))
-            wrong = "" if images else "it holds no image"
+            problem = "" if images else "it holds no image"
         except Exception as error:  # whatever a format that is being written may raise
-            wrong = f"{type(error).__name__}: {error}"
-        if wrong:
-            yield _error("E014", key, f"has a {SAMPLE_FOLDER} that cannot be read: {wrong}", hint, _FORMAT)
+            problem = f"{type(error).__name__}: {error}"
+        if problem:
+            yield _error("E014", key, f"has a {SAMPLE_FOLDER} that cannot be read: {problem}", hint, _FORMAT)
 
 
 def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
@@ -154,12 +154,12 @@ def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
     if getattr(format, "key", "") != key:
         hint = f"register it under its key, {where}"
         yield _error("E015", key, f"calls itself {getattr(format, 'key', '')!r}", hint, _FORMAT)
-    for said, missing in (
+    for statement, missing in (
         ("title", not getattr(format, "title", "")),
         ("docstring", not type(format).__doc__ and sys.flags.optimize < 2),
     ):
         if missing:
-            yield _error("E016", key, f"has no {said}", f"say what it is, {where}", _FORMAT)
+            yield _error("E016", key, f"has no {statement}", f"say what it is, {where}", _FORMAT)
     if not (format.reads or format.writes):
         hint = f"set reads, writes or both to True {where}"
         yield _error("E017", key, "neither reads nor writes, so that nobody is offered it", hint, _FORMAT)
@@ -187,12 +187,14 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
     where = f"in {source_of(kind.work)}"
     if not str(kind.title).strip():
         yield _error("E019", key, "has no title", f"say what pages call it, {where}", _JOB)
-    wrong = [
-        one for one in kind.expected_errors if not (isinstance(one, type) and issubclass(one, Exception))
+    not_errors = [
+        error
+        for error in kind.expected_errors
+        if not (isinstance(error, type) and issubclass(error, Exception))
     ]
-    if wrong:
+    if not_errors:
         hint = f"name exception classes as expected_errors, {where}"
-        yield _error("E020", key, f"refuses by {', '.join(map(repr, wrong))}, no exception", hint, _JOB)
+        yield _error("E020", key, f"refuses by {', '.join(map(repr, not_errors))}, no exception", hint, _JOB)
     if fault := _misfit_of_work(kind):
         hint = f"let it take the progress, then its request or, after *, its arguments, {where}"
         yield _error("E021", key, fault, hint, _JOB)
@@ -201,7 +203,11 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
 def _misfit_of_work(kind: Any) -> str:
     """Why the work of a kind of job cannot be called as its registry does, or ""."""
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    placed = [each.name for each in inspect.signature(kind.work).parameters.values() if each.kind in by_place]
+    placed = [
+        parameter.name
+        for parameter in inspect.signature(kind.work).parameters.values()
+        if parameter.kind in by_place
+    ]
     if not placed:
         return "takes no progress"
     if kind.request is None:

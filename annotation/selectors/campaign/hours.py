@@ -62,8 +62,12 @@ def _read(campaign: int, *, after: datetime | None, until: datetime | None = Non
 #: What people did, by hour.
 HOURS = LedgerSums(
     CampaignSums.HOURS,
-    all_of=lambda campaigns, until: {each: _read(each, after=None, until=until) for each in campaigns},
-    newer=lambda after, until: {each: _read(each, after=since, until=until) for each, since in after.items()},
+    all_of=lambda campaigns, until: {
+        campaign: _read(campaign, after=None, until=until) for campaign in campaigns
+    },
+    newer=lambda after, until: {
+        campaign: _read(campaign, after=since, until=until) for campaign, since in after.items()
+    },
     plain=lambda hour, came_to: [hour.isoformat(), *came_to],
     from_plain=lambda line: (datetime.fromisoformat(line[0]), HourSum(*line[1:])),
 )
