@@ -6,10 +6,11 @@ waiting, and what is done with a tile afterwards runs in parallel as well.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar
@@ -58,7 +59,9 @@ class ThreadLimit:
 
 
 def _one_for_blas() -> Callable[[], None]:
-    lift: Callable[[], None] = _controller().limit(limits=1, user_api="blas").restore_original_limits
+    lift: Callable[[], None] = (
+        _controller(len(sys.modules)).limit(limits=1, user_api="blas").restore_original_limits
+    )
     return lift
 
 
@@ -115,7 +118,7 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    # Finding the libraries takes milliseconds.
+@lru_cache(maxsize=1)
+def _controller(modules: int) -> ThreadpoolController:
+    # Finding the libraries takes a millisecond; another may have come with another module.
     return ThreadpoolController()

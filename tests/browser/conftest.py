@@ -42,8 +42,9 @@ def profiles(browser: Browser) -> Profiles:
 
 
 @pytest.fixture
-def open_page(profiles: Profiles, live_server: LiveServer) -> Iterator[Open]:
-    """Pages of the live server; see `pages_of`."""
+def open_page(profiles: Profiles, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Pages of the live server, to which links in e-mails lead too; see `pages_of`."""
+    monkeypatch.setattr(settings, "SITE_URL", live_server.url)
     gate = before(live_server)
     gate.open()
     unanswered: list[str] = []

@@ -267,7 +267,7 @@ def test_one_submission_is_of_one_study(ann: tuple[World, Client], way: str):
     [
         {"secret": "guessed"},
         {"secret": ""},
-        {"sent": time.time() - 86_400},
+        {"sent_at": time.time() - 86_400},
         {"who": BOB},
         {"submission": SECOND},
     ],

@@ -189,7 +189,7 @@ def test_nothing_is_handed_out_beyond_what_was_asked(work: World):
     work_as(work, answers=1)
     held = work.held(-1)
     answer = client.get(
-        reverse("task", args=["quay", q.COREF_LINK]), {"part": "desk", "holding": str(held.id)}
+        reverse("task", args=["quay", q.COREF_LINK]), {"part": "task", "holding": str(held.id)}
     )
     assert answer.json() == {"nothing": "done"}
 

@@ -94,7 +94,12 @@ def test_news_of_what_we_do_not_know_is_taken_and_changes_nothing(work: World, a
 
 @pytest.mark.parametrize(
     "forged",
-    [{"secret": "guessed"}, {"sent": time.time() - 86_400}, {"sent": time.time() + 86_400}, {"sent": 0}],
+    [
+        {"secret": "guessed"},
+        {"sent_at": time.time() - 86_400},
+        {"sent_at": time.time() + 86_400},
+        {"sent_at": 0},
+    ],
 )
 def test_what_prolific_did_not_sign_just_now_is_refused(work: World, forged: dict[str, Any]):
     come()

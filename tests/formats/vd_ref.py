@@ -32,10 +32,10 @@ class VdRef:
 
     file: Path
     repeated: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[ImageRecord]:
-        self.repeated, self.left_out = [], []
+        self.repeated, self.excluded = [], []
         with self.file.open(encoding="utf-8") as lines:
             for line in lines:
                 yield self._record(json.loads(line))
@@ -49,7 +49,7 @@ class VdRef:
             mention = Mention(caption, start, end, utterances[caption][start:end], (OTHER,))
             first = taken.setdefault(mention.id, ref["cluster_id"])
             if mention in held.get(str(first + 1), ()):
-                again = self.repeated if first == ref["cluster_id"] else self.left_out
+                again = self.repeated if first == ref["cluster_id"] else self.excluded
                 again.append(f"{dialogue['id']} {mention.id}")
                 continue
             held.setdefault(str(ref["cluster_id"] + 1), []).append(mention)

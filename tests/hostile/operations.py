@@ -492,7 +492,7 @@ for _name, _request in REQUESTS.items():
         SIGNED_IN,
         _name,
         _request,
-        part=lambda at: at.one("desk", ""),
+        part=lambda at: at.one("task", ""),
         holding=lambda at: at.one("", "1,2"),
     )
     get("task_instructions", SIGNED_IN, _name, _request)

@@ -87,7 +87,7 @@ def named_in(text: str) -> list[str]:
 
 def below_the_surfaces() -> Iterator[tuple[str, str]]:
     """Every text below the surfaces, with its place."""
-    for room in ("annotation", "evaluation", "models_core"):
+    for room in ("annotation", "evaluation", "models_core", "phrasebox"):
         for path in sorted((REPOSITORY / room).rglob("*.py")):
             index = path.relative_to(REPOSITORY).as_posix()
             if not SURFACES.match(index) and not index.startswith(TASK_PAGES):

@@ -20,8 +20,8 @@ def test_rows_that_change_often_have_room_in_their_pages() -> None:
         cursor.execute("SELECT relname FROM pg_class WHERE reloptions::text LIKE '%fillfactor%' ORDER BY 1")
         assert cursor.fetchall() == [
             ("annotation_openimage",),
-            ("annotation_truststate",),
             ("annotation_task",),
+            ("annotation_truststate",),
         ]
 
 

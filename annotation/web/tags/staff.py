@@ -50,7 +50,9 @@ def places(context: dict[str, Any]) -> list[_Link]:
 def may_read_docs(context: dict[str, Any]) -> bool:
     """Whether the caller may open the documentation: signed in, and not by a crowd platform's address."""
     request = context["request"]
-    return request.user.is_authenticated and not sessions.by_address(request.session)
+    # A request that is refused before anybody knows whose it is has no user.
+    user = getattr(request, "user", None)
+    return user is not None and user.is_authenticated and not sessions.by_address(request.session)
 
 
 @register.inclusion_tag("operations/field.html", takes_context=True)

@@ -16,8 +16,8 @@ from evaluation.services.localizations.sets import LocalizedMention, images_look
 from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 #: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
-ALL_MENTIONS, MISSED, FAR = "all", "wrong", "far"
-MENTION_FILTERS = (ALL_MENTIONS, MISSED, FAR)
+ALL_MENTIONS, MISPLACED, FAR = "all", "wrong", "far"
+MENTION_FILTERS = (ALL_MENTIONS, MISPLACED, FAR)
 #: A region is wrong by much where it overlaps the box that people drew by less.
 FAR_IOU = 0.1
 #: Images that are looked through at a time, and at most for one page.
@@ -100,7 +100,7 @@ def _looked_at(
             localized
             for localized in _compared(records[pk], mentions_of_image.get(pk, {}))
             if which == ALL_MENTIONS
-            or (not localized.right and (which == MISSED or localized.overlap < FAR_IOU))
+            or (not localized.right and (which == MISPLACED or localized.overlap < FAR_IOU))
         )
         yield LocalizedImage(rows[pk], mentions) if mentions else None
 

@@ -26,6 +26,7 @@ from evaluation.services.reports import building
 from tests.api.v1.conftest import names_for_admins
 from tests.api.v1.valid import VALID
 from tests.api.v1.worker_calls import VALID_OF_WORKERS, worker_headers
+from tests.browser.gate import before
 from tests.conftest import REPOSITORY
 from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world as web
@@ -55,6 +56,12 @@ def secret(data: Path) -> str:
     web.corpus(data / "made", name="drawn")
     account = web.account("ada", "researcher")
     return api_tokens.make_api_token(account=account, name="example", days=1, writes=True).secret
+
+
+@pytest.fixture(autouse=True)
+def let_in(live_server: Any) -> None:
+    """Tests in a browser may have left the server's gate shut."""
+    before(live_server).open()
 
 
 def test_the_example_runs_against_a_server(
