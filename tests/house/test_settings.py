@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.product import PRODUCTION, manage, migrated_database
+from tests.house.product import PRODUCTION, manage
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_production_passes_every_deployment_check(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_any_variable_all_that_is_written_lies_in_the_data_folder() -> None:
-    file = migrated_database()
-    folder = file.parents[1]
-    assert file == folder / "data" / "phrasebox.sqlite3" and file.is_file()
-    assert list((folder / "home").iterdir()) == []
+def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_path: Path) -> None:
+    done = manage(tmp_path, "migrate", "contenttypes", "--verbosity", "0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "data" / "phrasebox.sqlite3").is_file()
+    assert list((tmp_path / "home").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,12 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
         output_of("import_localizations", "listed", file, "--corpus", "scenes", "--split", listed)
 
 
-def test_page_and_api_take_the_images_that_a_file_is_of(scenes: str, tmp_path: Path) -> None:
+def test_page_and_api_take_the_images_that_a_file_is_of(
+    scenes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ada = world.signed_in("ada", "researcher")
-    listed = tmp_path / "some.txt"
+    monkeypatch.chdir(tmp_path)
+    listed = Path("some.txt")
     listed.write_text("75.png")
 
     def send(name: str, split: str) -> Any:

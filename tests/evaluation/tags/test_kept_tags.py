@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+from pathlib import Path
+from typing import Any
 
 from annotation import jobs
 from annotation.models import Corpus, Image, Job, TagList
@@ -33,7 +35,8 @@ def test_the_command_keeps_what_it_would_write(pets: str) -> None:
     assert (tag_list.unit, tag_list.alpha, tag_list.published) == ("compounds", 0.0, True)
 
 
-def test_a_page_asks_for_them(pets: str) -> None:
+def test_a_page_asks_for_them(tmp_path: Path, settings: Any, pets: str) -> None:
+    settings.DATA_DIR = tmp_path  # parses are files there
     ada = world.signed_in("ada", "researcher")
     press(ada, "/evaluation/features/", "Rank tags", corpus="pets", unit="compounds")
     job = Job.objects.latest("pk")
