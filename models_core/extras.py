@@ -6,6 +6,9 @@ requirements-extras.txt installs them all. Nothing else names them.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 #: By the name that is imported: the package that brings it, and what needs it.
@@ -44,3 +47,12 @@ class LazyExtra:
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(load_extra(self._name), attribute)
+
+
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """The version of each of these packages that is installed."""
+    versions = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions

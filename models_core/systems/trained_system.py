@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,6 +36,7 @@ from models_core.estimators.predictors import (
     TagScore,
     WritingSettings,
 )
+from models_core.extras import installed_versions
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.systems.dataset import CountedWords, Features
@@ -191,8 +191,9 @@ class TrainedSystem:
         if kind.learns:
             learned, settings[kind.stored] = self.model.state()
             arrays |= {f"{kind.stored}.{name}": array for name, array in learned.items()}
-        versions = {name: version(name) for name in _PACKAGES}
-        storage.save_model(folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": versions})
+        storage.save_model(
+            folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": installed_versions(_PACKAGES)}
+        )
 
     @classmethod
     def load(cls, folder: Path) -> TrainedSystem:

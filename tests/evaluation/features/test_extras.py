@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from models_core.extras import EXTRAS, REMEDY, MissingExtra, load_extra
+from models_core.extras import EXTRAS, REMEDY, MissingExtra, installed_versions, load_extra
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.features.test_combined_set import drawn as drawn
 from tests.house.product import REPOSITORY
@@ -68,3 +68,7 @@ def test_the_server_checks_itself_without_any_extra(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_versions_are_of_what_is_installed():
+    assert set(installed_versions(("numpy", "no-such-package"))) == {"numpy"}
