@@ -81,15 +81,20 @@ def main() -> int:
             failures = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-failures-")))
 
             def options_of(side: str) -> list[str]:
-                found = [*chosen, "--tell", str(failures / side)]
+                pytest_options = [*chosen, "--tell", str(failures / side)]
                 if binaries is not None:
-                    found.append("--divided")
+                    pytest_options.append("--divided")
                 if options.reach is not None:
                     options.reach.mkdir(parents=True, exist_ok=True)
-                    found += ["-p", "tests.faults.reach", "--reach", str(options.reach.resolve() / side)]
+                    pytest_options += [
+                        "-p",
+                        "tests.faults.reach",
+                        "--reach",
+                        str(options.reach.resolve() / side),
+                    ]
                 elif side == SQLITE:
-                    found[:0] = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
-                return found
+                    pytest_options[:0] = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+                return pytest_options
 
             output = stack.enter_context(tempfile.TemporaryFile())
             if binaries is not None:

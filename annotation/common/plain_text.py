@@ -1,5 +1,5 @@
-"""Results as plain text, for terminals; and errors that say more there, since whoever uses one may see all
-rows of a kind: readers of pages, the API and jobs are told the reason alone.
+"""Results as plain text, for terminals; and errors, which say more there, since users of commands may see all
+rows of a kind. Pages, the API and jobs give the reason alone.
 """
 
 from collections.abc import Iterable, Mapping

@@ -185,13 +185,13 @@ def reinstate_worker(
     """Let a worker back to a kind (None: all). The kinds that this changed.
 
     Where the rules had suspended them, or they had failed the test as often as it may be taken,
-    their trust state is given anew: a passed test stays, all else counts from here. Raises CannotDo
+    their trust state is renewed: a passed test stays, all else counts from here. Raises CannotDo
     where their judgments are withdrawn.
     """
     settings = settings_of(campaign.settings)
     changed = []
     with database.writing():
-        # Before the rows are made: a trust state that the worker never had is nothing to be let back to.
+        # Before new rows are made: a worker cannot be reinstated to a trust state that they never had.
         rows = TrustState.objects.select_for_update(no_key=True).filter(
             campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind, worker)
         )

@@ -43,7 +43,7 @@ _CHUNK = 500
 
 
 def replay_row(row: Row) -> WorkerTrust:
-    """The trust state that the stored events of a row lead to, from where it was given (or given anew)."""
+    """The trust state that the stored events of a row lead to, from where it began or was renewed."""
     campaign = row.campaign
     trust = WorkerTrust(
         row.kind,

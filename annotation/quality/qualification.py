@@ -10,7 +10,7 @@ the worker's hands one after the other and come back like any other task:
     obstacle    leases.take, pages: why a worker who needs a test cannot begin one
 
 An item that was returned or ran out of time comes again: nobody leaves out what they do not know.
-A kind's test may be taken ATTEMPTS times; a trust state given anew counts from there.
+A kind's test may be taken ATTEMPTS times; a renewed trust state counts from there.
 
 Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length, that its items
 are balanced over the possible answers, and how often it may be taken are decided here.
@@ -243,7 +243,7 @@ def test_obstacles(places: Sequence[TestPlace]) -> dict[tuple[int, str], Refusal
 
 
 def count_tests_taken(row: TrustState) -> int:
-    """How many tests the worker has finished since the trust state was given, or given anew."""
+    """How many tests the worker has finished since the trust state began or was renewed."""
     return _tests_taken([row])[row.campaign_id, row.kind]
 
 
@@ -306,7 +306,7 @@ def campaign_trust_rules(campaign: Campaign, kind: str, settings: CampaignSettin
 
 def _left(row: TrustState, campaign: Campaign) -> tuple[Item, ...]:
     """The qualification items of a kind, without those whose question the worker had as a task or a control
-    item: who has worked takes a test where their trust state is given anew.
+    item: who has worked takes a test where their trust state is renewed.
     """
     return _items_left([TestPlace(row, campaign, settings_of(campaign.settings))])[campaign.pk, row.kind]
 

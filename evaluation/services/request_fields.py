@@ -23,8 +23,8 @@ def check_images(
     field: str, text: str, corpus: Any, context: OperationContext, *, runs: bool = False, also: str = ""
 ) -> None:
     """Raise Invalid where the text of a field names no images of a corpus: a split, a fold such as 1/5,
-    with `runs` run:NAME, or the word `also`; "" is always right. Whoever names files by their paths may name
-    any other text, since a file may be there."""
+    with `runs` run:NAME, or the word `also`; "" is always right. With `context.by_path` any other
+    text may name a file."""
     splits = [split for split in split_names(corpus) if split]
     if context.by_path or text in ("", also, *splits) or FOLD.fullmatch(text):
         return
@@ -60,7 +60,8 @@ class FigureReport:
     report: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots: what a request asks about comes from another base then, whose fields stand first in forms.
+@dataclass(frozen=True, kw_only=True)
 class IntervalRequest:
     """Figures with intervals."""
 

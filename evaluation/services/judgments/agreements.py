@@ -33,10 +33,8 @@ _Thresholds = Annotated[tuple[float, ...], Field(max_length=MOST_THRESHOLDS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRequest(IntervalRequest):
-    """Of one set of judgments, how far its judges agree: Krippendorff's alpha, Fleiss' and Cohen's kappa. Of
-    two, Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or judgments that were
-    imported. Intervals draw whole images (keywords, if these are judged). Nothing is stored."""
+class MeasuredJudgments:
+    """A set of judgments, or two: each is a file, or judgments that were imported."""
 
     file: Annotated[_File | None, Help(_("File"), _("Of judgments, or its folder"))] = None
     format: Annotated[str, OneOf(judgment_formats), Help(_("Format of the file"))] = "table"
@@ -64,6 +62,13 @@ class AgreementRequest(IntervalRequest):
             for name in ("thresholds", "against_thresholds", "unjudged_is_no"):
                 if getattr(self, name):
                     yield FieldError(name, "only_with", {"other": "against"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementRequest(IntervalRequest, MeasuredJudgments):
+    """Of one set of judgments, how far its judges agree: Krippendorff's alpha, Fleiss' and Cohen's kappa. Of
+    two, Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or judgments that were
+    imported. Intervals draw whole images (keywords, if these are judged). Nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ def answer_to(task: Any) -> dict[str, Any]:
         case m.BoxRequirementTask():
             return {"answer": "box"}
         case m.BoxDrawingTask():
-            way = m.WorkerAnswerAnswerSentWayType0.DRAG
+            way = m.WorkerAnswerTaskAnswerRequestWayType0.DRAG
             return {"answer": "drawn", "box": [3, 4, task.image.width, task.image.height], "way": way}
         case m.BoxQualityTask():
             assert len(task.pending) == 4
@@ -92,27 +92,27 @@ def half_hour(client: Any) -> list[str]:
     """Every kind is taken, kept, answered; one is given back, one reported, one answer changed."""
     done = []
     assert said(worker_consent, client=client, name="captions").needed is False
-    words = said(worker_spelling, client=client, body=m.WorkerSpellingTextAsked(text="Two dgos run."))
+    words = said(worker_spelling, client=client, body=m.WorkerSpellingTextRequest(text="Two dgos run."))
     assert words.unknown[0].word == "dgos"
     for offer in said(worker_tasks, client=client).tasks:
         if offer.nothing is not None or offer.kind in done or offer.campaign == "tested":
             continue
-        requested = m.WorkerNextTaskAsked(campaign=offer.campaign, kind=offer.kind)
+        requested = m.WorkerNextTaskRequest(campaign=offer.campaign, kind=offer.kind)
         task = said(worker_next, client=client, body=requested)
         if isinstance(task, m.WorkerNothing):
             continue
         assert task.kind == offer.kind
         assert said(worker_heartbeat, client=client, assignment=task.id).expires_at is not None
-        body = m.WorkerAnswerAnswerSent(token=f"t{task.id}", seconds=2.5, **answer_to(task))
+        body = m.WorkerAnswerTaskAnswerRequest(token=f"t{task.id}", seconds=2.5, **answer_to(task))
         receipt = said(worker_answer, client=client, assignment=task.id, body=body)
         assert receipt.repeated is False
         done.append(offer.kind)
         if not isinstance(receipt.next_, m.WorkerNothing):
             assert said(worker_return, client=client, assignment=receipt.next_.id).returned
         if offer.kind == "coref_link":
-            kind = m.WorkerRecentAnswersKindAsked(campaign=offer.campaign, kind=offer.kind)
+            kind = m.WorkerRecentAnswersKindRequest(campaign=offer.campaign, kind=offer.kind)
             (last,) = said(worker_recent_answers, client=client, body=kind).answers
-            changed = m.WorkerChangeAnswerSaid(answer="no")
+            changed = m.WorkerChangeAnswerRequest(answer="no")
             assert said(worker_change, client=client, assignment=last.id, body=changed).changed
     return sorted(done)
 
