@@ -110,7 +110,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     # People, by page.
     boss = walk.open_page(alone=True)
     make_account(boss, walk.product.first_account, "boss")
-    ada = invited(walk, boss, "ada", "researcher", "the whole server")
+    ada = invited(walk, boss, "ada", "researcher", "")
     client = client_package.Client(walk.product.url, token_of(ada))
     assert client.get("me")["username"] == "ada"
 
