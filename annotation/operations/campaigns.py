@@ -22,6 +22,7 @@ from annotation.datasets.archives import DownloadExpired
 from annotation.datasets.contents import answer_files, arrow_tables
 from annotation.datasets.exporting import ExportError
 from annotation.datasets.layer_rows import LayerError
+from annotation.jobs.kinds import export_bundle as bundles
 from annotation.jobs.kinds import export_dataset as exports
 from annotation.jobs.kinds import refresh_layer
 from annotation.operations.texts.campaign import campaign_status_text
@@ -280,6 +281,17 @@ register(
         route="exports",
         example={"format": "entities", "unfinished": "leave_out"},
     ),
+    command=CommandLine(positional=("campaign",), out=_NEW_FOLDER, text=_exported_text),
+    page=FormPage(started=_BUILDING),
+)
+register(
+    title=_("Export a release bundle of a campaign"),
+    permission=MAY_RUN,
+    run=bundles.export_bundle,
+    before_job=bundles.check_bundle_request,
+    errors=(ExportError, OSError),
+    as_job=True,
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/bundles", "exports", route="bundles", example={}),
     command=CommandLine(positional=("campaign",), out=_NEW_FOLDER, text=_exported_text),
     page=FormPage(started=_BUILDING),
 )

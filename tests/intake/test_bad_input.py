@@ -22,7 +22,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 GOOD = "1.jpg#0\tA dog runs .\n2.jpg#0\tA cat sits .\n"
 SENTENCE = "[/EN#1/people A man] runs .\n"
-HEADER = '{"format": "phrasebox-corpus", "version": 1}\n'
 
 
 def put(path: Path, content: str | bytes) -> Path:
@@ -159,7 +158,7 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
         r"x\.jsonl, line 1: has no header",
     ),
     "a record cut short": (
-        lambda f: [str(put(f / "x.jsonl", HEADER + '{"id": "1", "capt')), "--format", "jsonl"],
+        lambda f: [str(put(f / "x.jsonl", '{"id": "1", "capt')), "--format", "jsonl"],
         r"x\.jsonl, line 2: ",
     ),
 }

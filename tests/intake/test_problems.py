@@ -163,14 +163,13 @@ def test_an_archive_holds_its_pictures_beside_its_captions_and_problems_name_its
             "jsonl",
             "corpus.jsonl",
             (
-                '{"format": "phrasebox-corpus", "version": 1}\n'
                 '{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
                 '{"id": "b", "filename": "b.jpg"\n'
                 '{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
                 '{"id": "c", "filename": "c.jpg", "captions": [{"text": "  "}]}\n'
                 '{"id": "d", "filename": "d.jpg", "captions": [{"text": "A cat ."}]}\n'
             ),
-            [3, 4, 5],
+            [2, 3, 4],
         ),
         (
             "csv",
