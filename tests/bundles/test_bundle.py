@@ -71,7 +71,7 @@ def eventful(images: int, *, crowd: dict[str, int]) -> World:
     first, second = OpenImage.objects.filter(campaign=world.campaign).order_by("position")[:2]
     chain = tuple(first.state["chains"][0]["m"])
     taken_back = rulings.make_ruling(image=first.pk, ruling=Closure(chain, "excluded"))
-    rulings.withdraw_ruling(campaign=world.campaign, ruling=taken_back.ruling)
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=taken_back.ruling.pk)
     rulings.make_ruling(image=first.pk, ruling=Closure(chain, "scene"))
     rulings.make_ruling(image=second.pk, ruling=KeepApart(*[m[0] for m in _mentions(second)[:2]]))
     answer(2)

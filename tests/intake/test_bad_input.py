@@ -153,13 +153,13 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
         lambda f: [*token(f, GOOD), "--images", str(f / "none")],
         r"none: no such folder; expected the folder of pictures",
     ),
-    "a record without its header": (
-        lambda f: [str(put(f / "x.jsonl", '{"id": "1"}\n')), "--format", "jsonl"],
-        r"x\.jsonl, line 1: has no header",
+    "a record without its captions": (
+        lambda f: [str(put(f / "x.jsonl", '{"id": "1", "filename": "1.jpg"}\n')), "--format", "jsonl"],
+        r"x\.jsonl, line 1: image '1': 'captions' is missing",
     ),
     "a record cut short": (
         lambda f: [str(put(f / "x.jsonl", '{"id": "1", "capt')), "--format", "jsonl"],
-        r"x\.jsonl, line 2: ",
+        r"x\.jsonl, line 1: ",
     ),
 }
 
