@@ -1,27 +1,31 @@
-"""What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
+"""What a model annotator saves a campaign: people alone against a model annotator from nothing, a taught one,
+and a bad one.
 
-    python -m studies.machines [--images N] [--seeds N] [--arms a,a+savings,b,bad] [--processes N]
+    python -m studies.model_annotators [--images N] [--seeds N] [--arms a,a+savings,b,bad] [--processes N]
         [--taught N [--epochs N] [--save FOLDER] | --proposer FOLDER]
-    python -m studies.machines --arms savings[,b+savings]
-    python -m studies.machines --boxes --proposer FOLDER
+    python -m studies.model_annotators --arms savings[,b+savings]
+    python -m studies.model_annotators --boxes --proposer FOLDER
 
 Generated scenes go through a simulated crowd (60 % careful, 30 % average, 10 % sloppy) by the printed
-protocol, with people alone and with a machine whose boxes they accept or refuse:
+protocol, with people alone and with a model annotator whose boxes they accept or refuse:
 
-    a     a machine that begins with nothing and learns from what is finished, first after 40 images and
+    a     a model annotator that begins with nothing and learns from what is finished, first after 40 images
+    and
           again after each further 40, as the service does that a campaign's job calls
     a+savings     as a, with all settings on that spare people questions
     b     a proposer taught on other scenes beforehand (`--taught`, or one that is stored)
-    bad   random boxes, of which the machine is sure
-    savings       no machine: each setting that spares people questions, all of them, and coverage by count
+    bad   random boxes, of which the model annotator is sure
+    savings       no model annotator: each setting that spares people questions, all of them, and coverage by
+    count
                   where the count that the phrases name is wrong for 30 % of the chains
     b+savings     as b, with all of them on
 
 The chances of links are learnt from other scenes (`--learn-from`).
 
-`--boxes` says instead how good the first box of each chain is, by category and by the machine's own chance.
+`--boxes` says instead how good the first box of each chain is, by category and by the model annotator's own
+chance.
 
-The figures are those of `annotation.simulation.machine_study`; `studies/RESULTS.md` holds the output.
+The figures are those of `annotation.simulation.model_study`; `studies/RESULTS.md` holds the output.
 """
 
 from __future__ import annotations
@@ -44,22 +48,22 @@ from annotation.protocol import image as image_fold
 from annotation.protocol.gold import TIGHT, Gold
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.link_chances import LinkChances, learn_chances
-from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, learns_now
+from annotation.protocol.model_annotators import ModelAnnotatorSettings, Proposals, ProposedBox, learns_now
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Box, LayerRecord, Mention, representative
 from annotation.simulation.economy import ALL_SAVINGS, COVERAGE_BY_COUNT, saving_arms
-from annotation.simulation.machine import SimulatedMachine
-from annotation.simulation.machine_study import (
+from annotation.simulation.model_study import (
     PEOPLE_ALONE,
     StudiedArm,
     boxes_anywhere,
     known_proposals,
-    machine_table,
     people_alone,
     run_arm,
     study_of,
+    study_table,
 )
+from annotation.simulation.simulated_model import SimulatedModel
 from annotation.task_types import discovery
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
@@ -67,9 +71,9 @@ from models_core.estimators.neural.proposer.training import ProposerSettings
 from phrasebox.device import CPU
 from scenes.generate import generate_scene
 
-#: The seed of the scenes that are annotated, and of those that a machine is taught on.
+#: The seed of the scenes that are annotated, and of those that a model annotator is taught on.
 ANNOTATED, TAUGHT = 1, 7
-_SETTINGS = MachineSettings(share=1.0)
+_SETTINGS = ModelAnnotatorSettings(share=1.0)
 #: Share of the chains whose phrases are made to name a wrong number.
 WRONG_COUNTS = 0.3
 ScenePicture = tuple[Gold, NDArray[np.uint8]]
@@ -85,7 +89,7 @@ def scene(index: int, seed: int, side: int) -> ScenePicture:
 
 
 def taught(scene_picture: ScenePicture, layer: LayerRecord | None = None) -> TaughtPicture:
-    """What a machine learns of a scene: the boxes of `layer`, or of its gold."""
+    """What a model annotator learns of a scene: the boxes of `layer`, or of its gold."""
     (_, (width, height), gold), colours = scene_picture
     layer = layer or gold
     depicted = layer.depicted()
@@ -130,13 +134,17 @@ def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
 
 
 def arm_a(
-    scenes: Sequence[ScenePicture], settings: MachineSettings, say: Callable[[str], object], device: str = CPU
+    scenes: Sequence[ScenePicture],
+    settings: ModelAnnotatorSettings,
+    say: Callable[[str], object],
+    device: str = CPU,
 ) -> Callable[[int], Any]:
-    """A machine that learns from what is finished, and says then what it would draw until the next lesson."""
+    """A model annotator that learns from what is finished, and says then what it would draw until the next
+    lesson."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
-        model_annotator = SimulatedMachine(proposals.get, settings=settings, seed=seed)
+        model_annotator = SimulatedModel(proposals.get, settings=settings, seed=seed)
         state: dict[str, Any] = {"learnt": None, "proposer": None, "pictures": []}
 
         def finished(index: int, layer: LayerRecord) -> None:
@@ -215,7 +223,7 @@ def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> Non
 
 def from_nothing(
     scenes: Sequence[ScenePicture],
-    settings_of_machine: MachineSettings,
+    model_settings: ModelAnnotatorSettings,
     settings: ImageSettings | None,
     title: str,
     seeds: range,
@@ -223,12 +231,12 @@ def from_nothing(
     device: str,
     processes: int,
 ) -> StudiedArm:
-    """Arm a, so many seeds side by side: in each the machine learns for itself."""
+    """Arm a, so many seeds side by side: in each the model annotator learns for itself."""
     if processes == 1:
         images = [gold for gold, _ in scenes]
-        arm = arm_a(scenes, settings_of_machine, lambda line: print(line, flush=True), device)
+        arm = arm_a(scenes, model_settings, lambda line: print(line, flush=True), device)
         return run_arm(title, images, arm, seeds=seeds, settings=settings)
-    arguments = [(len(scenes), settings_of_machine, settings, title, seed, device) for seed in seeds]
+    arguments = [(len(scenes), model_settings, settings, title, seed, device) for seed in seeds]
     with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
         parts = pool.map(_one_seed, arguments, chunksize=1)
     for part in parts[1:]:
@@ -236,12 +244,14 @@ def from_nothing(
     return parts[0]
 
 
-def _one_seed(arguments: tuple[int, MachineSettings, ImageSettings | None, str, int, str]) -> StudiedArm:
-    images, machine_settings, settings, title, seed, device = arguments
+def _one_seed(
+    arguments: tuple[int, ModelAnnotatorSettings, ImageSettings | None, str, int, str],
+) -> StudiedArm:
+    images, model_settings, settings, title, seed, device = arguments
     load_kinds()
     scenes = [scene(n, ANNOTATED, ProposerSettings().side) for n in range(images)]
     seeds = range(seed, seed + 1)
-    return from_nothing(scenes, machine_settings, settings, title, seeds, device=device, processes=1)
+    return from_nothing(scenes, model_settings, settings, title, seeds, device=device, processes=1)
 
 
 def load_kinds() -> None:
@@ -279,7 +289,7 @@ def main() -> None:
     parser.add_argument("--arms", default="a,b,bad")
     parser.add_argument("--learn-from", type=int, default=600, help="Other scenes for the chances of links")
     parser.add_argument("--boxes", action="store_true", help="How good the boxes of --proposer are")
-    parser.add_argument("--device", default=CPU, help="Where machines learn: cpu, or cuda")
+    parser.add_argument("--device", default=CPU, help="Where model annotators learn: cpu, or cuda")
     parser.add_argument("--processes", type=int, default=1, help="Seeds of arm a that run side by side")
     options = parser.parse_args()
     load_kinds()
@@ -343,12 +353,12 @@ def show(people: StudiedArm, arms: Sequence[StudiedArm], images: int) -> None:
         "images": images,
         "seeds": len(people.seeds),
         "interval_remark": "",
-        "machine": [asdict(figure) for figure in study.figures],
+        "figures": [asdict(figure) for figure in study.figures],
         "savings": [asdict(saving) for saving in study.savings],
         "measured": None,
         "boxes": [asdict(boxes) for boxes in study.boxes],
     }
-    print(machine_table(report))
+    print(study_table(report))
 
 
 if __name__ == "__main__":

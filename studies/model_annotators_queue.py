@@ -1,19 +1,21 @@
-"""`studies.machines` once more, through the queue: leases, double checks and the machine's turns.
+"""`studies.model_annotators` once more, through the queue: leases, double checks and the model annotator's
+turns.
 
-    python -m studies.machines_queue [--proposer FOLDER] [--images N] [--seeds N]
+    python -m studies.model_annotators_queue [--proposer FOLDER] [--images N] [--seeds N]
         [--arms printed,savings,a,a+savings,b,b+savings,bad] [--scenes SEED] [--at-once N] [--from-images N]
         [--retrain-each N] [--least-chance P] [--bar P] [--tries N] [--device DEVICE] [--processes N]
         [--keep FOLDER]
 
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
-`simulate_crowd --through queue`, without control items and misconduct. A machine is turned on by the
-campaign's settings (`machine.share` 1). In the arms *a* it begins with nothing and learns as the service
-teaches it, from what is finished by then (`machine.from_images`, `machine.retrain_each`), and at most
-`--at-once` unfinished images are asked about (`machine.images_at_once`); in the others all are opened at
-once, and its boxes come as from a file. *printed* is people alone again, asked about links in the printed
-order, and *savings* people alone with fewer questions. Lessons (on `--device`) take no time here, nor do
-reviewers' rulings: people's seconds are those of their answers. The chances of links are learned from 600
-other scenes. Each campaign is in a SQLite of its own that is gone afterwards.
+`simulate_crowd --through queue`, without control items and misconduct. A model annotator is turned on by the
+campaign's settings (`model_annotator.share` 1). In the arms *a* it begins with nothing and learns as the
+service teaches it, from what is finished by then (`model_annotator.from_images`,
+`model_annotator.retrain_each`), and at most `--at-once` unfinished images are asked about
+(`model_annotator.images_at_once`); in the others all are opened at once, and its boxes come as from a file.
+*printed* is people alone again, asked about links in the printed order, and *savings* people alone with fewer
+questions. Lessons (on `--device`) take no time here, nor do reviewers' rulings: people's seconds are those of
+their answers. The chances of links are learned from 600 other scenes. Each campaign is in a SQLite of its own
+that is gone afterwards.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from typing import TYPE_CHECKING
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.coreference import AS_PRINTED
 from annotation.protocol.link_chances import LinkChances, learn_chances
-from annotation.protocol.machines import MachineSettings, Proposals
+from annotation.protocol.model_annotators import ModelAnnotatorSettings, Proposals
 from annotation.protocol.scores import compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.economy import ALL_SAVINGS, saving_arms
-from annotation.simulation.machine_study import (
+from annotation.simulation.model_study import (
     PEOPLE_ALONE,
     STUDY_MIX,
     StudiedArm,
@@ -50,13 +52,13 @@ from annotation.simulation.machine_study import (
 from annotation.simulation.visits import ORDERLY
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from phrasebox.device import CPU
-from studies.machines import TAUGHT, load_kinds, proposed, scene, show
+from studies.model_annotators import TAUGHT, load_kinds, proposed, scene, show
 from studies.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
 
 if TYPE_CHECKING:
     from annotation.models import Campaign
 
-_SOURCE = "studies.machines_queue"
+_SOURCE = "studies.model_annotators_queue"
 _TITLES = {
     "printed": "people alone, printed order",
     "savings": f"people alone: {ALL_SAVINGS}",
@@ -66,15 +68,16 @@ _TITLES = {
     "b+savings": f"b+savings: {ALL_SAVINGS}",
     "bad": "bad: random boxes",
 }
-#: Arms whose machine learns from the campaign itself, and those whose machine learned before.
+#: Arms whose model annotator learns from the campaign itself, and those whose model annotator learned before.
 _LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+savings"))
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
     """A campaign to answer: the arm's title, the seed of its crowd and that of the `scenes`, how many images,
-    and its machine's boxes (none: no machine, unless it `learns`) and settings. The folder `template` has the
-    scenes imported; the arm of this seed is kept in `folder`. A machine learns on `device`.
+    and its model annotator's boxes (none: no model annotator, unless it `learns`) and settings. The folder
+    `template` has the scenes imported; the arm of this seed is kept in `folder`. A model annotator learns on
+    `device`.
     """
 
     name: str
@@ -85,7 +88,7 @@ class CampaignRun:
     protocol: ImageSettings | None
     boxes: Mapping[str, Proposals]
     learns: bool
-    machine: MachineSettings
+    model_annotator: ModelAnnotatorSettings
     template: Path
     folder: Path
     device: str = CPU
@@ -95,7 +98,7 @@ class CampaignRun:
         """The file of this arm and seed: others where settings, boxes or lessons' device are."""
         settings = _settings_of(self).as_dict()
         if not (self.boxes or self.learns):
-            del settings["machine"]
+            del settings["model_annotator"]
         about = json.dumps(
             [self.scenes, self.images, settings, sorted(self.boxes.items()), self.learns and self.device],
             default=repr,
@@ -106,7 +109,7 @@ class CampaignRun:
 
 def answered(run: CampaignRun) -> StudiedArm:
     """Answer one campaign by the crowd, in a copy of the database; what it cost and came to."""
-    with tempfile.TemporaryDirectory(prefix="phrasebox-machines-queue-") as folder:
+    with tempfile.TemporaryDirectory(prefix="phrasebox-model_annotators-queue-") as folder:
         shutil.copytree(run.template, folder, dirs_exist_ok=True)
         _set_up(Path(folder))
         arm = _answered(run)
@@ -137,9 +140,9 @@ def _scenes_imported(folder: Path, images: int, seed: int) -> None:
 
 
 def _answered(run: CampaignRun) -> StudiedArm:
-    from annotation.campaigns import machines
+    from annotation.campaigns import model_annotators
     from annotation.models import Corpus, OpenImage
-    from annotation.queue import machine_turns, submission
+    from annotation.queue import model_answers, submission
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     settings = _settings_of(run)
@@ -147,22 +150,28 @@ def _answered(run: CampaignRun) -> StudiedArm:
     corpus = Corpus.objects.get(name="scenes")
     campaign = open_scene_campaign(corpus, f"seed-{run.seed}", seed=run.seed, settings=settings)
     model_annotator = (
-        machines.machine_add(campaign=campaign, name="drawer") if run.boxes or run.learns else None
+        model_annotators.model_annotator_add(campaign=campaign, name="drawer")
+        if run.boxes or run.learns
+        else None
     )
     if model_annotator is not None and run.boxes:
-        machines.store_proposals(model_annotator, run.boxes.items(), version=model_annotator.version + 1)
-        machines.machine_trained(model_annotator, images=None, source="file of the benchmark", from_file=True)
-        machine_turns.take_turns(campaign, submission.submit)
+        model_annotators.store_proposals(
+            model_annotator, run.boxes.items(), version=model_annotator.version + 1
+        )
+        model_annotators.record_training(
+            model_annotator, images=None, source="file of the benchmark", from_file=True
+        )
+        model_answers.take_turns(campaign, submission.submit)
     train = partial(_train, run.device)
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=train)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
     assert not any(done.violations.values()), done.violations
-    # Nobody waited so long, while a machine learned, that a lease ran out.
+    # Nobody waited so long, while a model annotator learned, that a lease ran out.
     assert not done.tally.gone, done.tally
     assert OpenImage.objects.filter(campaign=campaign, complete=True).count() == run.images
     _count(campaign, arm)
     if model_annotator is not None:
-        _count_machine(campaign, arm)
+        _count_model(campaign, arm)
     print(
         f"{run.title}, seed {run.seed}: {done.tally.answered.total()} answers in {done.seconds:.0f} s",
         flush=True,
@@ -171,13 +180,13 @@ def _answered(run: CampaignRun) -> StudiedArm:
 
 
 def _train(device: str) -> None:
-    """Teach the machines that are to learn now, and have them propose for images that were opened since, as
-    the jobs do that the periodic work asks for."""
-    from evaluation.services.machines import teaching
+    """Teach the model annotators that are to learn now, and have them propose for images that were opened
+    since, as the jobs do that the periodic work asks for."""
+    from evaluation.services.model_annotators import teaching
 
-    for campaign, name in teaching.machines_to_teach():
+    for campaign, name in teaching.model_annotators_to_train():
         began, wall = time.process_time(), time.monotonic()
-        taught = teaching.teach_machine(
+        taught = teaching.train_model_annotator(
             campaign=campaign.name, model_annotator=name, replaces_file=False, device=device
         )
         seconds, wall = time.process_time() - began, time.monotonic() - wall
@@ -185,7 +194,7 @@ def _train(device: str) -> None:
             f"  {campaign.name}: learnt from {taught.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
             flush=True,
         )
-    for campaign, name in teaching.machines_to_propose():
+    for campaign, name in teaching.model_annotators_to_propose():
         teaching.propose_boxes(campaign=campaign.name, model_annotator=name)
 
 
@@ -194,7 +203,7 @@ def _settings_of(run: CampaignRun) -> CampaignSettings:
     if run.protocol is not None:
         settings = replace(settings, protocol=run.protocol)
     if run.boxes or run.learns:
-        settings = replace(settings, machine=run.machine)
+        settings = replace(settings, model_annotator=run.model_annotator)
     return settings
 
 
@@ -211,7 +220,7 @@ def _count(campaign: Campaign, arm: StudiedArm) -> None:
     for image in images:
         image.runs += 1
     people = campaign.judgments.filter(image__isnull=False, withdrawn=False).exclude(
-        worker__kind=Worker.MACHINE
+        worker__kind=Worker.MODEL
     )
     for key, kind, number in people.values_list("image__image__key", "kind").annotate(n=Count("pk")):
         images[numbers[key]].judgments[kind] += number
@@ -226,12 +235,13 @@ def _count(campaign: Campaign, arm: StudiedArm) -> None:
             images[numbers[record.id]].scores.add(compare_layers(record.layer, two.layer))
 
 
-def _count_machine(campaign: Campaign, arm: StudiedArm) -> None:
-    """Add how many boxes the machine drew, how many were accepted, and after how many it was suspended."""
+def _count_model(campaign: Campaign, arm: StudiedArm) -> None:
+    """Add how many boxes the model annotator drew, how many were accepted, and after how many it was
+    suspended."""
     from annotation.protocol.trust import SUSPENDED
-    from annotation.selectors.machines.reports import machine_reports
+    from annotation.selectors.model_annotators.reports import model_annotator_reports
 
-    (row,) = machine_reports(campaign)
+    (row,) = model_annotator_reports(campaign)
     arm.drawn.append(row.judged + row.waiting)
     arm.good.append(row.good)
     arm.suspended.append(arm.drawn[-1] if row.state == SUSPENDED else None)
@@ -245,7 +255,7 @@ def _protocol_of(arm: str, chances: LinkChances) -> ImageSettings | None:
 
 def main() -> None:
     """Read the arguments, run the campaigns, and print the table."""
-    parser = argparse.ArgumentParser(description="What a machine saves a campaign, through the queue")
+    parser = argparse.ArgumentParser(description="What a model annotator saves a campaign, through the queue")
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--scenes", type=int, default=SCENES, help="Seed of the scenes")
@@ -257,7 +267,7 @@ def main() -> None:
     )
     parser.add_argument("--proposer", type=Path, help="A stored proposer, for the arms b")
     parser.add_argument("--arms", default=",".join(_TITLES))
-    usual = MachineSettings(share=1.0)
+    usual = ModelAnnotatorSettings(share=1.0)
     parser.add_argument(
         "--from-images", type=int, default=usual.from_images, help="Finished images of the first lesson"
     )
@@ -267,9 +277,12 @@ def main() -> None:
     parser.add_argument("--least-chance", type=float, default=usual.least_chance)
     parser.add_argument("--bar", type=float, default=usual.bar)
     parser.add_argument(
-        "--tries", type=int, default=usual.tries, help="Boxes in a row that a machine proposes for a chain"
+        "--tries",
+        type=int,
+        default=usual.tries,
+        help="Boxes in a row that a model annotator proposes for a chain",
     )
-    parser.add_argument("--device", default=CPU, help="Where the machines of the arms a learn")
+    parser.add_argument("--device", default=CPU, help="Where the model annotators of the arms a learn")
     parser.add_argument("--processes", type=int, default=1, help="Campaigns that are answered side by side")
     parser.add_argument(
         "--keep",
@@ -302,7 +315,7 @@ def main() -> None:
             return proposals_anywhere(images, seed)
         return boxes if arm in _TAUGHT_BEFORE else {}
 
-    with tempfile.TemporaryDirectory(prefix="phrasebox-machines-queue-") as folder:
+    with tempfile.TemporaryDirectory(prefix="phrasebox-model_annotators-queue-") as folder:
         folder_to_keep, template = options.keep or Path(folder) / "kept", Path(folder) / "template"
         folder_to_keep.mkdir(parents=True, exist_ok=True)
         template.mkdir()

@@ -1,6 +1,6 @@
-"""Machines of a campaign: made by a manager, taught by a job, and what they would draw stored.
+"""Model annotators of a campaign: made by a manager, taught by a job, and what they would draw stored.
 
-This package does not know how a machine finds its boxes: what teaches it stores proposals, for
+This package does not know how a model annotator finds its boxes: what teaches it stores proposals, for
 each image and phrase boxes with the chance that people accept them (`store_proposals`).
 """
 
@@ -25,8 +25,8 @@ from annotation.models import (
     Account,
     Campaign,
     Image,
-    Machine,
-    MachineProposals,
+    ModelAnnotator,
+    ModelProposals,
     OpenImage,
     TrustState,
     Worker,
@@ -34,98 +34,115 @@ from annotation.models import (
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.contents import corners, mention_from
-from annotation.protocol.kinds import machine_kinds
-from annotation.protocol.machines import Proposals, best_first, machine_trust
+from annotation.protocol.kinds import model_kinds
+from annotation.protocol.model_annotators import Proposals, best_first, model_trust
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
 from annotation.selectors.jobs import Job, newest_job
-from annotation.selectors.machines.reports import MachineReport, machine_reports
+from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, model_annotator_reports
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CampaignRequest
 
-#: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
-TRAIN_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
-MachineName = Annotated[str, Named(max_length=30)]
+#: The jobs that teach a model annotator, and that have one propose for further images; who knows how
+#: registers them.
+TRAIN_JOB, PROPOSE_JOB = "train_model_annotator", "propose_boxes"
+ModelAnnotatorName = Annotated[str, Named(max_length=30)]
 #: Images whose mentions are read together.
 _IMAGES_TOGETHER = 200
 
 
-def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
-    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its trust states.
+def model_annotator_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> ModelAnnotator:
+    """Make a model annotator of a campaign: a worker of its own, whom nobody can sign in as, with its trust
+    states.
 
-    Raises CampaignError for a campaign in which no machine has anything to do, and Invalid for a name that is
-    taken.
+    Raises CampaignError for a campaign in which no model annotator has anything to do, and Invalid for a name
+    that is taken.
     """
-    kinds = machine_kinds(campaign.kinds)
+    kinds = model_kinds(campaign.kinds)
     if not kinds:
         raise CampaignError(
-            _("campaign %(campaign)s asks for no boxes: a machine has nothing to do there")
+            _("campaign %(campaign)s asks for no boxes: a model annotator has nothing to do there")
             % {"campaign": repr(campaign.name)}
         )
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
-            _("campaign %(campaign)s is closed; add the machine to an open one")
+            _("campaign %(campaign)s is closed; add the model annotator to an open one")
             % {"campaign": repr(campaign.name)}
         )
     settings = settings_of(campaign.settings)
-    rules = machine_trust(settings.trust, settings.machine)
+    rules = model_trust(settings.trust, settings.model_annotator)
     try:
         with database.writing():
-            pseudonym = f"machine-{name[:24]}-{secrets.token_hex(3)}"
-            worker = Worker.objects.create(kind=Worker.MACHINE, pseudonym=pseudonym)
-            machine = Machine.objects.create(campaign=campaign, worker=worker, name=name, created_by=actor)
+            pseudonym = f"model-{name[:24]}-{secrets.token_hex(3)}"
+            worker = Worker.objects.create(kind=Worker.MODEL, pseudonym=pseudonym)
+            model_annotator = ModelAnnotator.objects.create(
+                campaign=campaign, worker=worker, name=name, created_by=actor
+            )
             for kind in kinds:
                 worker_trust.join_campaign(worker=worker.pk, campaign=campaign, kind=kind, settings=rules)
-            record(actor=actor, act="add_machine", campaign=campaign, machine=name, worker=worker.pseudonym)
+            record(
+                actor=actor,
+                act="add_model_annotator",
+                campaign=campaign,
+                model_annotator=name,
+                worker=worker.pseudonym,
+            )
     except IntegrityError as error:
         raise invalid("name", "taken", value=name) from error
-    return machine
+    return model_annotator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddMachineRequest(CampaignRequest):
-    """A machine is a worker that nobody signs in as. It proposes boxes on the share of images that the
-    campaign sets (machine.share), once it has learnt; people accept or refuse them."""
+class AddModelAnnotatorRequest(CampaignRequest):
+    """A model annotator is a worker that nobody signs in as. It proposes boxes on the share of images that
+    the campaign sets (model_annotator.share), once it has learnt; people accept or refuse them."""
 
-    name: Annotated[MachineName, Help(gettext_lazy("Name of a new machine"))]
+    name: Annotated[ModelAnnotatorName, Help(gettext_lazy("Name of a new model annotator"))]
 
 
-def add_machine(request: AddMachineRequest, context: OperationContext) -> MachineReport:
-    """Make a machine. Raises CampaignError, and Invalid for a name that is taken."""
+def add_model_annotator(request: AddModelAnnotatorRequest, context: OperationContext) -> ModelAnnotatorReport:
+    """Make a model annotator. Raises CampaignError, and Invalid for a name that is taken."""
     campaign = request.row()
-    machine_add(campaign=campaign, name=request.name, actor=context.actor)
-    return next(report for report in machine_reports(campaign) if report.name == request.name)
+    model_annotator_add(campaign=campaign, name=request.name, actor=context.actor)
+    return next(report for report in model_annotator_reports(campaign) if report.name == request.name)
 
 
-def machine_in(campaign: Campaign, name: str) -> Machine:
-    """The machine of that name, as a request names it. Raises Invalid."""
-    machine = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
-    if machine is None:
-        raise invalid("machine", "unknown", kind=_("machine"), value=name)
-    return machine
+def model_annotator_in(campaign: Campaign, name: str) -> ModelAnnotator:
+    """The model annotator of that name, as a request names it. Raises Invalid."""
+    model_annotator = (
+        ModelAnnotator.objects.filter(campaign=campaign, name=name).select_related("worker").first()
+    )
+    if model_annotator is None:
+        raise invalid("model_annotator", "unknown", kind=_("model annotator"), value=name)
+    return model_annotator
 
 
-def machine_named(campaign: Campaign, name: str) -> Machine:
-    """The machine of that name; CampaignError names those that there are."""
-    machine = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
-    if machine is None:
+def model_annotator_named(campaign: Campaign, name: str) -> ModelAnnotator:
+    """The model annotator of that name; CampaignError names those that there are."""
+    model_annotator = (
+        ModelAnnotator.objects.filter(campaign=campaign, name=name).select_related("worker").first()
+    )
+    if model_annotator is None:
         names = ", ".join(
-            Machine.objects.filter(campaign=campaign).order_by("pk").values_list("name", flat=True)
+            ModelAnnotator.objects.filter(campaign=campaign).order_by("pk").values_list("name", flat=True)
         )
         raise CampaignError(
-            _("campaign %(campaign)s has no machine %(machine)s; it has %(machines)s")
+            _("campaign %(campaign)s has no model annotator %(model_annotator)s; it has %(model_annotators)s")
             % {
                 "campaign": repr(campaign.name),
-                "machine": repr(name),
-                "machines": names or _("none"),
+                "model_annotator": repr(name),
+                "model_annotators": names or _("none"),
             }
         )
-    return machine
+    return model_annotator
 
 
-def machine_trained(machine: Machine, *, images: int | None, source: str, from_file: bool = False) -> int:
-    """Note that a machine learnt from so many finished images; the version of its proposals from now on.
+def record_training(
+    model_annotator: ModelAnnotator, *, images: int | None, source: str, from_file: bool = False
+) -> int:
+    """Note that a model annotator learnt from so many finished images; the version of its proposals from now
+    on.
 
     `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
     until somebody teaches it.
@@ -135,113 +152,128 @@ def machine_trained(machine: Machine, *, images: int | None, source: str, from_f
     starts again.
     """
     with database.writing():
-        row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
+        row = ModelAnnotator.objects.select_for_update(no_key=True).get(pk=model_annotator.pk)
         row.version, row.learnt, row.source = row.version + 1, images, source[:200]
         row.from_file = from_file
         row.save(update_fields=["version", "learnt", "source", "from_file"])
-        proposals = MachineProposals.objects.filter(machine=machine)
+        proposals = ModelProposals.objects.filter(model_annotator=model_annotator)
         if from_file:
             of_file = proposals.filter(version=row.version).values("image")
             proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
         proposals.filter(version__lt=row.version).delete()
         for trust in TrustState.objects.filter(
-            campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
+            campaign=model_annotator.campaign_id,
+            worker=model_annotator.worker_id,
+            state=SUSPENDED,
+            blocked=False,
         ):
             # Its verdicts were on what it knew before. A researcher's word stays.
-            discarding.reinstate_worker(campaign=machine.campaign, worker=machine.worker_id, kind=trust.kind)
-    machine.refresh_from_db()
-    return machine.version
+            discarding.reinstate_worker(
+                campaign=model_annotator.campaign, worker=model_annotator.worker_id, kind=trust.kind
+            )
+    model_annotator.refresh_from_db()
+    return model_annotator.version
 
 
-def newest_jobs(campaign: Campaign, machine: str) -> dict[str, Job]:
-    """The newest job of each kind that was asked for about a machine, by its name."""
-    jobs = {kind: newest_job(kind, campaign, machine=machine) for kind in (TRAIN_JOB, PROPOSE_JOB)}
+def newest_jobs(campaign: Campaign, model_annotator: str) -> dict[str, Job]:
+    """The newest job of each kind that was asked for about a model annotator, by its name."""
+    jobs = {
+        kind: newest_job(kind, campaign, model_annotator=model_annotator) for kind in (TRAIN_JOB, PROPOSE_JOB)
+    }
     return {kind: job for kind, job in jobs.items() if job is not None}
 
 
-def refuse_busy(machine: Machine) -> None:
-    """Raise CampaignError where a job about this machine is under way, or waits."""
-    if any(job.state in Job.LIVE for job in newest_jobs(machine.campaign, machine.name).values()):
+def refuse_busy(model_annotator: ModelAnnotator) -> None:
+    """Raise CampaignError where a job about this model annotator is under way, or waits."""
+    if any(
+        job.state in Job.LIVE for job in newest_jobs(model_annotator.campaign, model_annotator.name).values()
+    ):
         raise CampaignError(
             _(
-                "machine %(machine)s is being taught, or is given boxes: wait for the end of that job, or "
-                "cancel it"
+                "model annotator %(model_annotator)s is being trained, or is given boxes: wait for the "
+                "end of that job, or cancel it"
             )
-            % {"machine": repr(machine.name)}
+            % {"model_annotator": repr(model_annotator.name)}
         )
 
 
 def refuse_closed(campaign: Campaign) -> None:
-    """Raise CampaignError where the campaign is closed: its machines have nothing to learn for."""
+    """Raise CampaignError where the campaign is closed: its model annotators have nothing to learn for."""
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
-            _("campaign %(campaign)s is closed: its machines learn no more")
+            _("campaign %(campaign)s is closed: its model annotators learn no more")
             % {"campaign": repr(campaign.name)}
         )
 
 
 class TrainingRun(NamedTuple):
-    """The version of the proposals that a machine is given, and a folder for what is of use meanwhile."""
+    """The version of the proposals that a model annotator is given, and a folder for what is of use
+    meanwhile."""
 
     version: int
     folder: Path
 
 
-def _lock_name(machine: Machine) -> str:
-    return f"machine.{machine.pk}"
+def _lock_name(model_annotator: ModelAnnotator) -> str:
+    return f"model_annotator.{model_annotator.pk}"
 
 
-def is_training(campaign: Campaign, machine: str) -> bool:
-    """Whether somebody teaches the machine of that name, or gives it boxes, by job or by command."""
-    return is_held(_lock_name(machine_named(campaign, machine)))
+def is_training(campaign: Campaign, model_annotator: str) -> bool:
+    """Whether somebody teaches the model annotator of that name, or gives it boxes, by job or by command."""
+    return is_held(_lock_name(model_annotator_named(campaign, model_annotator)))
 
 
 @contextmanager
-def training_run(machine: Machine) -> Iterator[TrainingRun]:
-    """A block in which a machine is given proposals, and in which nobody else gives it any.
+def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
+    """A block in which a model annotator is given proposals, and in which nobody else gives it any.
 
     What this lesson stores, or an earlier one stored, is removed where it does not come to its end. Raises
     Busy, and CampaignError where the campaign is closed.
     """
-    refuse_closed(machine.campaign)
-    busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
-    with exclusive_folder(_lock_name(machine), busy=busy) as folder:
-        machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
-        MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
+    refuse_closed(model_annotator.campaign)
+    busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait until it is done"
+    with exclusive_folder(_lock_name(model_annotator), busy=busy) as folder:
+        model_annotator.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
+        ModelProposals.objects.filter(
+            model_annotator=model_annotator, version__gt=model_annotator.version
+        ).delete()
         try:
-            yield TrainingRun(machine.version + 1, folder)
+            yield TrainingRun(model_annotator.version + 1, folder)
         except BaseException:
-            machine.refresh_from_db(fields=["version"])
-            MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
+            model_annotator.refresh_from_db(fields=["version"])
+            ModelProposals.objects.filter(
+                model_annotator=model_annotator, version__gt=model_annotator.version
+            ).delete()
             raise
 
 
 def store_proposals(
-    machine: Machine, proposals: Iterable[tuple[str, Proposals]], *, version: int | None = None
+    model_annotator: ModelAnnotator, proposals: Iterable[tuple[str, Proposals]], *, version: int | None = None
 ) -> int:
-    """Store what a machine would draw in images (by key), in place of what it said before; how many images.
+    """Store what a model annotator would draw in images (by key), in place of what it said before; how many
+    images.
 
-    `version` is that of the proposals, the machine's own by default. Those of a later version wait beside its
-    own until the machine has it (`machine_trained`). Raises CampaignError for an image that the campaign does
-    not ask about, and for a phrase or a box that is not the image's.
+    `version` is that of the proposals, the model annotator's own by default. Those of a later version wait
+    beside its own until the model annotator has it (`record_training`). Raises CampaignError for an image
+    that the campaign does not ask about, and for a phrase or a box that is not the image's.
     """
     count = 0
     for key, of_image in proposals:
         row = (
             OpenImage.objects.select_related("image")
-            .filter(campaign=machine.campaign_id, image__key=key)
+            .filter(campaign=model_annotator.campaign_id, image__key=key)
             .first()
         )
         if row is None:
             raise CampaignError(
-                f"image {key!r} is not among those of campaign {machine.campaign.name!r}; propose boxes of "
-                "its own images"
+                f"image {key!r} is not among those of campaign {model_annotator.campaign.name!r}; "
+                "propose boxes of its own images"
             )
         _check(row, of_image)
-        MachineProposals.objects.update_or_create(
-            machine=machine,
+        ModelProposals.objects.update_or_create(
+            model_annotator=model_annotator,
             image=row,
-            version=machine.version if version is None else version,
+            version=model_annotator.version if version is None else version,
             defaults={"boxes": _box_lists(of_image)},
         )
         count += 1
@@ -286,10 +318,11 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
     return stream_records(corpus=campaign.corpus, layer=layer, images=images)
 
 
-def images_to_propose(campaign: Campaign, *, lacking: Machine | None = None) -> list[int]:
-    """The images (ids) that are not complete and of which the machine has its share, those first that are
-    asked about first; of `lacking` those alone for which this machine's version proposed nothing yet."""
-    settings = settings_of(campaign.settings).machine
+def images_to_propose(campaign: Campaign, *, lacking: ModelAnnotator | None = None) -> list[int]:
+    """The images (ids) that are not complete and of which the model annotator has its share, those first that
+    are asked about first; of `lacking` those alone for which this model annotator's version proposed nothing
+    yet."""
+    settings = settings_of(campaign.settings).model_annotator
     rows_of_images = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
     rows = rows_of_images.order_by("-priority", "position").values_list("image", "image__key")
     return [image for image, key in rows.iterator() if settings.takes(key, seed=campaign.seed)]
@@ -307,12 +340,12 @@ def records_to_propose(
             yield image, tuple(map(mention_from, mentions[image.id]))
 
 
-def lacks_proposals(machine: Machine) -> bool:
-    """Whether there is an image of the machine's share, not complete, for which its version proposed nothing:
-    opened after the training_run, or of its share since then. One query."""
-    campaign = machine.campaign
-    settings = settings_of(campaign.settings).machine
-    keys = _without_proposals(machine).values_list("image__key", flat=True)
+def lacks_proposals(model_annotator: ModelAnnotator) -> bool:
+    """Whether there is an image of the model annotator's share, not complete, for which its version proposed
+    nothing: opened after the training run, or of its share since then. One query."""
+    campaign = model_annotator.campaign
+    settings = settings_of(campaign.settings).model_annotator
+    keys = _without_proposals(model_annotator).values_list("image__key", flat=True)
     return any(settings.takes(key, seed=campaign.seed) for key in keys.iterator())
 
 
@@ -320,17 +353,21 @@ def _unfinished(campaign: Campaign) -> QuerySet[OpenImage]:
     return OpenImage.objects.filter(campaign=campaign, complete=False)
 
 
-def _without_proposals(machine: Machine) -> QuerySet[OpenImage]:
-    proposed = MachineProposals.objects.filter(machine=machine, version=machine.version, image=OuterRef("pk"))
-    return _unfinished(machine.campaign).filter(~Exists(proposed))
+def _without_proposals(model_annotator: ModelAnnotator) -> QuerySet[OpenImage]:
+    proposed = ModelProposals.objects.filter(
+        model_annotator=model_annotator, version=model_annotator.version, image=OuterRef("pk")
+    )
+    return _unfinished(model_annotator.campaign).filter(~Exists(proposed))
 
 
-def known_machines() -> set[str]:
-    """The numbers of all machines, as folders are named by them."""
-    return {str(number) for number in Machine.objects.values_list("pk", flat=True)}
+def known_model_annotators() -> set[str]:
+    """The numbers of all model annotators, as folders are named by them."""
+    return {str(number) for number in ModelAnnotator.objects.values_list("pk", flat=True)}
 
 
-def campaigns_with_machines() -> list[Campaign]:
-    """The open campaigns that have a machine, and a share of images for it."""
-    rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct().order_by("pk")
-    return [row for row in rows.select_related("corpus") if settings_of(row.settings).machine.share]
+def campaigns_with_model_annotators() -> list[Campaign]:
+    """The open campaigns that have a model annotator, and a share of images for it."""
+    rows = (
+        Campaign.objects.filter(state=Campaign.OPEN, model_annotators__isnull=False).distinct().order_by("pk")
+    )
+    return [row for row in rows.select_related("corpus") if settings_of(row.settings).model_annotator.share]

@@ -292,7 +292,7 @@ def _short(reason: str) -> str:
 
 
 def _has_people(campaign: Campaign) -> bool:
-    """Whether anybody answered who is neither simulated nor a machine, or was paid."""
+    """Whether anybody answered who is neither simulated nor a model annotator, or was paid."""
     theirs = TrustState.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
         worker__identity__provider=Identity.SIMULATED
     )

@@ -169,7 +169,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
             ymin=box.ymin,
             xmax=box.xmax,
             ymax=box.ymax,
-            machine=thing.machine,
+            by_model=thing.by_model,
         )
         for image, position, thing, box in drawn
     )

@@ -135,7 +135,7 @@ def tell_problem(error: FormatError) -> None:
 
 
 #: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions, or
-#: boxes that a machine drew.
+#: boxes that a model annotator drew.
 RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "filenames": lambda record: printed_name(record) != record.filename,
     "splits": lambda record: record.split != "",
@@ -146,7 +146,9 @@ RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "caption_ids": lambda record: sum(caption.id != "" for caption in record.captions),
     "unrelated": lambda record: sum(caption.unrelated for caption in record.captions),
     "layers": lambda record: record.layer is not None,
-    "machines": lambda record: sum(thing.machine for thing in record.layer.objects) if record.layer else 0,
+    "model_boxes": lambda record: (
+        sum(thing.by_model for thing in record.layer.objects) if record.layer else 0
+    ),
 }
 ALL_CONTENTS = frozenset(RECORD_CONTENTS)
 

@@ -171,9 +171,10 @@ def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> st
             if chain not in named:
                 return f"an object names chain {short_repr(chain)}, which is not among the visual chains"
         if obj.box is None:
-            if obj.machine:
+            if obj.by_model:
                 return (
-                    f"an object without box for {obj.chains[0]} was drawn by a machine; only boxes are drawn"
+                    f"an object without box for {obj.chains[0]} was drawn by a model annotator; "
+                    "only boxes are drawn"
                 )
             if len(obj.chains) > 1 or obj.chains[0] in boxless:
                 return f"an object without box for {' '.join(obj.chains)}; one such object for one chain"

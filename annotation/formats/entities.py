@@ -53,7 +53,7 @@ class Entities(Format):
     writes = True
     needs_captions = True
     splits = SPLITS
-    says = ALL_CONTENTS - {"external_ids", "caption_ids", "machines"}
+    says = ALL_CONTENTS - {"external_ids", "caption_ids", "model_boxes"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('ymin', models.PositiveIntegerField(db_column='y_min')),
                 ('xmax', models.PositiveIntegerField(db_column='x_max')),
                 ('ymax', models.PositiveIntegerField(db_column='y_max')),
-                ('machine', models.BooleanField(db_default=False, default=False)),
+                ('by_model', models.BooleanField(db_default=False, default=False)),
             ],
             options={
                 'verbose_name_plural': 'boxes',
@@ -194,7 +194,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(max_length=40)),
-                ('attempt', models.PositiveSmallIntegerField(db_default=0, default=0, help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), or a machine's further box")),
+                ('attempt', models.PositiveSmallIntegerField(db_default=0, default=0, help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), or a model annotator's further box")),
                 ('role', models.CharField(max_length=20)),
                 ('settings_version', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Of the campaign, when it was leased')),
                 ('state', models.CharField(default='leased', max_length=10)),
@@ -452,7 +452,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Machine',
+            name='ModelAnnotator',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.SlugField(max_length=30)),
@@ -461,9 +461,9 @@ class Migration(migrations.Migration):
                 ('source', models.CharField(blank=True, db_default='', default='', max_length=200)),
                 ('from_file', models.BooleanField(db_default=False, default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='machines', to='annotation.campaign')),
+                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='model_annotators', to='annotation.campaign')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('worker', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='machine', to='annotation.worker')),
+                ('worker', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='model_annotator', to='annotation.worker')),
             ],
         ),
         migrations.CreateModel(
@@ -518,16 +518,16 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='MachineProposals',
+            name='ModelProposals',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField(help_text='Of the machine, when it proposed them')),
+                ('version', models.PositiveIntegerField(help_text='Of the model annotator, when it proposed them')),
                 ('boxes', models.JSONField(default=dict)),
-                ('machine', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.machine')),
+                ('model_annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.modelannotator')),
                 ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.openimage')),
             ],
             options={
-                'verbose_name_plural': 'proposals of machines',
+                'verbose_name_plural': 'proposals of model annotators',
             },
         ),
         migrations.AddField(
@@ -1069,8 +1069,8 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('image', 'chain', 'number'), name='step_once_per_chain'),
         ),
         migrations.AddConstraint(
-            model_name='machineproposals',
-            constraint=models.UniqueConstraint(fields=('machine', 'image', 'version'), name='proposals_once_per_machine_image_and_version'),
+            model_name='modelproposals',
+            constraint=models.UniqueConstraint(fields=('model_annotator', 'image', 'version'), name='proposals_once_per_model_image_and_version'),
         ),
         migrations.AddConstraint(
             model_name='pagecontrol',
@@ -1217,8 +1217,8 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('void_reason', ''), ('voided_at__isnull', True)), models.Q(('voided_at__isnull', False), models.Q(('void_reason', ''), _negated=True)), _connector='OR'), name='payout_voided_with_a_reason'),
         ),
         migrations.AddConstraint(
-            model_name='machine',
-            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='machine_once_per_campaign'),
+            model_name='modelannotator',
+            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='model_annotator_once_per_campaign'),
         ),
         migrations.AddIndex(
             model_name='judgment',

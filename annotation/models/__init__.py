@@ -13,7 +13,7 @@ from annotation.models.crowd import (
 )
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
-from annotation.models.machines import Machine, MachineProposals
+from annotation.models.model_annotators import ModelAnnotator, ModelProposals
 from annotation.models.notifications import (
     AlarmSubscription,
     LastTurn,
@@ -67,8 +67,8 @@ __all__ = [
     "LastTurn",
     "Layer",
     "LayerImage",
-    "Machine",
-    "MachineProposals",
+    "ModelAnnotator",
+    "ModelProposals",
     "Mention",
     "Move",
     "OpenImage",

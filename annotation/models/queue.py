@@ -71,8 +71,8 @@ class OpenImage(models.Model):
 
 
 class PlannedImage(models.Model):
-    """An image that a campaign is to open once others are finished (`machine.images_at_once`). The oldest row
-    is opened first, and goes then."""
+    """An image that a campaign is to open once others are finished (`model_annotator.images_at_once`). The
+    oldest row is opened first, and goes then."""
 
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, related_name="planned_images", db_index=False
@@ -187,7 +187,7 @@ class Assignment(models.Model):
         default=0,
         db_default=0,
         help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), "
-        "or a machine's further box",
+        "or a model annotator's further box",
     )
     role = models.CharField(max_length=20)
     settings_version = models.PositiveSmallIntegerField(

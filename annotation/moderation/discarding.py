@@ -38,8 +38,8 @@ from annotation.moderation.control_items import (
     retire_contradicted_items,
 )
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.kinds import judging_kinds, machine_kinds
-from annotation.protocol.machines import machine_trust
+from annotation.protocol.kinds import judging_kinds, model_kinds
+from annotation.protocol.model_annotators import model_trust
 from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import (
     QUALIFICATION,
@@ -253,8 +253,8 @@ def _check_reason(reason: str) -> None:
 
 def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]:
     kinds, who = campaign.kinds, f"campaign {campaign.name!r} asks"
-    if Worker.objects.filter(pk=worker, kind=Worker.MACHINE).exists():
-        kinds, who = machine_kinds(kinds), "a machine answers"
+    if Worker.objects.filter(pk=worker, kind=Worker.MODEL).exists():
+        kinds, who = model_kinds(kinds), "a model annotator answers"
     if kind is not None and kind not in kinds:
         raise CannotDo(f"unknown kind {kind!r}; {who} {', '.join(kinds)}")
     return kinds if kind is None else (kind,)
@@ -262,8 +262,8 @@ def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]
 
 def _rules(campaign: Campaign, row: TrustState, settings: CampaignSettings) -> TrustSettings:
     """The trust rules that hold for a worker at a kind."""
-    if row.worker.kind == Worker.MACHINE:
-        return machine_trust(settings.trust, settings.machine)
+    if row.worker.kind == Worker.MODEL:
+        return model_trust(settings.trust, settings.model_annotator)
     return qualification.campaign_trust_rules(campaign, row.kind, settings)
 
 
@@ -321,8 +321,9 @@ def _mark(
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not withdrawn:
-        # What one person had answered twice stays withdrawn (`joining`); a machine may (`machine.tries`).
-        mine = mine.exclude(~Q(worker__kind=Worker.MACHINE), assignment__attempt__gt=0)
+        # What one person had answered twice stays withdrawn (`joining`); a model annotator may
+        # (`model_annotator.tries`).
+        mine = mine.exclude(~Q(worker__kind=Worker.MODEL), assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, withdrawn=not withdrawn)
     opposite = TrustState.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=withdrawn

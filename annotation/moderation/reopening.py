@@ -230,7 +230,7 @@ def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | Non
     changes = [_without(votes, judgment.name)]
     if after is not None:
         changes.append(_changed(votes, judgment.name, after))
-    people = {vote.judgment.id for vote in votes if not vote.judgment.machine}
+    people = {vote.judgment.id for vote in votes if not vote.judgment.by_model}
     for changed in changes:
         _check_leaves_others(row, judgment.name, people, state, fold(changed))
 
@@ -252,7 +252,7 @@ def _check_leaves_others(
     row: Assignment, name: str, people: Set[str], before: ImageState, after: ImageState
 ) -> None:
     """Raise _BuiltOn where a judgment of `people` (names of judgments) loses its use, or a question goes that
-    somebody else has in hand. A box that a machine proposed meanwhile may lose its use.
+    somebody else has in hand. A box that a model annotator proposed meanwhile may lose its use.
 
     A question about a box keeps its key when the box is drawn anew: whoever has looked at the box and given
     it back, or let it expire, might answer late, and of another box than they saw.

@@ -57,12 +57,12 @@ class IllegalMove(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerBox:
-    """A box with the judgment that drew it and who gave that; `machine`: a machine did."""
+    """A box with the judgment that drew it and who gave that; `by_model`: a model annotator did."""
 
     box: Box
     judgment: str
     worker: str
-    machine: bool = False
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

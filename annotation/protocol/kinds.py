@@ -149,7 +149,7 @@ class Kind:
       it shows accepted boxes, and `needs_boxes`: one at least. `mentions`: the least and the most it is
       about.
     - `writes`: workers answer in words of their own, which go when they are erased.
-    - `machine_answers`: the answers that a machine may give; it gets no task of a kind without any.
+    - `model_answers`: the answers that a model annotator may give; it gets no task of a kind without any.
 
     How it is graded:
 
@@ -192,7 +192,7 @@ class Kind:
     needs_boxes: bool = False
     mentions: tuple[int, int | None] = (1, None)
     writes: bool = False
-    machine_answers: tuple[str, ...] = ()
+    model_answers: tuple[str, ...] = ()
     grader: Grader | None = None
     strata: tuple[str, ...] = ()
     tested: bool = True
@@ -289,9 +289,9 @@ def answer_time_of(key: str) -> AnswerTimeEstimate:
     return AnswerTimeEstimate(seconds, low, high, _("assumed; nobody has measured it"))
 
 
-def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:
-    """Those of the kinds `among` that a machine answers."""
-    return tuple(key for key in among if key in KINDS and kind_of(key).machine_answers)
+def model_kinds(among: Iterable[str]) -> tuple[str, ...]:
+    """Those of the kinds `among` that a model annotator answers."""
+    return tuple(key for key in among if key in KINDS and kind_of(key).model_answers)
 
 
 def is_page(key: str) -> bool:

@@ -1,10 +1,10 @@
-"""Machine workers: what a campaign sets about them, and the rules by which one answers.
+"""Model annotators: what a campaign sets about them, and the rules by which one answers.
 
-A machine is a worker. It answers through the same queue and the same fold as people do, and is judged by the
-same verdicts. Three things set it apart. It gives only those answers of a kind that people check afterwards
-(`Kind.machine_answers`: "drawn" to drawing, "yes" to a link). It answers votes alone, since agreement is told
-of people. And beside its trust state it has a record per category: below the bar, people draw again for that
-category.
+A model annotator is a worker. It answers through the same queue and the same fold as people do, and is judged
+by the same verdicts. Three things set it apart. It gives only those answers of a kind that people check
+afterwards (`Kind.model_answers`: "drawn" to drawing, "yes" to a link). It answers votes alone, since
+agreement is told of people. And beside its trust state it has a record per category: below the bar, people
+draw again for that category.
 
 Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. That verifying a box costs people
 a tenth of drawing it: Papadopoulos et al. 2016. Every number is decided here.
@@ -32,76 +32,87 @@ SAME_THING = 0.5
 SAME_BOX = 0.7
 #: A proposal that overlaps a box of `boxes_of_others` by so much (IoU) means that box.
 _SHARED_BOX = 0.4
-#: Further images are opened once so small a share of `MachineSettings.images_at_once` is unfinished: people
-#: have something to do meanwhile.
+#: Further images are opened once so small a share of `ModelAnnotatorSettings.images_at_once` is unfinished:
+#: people have something to do meanwhile.
 _STILL_UNFINISHED = 0.25
-#: A machine learns again from so many more images at least, as a share of those that it learnt from last: the
-#: more it has seen, the less a few more teach it.
+#: A model annotator learns again from so many more images at least, as a share of those that it learnt from
+#: last: the more it has seen, the less a few more teach it.
 _FURTHER_SHARE = 0.25
 #: Proposals of one phrase that are kept.
 MOST_PROPOSALS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSettings(CheckedRecord):
-    """On how many images a machine proposes, when it learns, and how sure it must be. `share` 0: no machine.
+class ModelAnnotatorSettings(CheckedRecord):
+    """On how many images a model annotator proposes, when it learns, and how sure it must be. `share` 0: no
+    model annotator.
 
     They hold from the next answer on, also for images that are open. Raises BadField (a ValueError).
     """
 
     share: Annotated[
-        Fraction, Field(description=_("Share of the images on which a machine proposes boxes; 0: none"))
+        Fraction,
+        Field(description=_("Share of the images on which a model annotator proposes boxes; 0: none")),
     ] = field(default=0.0, metadata={"source": "decided: the printed protocol has people only"})
     from_images: Annotated[
-        WholeFromOne, Field(description=_("Finished images from which a machine learns first"))
-    ] = field(default=15, metadata={"source": "decided (docs/machines.md)"})
+        WholeFromOne, Field(description=_("Finished images from which a model annotator learns first"))
+    ] = field(default=15, metadata={"source": "decided (docs/model_annotators.md)"})
     retrain_each: Annotated[
         WholeNumber,
         Field(
             description=_(
-                "Further finished images after which a machine learns again, a quarter more than it learnt "
-                "from at least; 0: never"
+                "Further finished images after which a model annotator learns again, a quarter more than it "
+                "learned from at least; 0: never"
             )
         ),
-    ] = field(default=15, metadata={"source": "decided (docs/machines.md)"})
+    ] = field(default=15, metadata={"source": "decided (docs/model_annotators.md)"})
     images_at_once: Annotated[
         WholeNumber,
         Field(
             description=_(
-                "Unfinished images that are asked about at once, so that a machine learns from the first "
-                "before people draw in the others; 0: all"
+                "Unfinished images that are asked about at once, so that a model annotator learns from the "
+                "first before people draw in the others; 0: all"
             )
         ),
-    ] = field(default=0, metadata={"source": "decided (docs/machines.md)"})
+    ] = field(default=0, metadata={"source": "decided (docs/model_annotators.md)"})
     system: Annotated[
         StorableText,
-        Field(description=_("Stored proposer from which a machine begins; empty: it learns here alone")),
+        Field(
+            description=_("Stored proposer from which a model annotator begins; empty: it learns here alone")
+        ),
     ] = field(default="", metadata={"source": "decided"})
     least_chance: Annotated[
         Fraction,
-        Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
-    ] = field(default=0.33, metadata={"source": "decided (docs/machines.md)"})
+        Field(
+            description=_(
+                "Chance of being accepted, as a model annotator rates it, from which it proposes a box"
+            )
+        ),
+    ] = field(default=0.33, metadata={"source": "decided (docs/model_annotators.md)"})
     tries: Annotated[
         WholeFromOne,
-        Field(description=_("Boxes in a row that a machine proposes for a chain before people draw")),
-    ] = field(default=2, metadata={"source": "decided (docs/machines.md)"})
+        Field(description=_("Boxes in a row that a model annotator proposes for a chain before people draw")),
+    ] = field(default=2, metadata={"source": "decided (docs/model_annotators.md)"})
     bar: Annotated[
         Fraction,
         Field(
-            description=_("Share of a machine's last checked boxes that must be good; below it people draw")
+            description=_(
+                "Share of a model annotator's last checked boxes that must be good; below it people draw"
+            )
         ),
     ] = field(default=0.3, metadata={"source": "decided: looking at a box takes a tenth of drawing one"})
     check_first: Annotated[
         bool,
         Field(
             description=_(
-                "Whether people check the first boxes of a machine, where they may, before they draw"
+                "Whether people check the first boxes of a model annotator, where they may, before they draw"
             )
         ),
-    ] = field(default=True, metadata={"source": "decided (docs/machines.md)"})
+    ] = field(default=True, metadata={"source": "decided (docs/model_annotators.md)"})
 
     def takes(self, image: str, *, seed: Seed) -> bool:
-        """Whether a machine works on the image with this key. A larger share has the images of a smaller."""
+        """Whether a model annotator works on the image with this key. A larger share has the images of a
+        smaller."""
         return draw_number(seed, image, "machine") < self.share
 
     def images_to_open(self, unfinished: int) -> int | None:
@@ -113,7 +124,8 @@ class MachineSettings(CheckedRecord):
 
 
 class ProposedBox(NamedTuple):
-    """A box that a machine would draw, and the chance, as it rates it, that people accept it (0..1)."""
+    """A box that a model annotator would draw, and the chance, as it rates it, that people accept it
+    (0..1)."""
 
     box: Box
     chance: float
@@ -136,8 +148,8 @@ def next_proposal(
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
     one shows are passed over, and those that are much like one that people `rejected` for the chain, be it
-    a person's or a machine's. Where a proposal overlaps one `of_others` (`boxes_of_others`), that is proposed
-    first: a group and its members have boxes in common.
+    a person's or a model annotator's. Where a proposal overlaps one `of_others` (`boxes_of_others`), that is
+    proposed first: a group and its members have boxes in common.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:
@@ -187,9 +199,9 @@ def boxes_of_others(
     )
 
 
-def machine_tries(annotator: MachineSettings, limits: BoxLimits) -> int:
-    """How many boxes machines propose for one drawing question: no more than leave people a round in which
-    they draw before the chain goes to review."""
+def model_tries(annotator: ModelAnnotatorSettings, limits: BoxLimits) -> int:
+    """How many boxes model annotators propose for one drawing question: no more than leave people a round in
+    which they draw before the chain goes to review."""
     return min(annotator.tries, limits.fruitless)
 
 
@@ -198,8 +210,8 @@ def best_first(proposals: Iterable[ProposedBox]) -> list[ProposedBox]:
     return sorted(proposals, key=lambda proposal: -proposal.chance)[:MOST_PROPOSALS]
 
 
-def machine_trust(settings: TrustSettings, annotator: MachineSettings) -> TrustSettings:
-    """The trust rules that hold for a machine: no test, a bar of its own, all else as for people."""
+def model_trust(settings: TrustSettings, annotator: ModelAnnotatorSettings) -> TrustSettings:
+    """The trust rules that hold for a model annotator: no test, a bar of its own, all else as for people."""
     return replace(settings, qualification=False, drawing_bar=annotator.bar)
 
 
@@ -207,7 +219,7 @@ def categories_left(
     verdicts: Iterable[tuple[Iterable[str], bool]], *, kind: str, settings: TrustSettings
 ) -> frozenset[str]:
     """The categories that people draw again, from the verdicts (categories of the chain, good or not) on a
-    machine's boxes since it last learnt, oldest first.
+    model annotator's boxes since it last learnt, oldest first.
 
     A category is left by the rule that suspends a worker: `TrustSettings.suspends` over its newest verdicts.
     """
@@ -221,8 +233,8 @@ def categories_left(
     )
 
 
-def learns_now(settings: MachineSettings, *, finished: int, learnt: int | None) -> bool:
-    """Whether a machine that last learnt from `learnt` finished images (None: never) is to learn from
+def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learnt: int | None) -> bool:
+    """Whether a model annotator that last learnt from `learnt` finished images (None: never) is to learn from
     `finished`: after `retrain_each` further ones, or a quarter more, whichever is more; never from fewer than
     `from_images`."""
     if not settings.share:

@@ -144,7 +144,7 @@ class _WorkPlace(NamedTuple):
             reason=row.reason,
             withdrawn=row.withdrawn_at is not None,
             unagreed=False,  # Who has not agreed is told so before.
-            machine=False,  # Nobody signs in as one.
+            is_model=False,  # Nobody signs in as one.
             visitor=False,  # How much a visit has left is told where tasks are handed out.
             trust=self.trust,
         )

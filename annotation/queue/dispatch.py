@@ -45,7 +45,7 @@ class NoTask:
 class WorkerState(NamedTuple):
     """A worker's trust state for a kind, as its locked row holds it.
 
-    `unagreed`: the campaign's newest consent text waits for them to agree to it. `machine`: it is no person.
+    `unagreed`: the campaign's newest consent text waits for them to agree to it. `is_model`: it is no person.
     `visitor`: they came to the campaign from a crowd platform, by one visit or more (`visits`).
     """
 
@@ -59,7 +59,7 @@ class WorkerState(NamedTuple):
     reason: str
     withdrawn: bool
     unagreed: bool
-    machine: bool
+    is_model: bool
     visitor: bool
     trust: WorkerTrust
 

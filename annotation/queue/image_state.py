@@ -119,8 +119,8 @@ def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
     votes = []
     for worker, name, key, pseudonym, kind, answer, flag, role, x_min, y_min, x_max, y_max in rows:
         box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
-        is_model = kind == Worker.MACHINE
-        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, machine=is_model)
+        is_model = kind == Worker.MODEL
+        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, by_model=is_model)
         votes.append(Vote(worker, judgment))
     return votes
 

@@ -34,7 +34,7 @@ def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]
     """The ways in which a campaign's newest boxes came about, in the order of WAYS, the unknown one last.
 
     Where counting is slow, a minute old at most unless `fresh`. Control items and double checks are left out:
-    nobody judges those. So are the boxes of machines, which take no time.
+    nobody judges those. So are the boxes of model annotators, which take no time.
     """
     return kept_figure(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
 
@@ -46,7 +46,8 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
                FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
                WHERE j.campaign_id = %s AND j.kind = 'box_drawing' AND j.answer = 'drawn' AND j.role = 'vote'
                    AND NOT j.withdrawn
-                   AND j.worker_id NOT IN (SELECT worker_id FROM annotation_machine WHERE campaign_id = %s)
+                   AND j.worker_id NOT IN (SELECT worker_id FROM annotation_modelannotator WHERE campaign_id =
+                   %s)
                ORDER BY j.id DESC LIMIT %s""",
             [campaign.pk, campaign.pk, _NEWEST],
         )

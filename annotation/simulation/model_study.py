@@ -1,11 +1,12 @@
-"""What a machine saves: the same images through the same crowd, with people alone and with a machine.
+"""What a model annotator saves: the same images through the same crowd, with people alone and with a model
+annotator.
 
 In all arms the same rule accepts a box: a person says that it is good. Of each arm the study reports how many
 answers of each kind people gave an image, the seconds that these take by published figures, how many boxes
 were drawn by hand, and B-cubed chain F1 and box IoU of the layer, each with a bootstrap interval over images
 (all seeds of an image are drawn together); and the difference to people alone from the same draws. Beside it
 stands Student's interval over the differences of the single seeds: who happens to draw what, and what a
-machine happens to learn, are the same for all images of a seed.
+model annotator happens to learn, are the same for all images of a seed.
 
 How much of the seconds is saved depends on what a drawing and a look take: `StudySaving` has it over a grid
 of prices, from the counts of the answers. Two lists of prices have figures with intervals. By Papadopoulos et
@@ -33,12 +34,12 @@ from annotation.protocol.answer_times import (
 )
 from annotation.protocol.gold import Gold, Truth, anywhere
 from annotation.protocol.kinds import all_kinds, draws, kind_of
-from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
+from annotation.protocol.model_annotators import ModelAnnotatorSettings, Proposals, ProposedBox
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, simulate_image
-from annotation.simulation.machine import SimulatedMachine
+from annotation.simulation.simulated_model import SimulatedModel
 from annotation.simulation.workers import make_crowd
 
 #: Who answers: 60 % careful, 30 % average, 10 % sloppy, of twelve.
@@ -86,7 +87,7 @@ class StudiedImage:
     runs: int = 0
     judgments: Counter[str] = field(default_factory=Counter)
     rulings: int = 0
-    machine: int = 0
+    model_answers: int = 0
     scores: LayerScores = field(default_factory=LayerScores)
 
     def add(self, image: StudiedImage) -> None:
@@ -94,14 +95,14 @@ class StudiedImage:
         self.runs += image.runs
         self.judgments.update(image.judgments)
         self.rulings += image.rulings
-        self.machine += image.machine
+        self.model_answers += image.model_answers
         self.scores.add(image.scores)
 
 
 @dataclass(slots=True)
 class StudiedArm:
-    """An arm of the study: of each seed its images, the boxes that its machine drew, those accepted, and
-    after how many it was suspended."""
+    """An arm of the study: of each seed its images, the boxes that its model annotator drew, those accepted,
+    and after how many it was suspended."""
 
     name: str
     seeds: list[list[StudiedImage]]
@@ -144,8 +145,9 @@ class StudyFigure:
     seeds_high: float | None
 
 
-#: Of a seed: a machine, and who is told that an image is finished (its place, its layer); None: people alone.
-ArmOfSeed = Callable[[int], tuple[SimulatedMachine | None, Callable[[int, object], object]]]
+#: Of a seed: a model annotator, and who is told that an image is finished (its place, its layer); None:
+#: people alone.
+ArmOfSeed = Callable[[int], tuple[SimulatedModel | None, Callable[[int, object], object]]]
 
 
 def run_arm(
@@ -168,7 +170,7 @@ def run_arm(
             result.runs += 1
             result.judgments.update(run.cost.judgments)
             result.rulings += run.cost.rulings
-            result.machine += run.cost.machine
+            result.model_answers += run.cost.model_answers
             result.scores.add(compare_layers(run.state.layer, gold))
             finished(index, run.state.layer)
             step()
@@ -181,9 +183,9 @@ def run_arm(
 
 
 @dataclass(frozen=True, slots=True)
-class MachineBoxes:
-    """The boxes that a machine drew in all seeds of an arm, those accepted, and after how many each seed's
-    was suspended."""
+class ModelBoxes:
+    """The boxes that a model annotator drew in all seeds of an arm, those accepted, and after how many each
+    seed's was suspended."""
 
     arm: str
     drawn: int
@@ -203,21 +205,21 @@ class StudySaving:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineStudy:
-    """A study's figures, what is saved at which prices, and what became of the machines' boxes."""
+class ModelStudy:
+    """A study's figures, what is saved at which prices, and what became of the model annotators' boxes."""
 
     figures: tuple[StudyFigure, ...]
     savings: tuple[StudySaving, ...]
-    boxes: tuple[MachineBoxes, ...]
+    boxes: tuple[ModelBoxes, ...]
 
 
-def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000) -> MachineStudy:
-    """The figures of some arms, and what became of their machines' boxes."""
-    return MachineStudy(
+def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000) -> ModelStudy:
+    """The figures of some arms, and what became of their model annotators' boxes."""
+    return ModelStudy(
         tuple(study_figures(people, others, resamples=resamples)),
         tuple(_saving(people, arm) for arm in others),
         tuple(
-            MachineBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended))
+            ModelBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended))
             for arm in others
             if arm.drawn
         ),
@@ -237,26 +239,26 @@ def _counts(seeds: Sequence[Sequence[StudiedImage]]) -> DrawingsAndLooks:
     return drawings_and_looks({kind: number / max(1, runs) for kind, number in total.items()})
 
 
-def known_proposals(proposals: Mapping[str, Proposals], settings: MachineSettings) -> ArmOfSeed:
-    """The arm of a machine whose boxes are known beforehand."""
+def known_proposals(proposals: Mapping[str, Proposals], settings: ModelAnnotatorSettings) -> ArmOfSeed:
+    """The arm of a model annotator whose boxes are known beforehand."""
     return lambda seed: (
-        SimulatedMachine(proposals.get, settings=settings, seed=seed),
+        SimulatedModel(proposals.get, settings=settings, seed=seed),
         lambda image_number, layer: None,
     )
 
 
-def boxes_anywhere(images: Sequence[Gold], settings: MachineSettings) -> ArmOfSeed:
-    """The arm of a bad machine: it draws anywhere, and is sure of it."""
+def boxes_anywhere(images: Sequence[Gold], settings: ModelAnnotatorSettings) -> ArmOfSeed:
+    """The arm of a bad model annotator: it draws anywhere, and is sure of it."""
 
-    def make(seed: int) -> tuple[SimulatedMachine, Callable[[int, object], object]]:
+    def make(seed: int) -> tuple[SimulatedModel, Callable[[int, object], object]]:
         proposals = proposals_anywhere(images, seed)
-        return SimulatedMachine(proposals.get, settings=settings, seed=seed), lambda image_number, layer: None
+        return SimulatedModel(proposals.get, settings=settings, seed=seed), lambda image_number, layer: None
 
     return make
 
 
 def proposals_anywhere(images: Sequence[Gold], seed: int) -> dict[str, Proposals]:
-    """Boxes of a bad machine for each mention of these images: anywhere, and it is sure of them."""
+    """Boxes of a bad model annotator for each mention of these images: anywhere, and it is sure of them."""
     proposals: dict[str, Proposals] = {}
     for image, size, gold in images:
         truth = Truth(gold, image=image, size=size)
@@ -268,7 +270,7 @@ def proposals_anywhere(images: Sequence[Gold], seed: int) -> dict[str, Proposals
 
 
 def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:
-    """The arm without a machine."""
+    """The arm without a model annotator."""
     return None, lambda image_number, layer: None
 
 
@@ -362,15 +364,15 @@ def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[floa
     )
 
 
-def machine_table(report: Mapping[str, Any]) -> str:
-    """A study as text: a line for each figure of each arm, and what became of the machines' boxes.
+def study_table(report: Mapping[str, Any]) -> str:
+    """A study as text: a line for each figure of each arm, and what became of the model annotators' boxes.
 
-    `report` has `images`, `seeds`, `interval_remark`, and as plain data `machine` (figures), `savings` and
+    `report` has `images`, `seeds`, `interval_remark`, and as plain data `figures`, `savings` and
     `boxes`, and `measured`: the seconds of a drawing and of a look in a campaign, or None.
     """
-    several = any(row["seeds_low"] is not None for row in report["machine"])
+    several = any(row["seeds_low"] is not None for row in report["figures"])
     rows = [("arm", "figure", "value", "against people alone", "over seeds" if several else "")]
-    for row in report["machine"]:
+    for row in report["figures"]:
         form = "{:+.4f}" if row["figure"] in DIFFERENCES else "{:+.1%}"
         change, low, high = (form.format(row[name]) for name in ("change", "change_low", "change_high"))
         least, most = row["seeds_low"], row["seeds_high"]
@@ -391,7 +393,7 @@ def machine_table(report: Mapping[str, Any]) -> str:
     for boxes in report["boxes"]:
         after = ", ".join("-" if n is None else str(n) for n in boxes["suspended"])
         ends.append(
-            f"{boxes['arm']}: {boxes['drawn']} boxes of the machine, {boxes['good']} accepted; "
+            f"{boxes['arm']}: {boxes['drawn']} boxes of the model annotator, {boxes['good']} accepted; "
             f"suspended after (boxes, by seed): {after}"
         )
     return "\n".join([head, *lines, "", *_savings_text(report), "", *ends])

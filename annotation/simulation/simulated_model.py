@@ -1,9 +1,10 @@
-"""A machine in the simulated crowd: it proposes boxes, and is judged by the rules of machine workers.
+"""A model annotator in the simulated crowd: it proposes boxes, and is judged by the rules of model
+annotators.
 
-It answers a drawing question before people are asked, at most `machine_tries` times, by the boxes
+It answers a drawing question before people are asked, at most `model_tries` times, by the boxes
 that its proposals have for the phrase shown. People are asked at once where it is not sure enough, where it
 is suspended, where people draw that category again, and while too many of its first boxes wait for verdicts
-(as `queue.machine_turns`).
+(as `queue.model_answers`).
 """
 
 from collections import Counter
@@ -13,13 +14,13 @@ from typing import NamedTuple
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import draws, kind_of
-from annotation.protocol.machines import (
-    MachineSettings,
+from annotation.protocol.model_annotators import (
+    ModelAnnotatorSettings,
     Proposals,
     boxes_of_others,
     categories_left,
-    machine_tries,
-    machine_trust,
+    model_tries,
+    model_trust,
     next_proposal,
 )
 from annotation.protocol.questions import Question
@@ -38,35 +39,35 @@ from annotation.protocol.trust import (
 from annotation.protocol.trust_settings import TrustSettings
 
 
-class MachineAnswer(NamedTuple):
-    """A box that a machine draws, and how many it drew for the same question before."""
+class ModelAnswer(NamedTuple):
+    """A box that a model annotator draws, and how many it drew for the same question before."""
 
     box: Box
     attempt: int
 
 
-class SimulatedMachine:
+class SimulatedModel:
     """`proposals(image)` are its proposals for the image of that name, None where it has none.
 
     The images have the default limits. `drawn` counts its boxes, `good` those that were accepted;
     `suspended_after` is how many it had drawn when its verdicts suspended it, None while they have not.
     """
 
-    name = "machine"
+    name = "model_annotator"
 
     def __init__(
         self,
         proposals: Callable[[str], Proposals | None],
         *,
-        settings: MachineSettings,
+        settings: ModelAnnotatorSettings,
         trust: TrustSettings | None = None,
         seed: int = 0,
     ) -> None:
         self._proposals, self._settings, self._seed = proposals, settings, seed
-        self._trust_settings = machine_trust(trust or TrustSettings(), settings)
+        self._trust_settings = model_trust(trust or TrustSettings(), settings)
         self._trust_by_kind: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
-        self._tries = machine_tries(settings, BoxLimits())
+        self._tries = model_tries(settings, BoxLimits())
         self._rejected: dict[tuple[str, frozenset[str]], set[Box]] = {}
         self._accepted: dict[str, list[tuple[frozenset[str], Box]]] = {}
         self._tried: Counter[tuple[str, str]] = Counter()
@@ -81,7 +82,7 @@ class SimulatedMachine:
             kind: trust for kind, trust in self._trust_by_kind.items() if trust.state != SUSPENDED
         }
 
-    def answer(self, question: Question, truth: Truth) -> MachineAnswer | None:
+    def answer(self, question: Question, truth: Truth) -> ModelAnswer | None:
         """The box that it draws; None where people are to be asked."""
         attempt = self._tried[truth.image, question.key]
         if not draws(question.kind) or attempt >= self._tries:
@@ -113,10 +114,10 @@ class SimulatedMachine:
         self._waiting += 1
         self.drawn += 1
         self._trust_by_kind[question.kind] = trust_after(trust, ItemDone(), self._trust_settings)
-        return MachineAnswer(proposal.box, attempt)
+        return ModelAnswer(proposal.box, attempt)
 
     def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
-        """A person has said of a box, of this machine or of another person, whether it is good."""
+        """A person has said of a box, of this model annotator or of another person, whether it is good."""
         assert question.pending is not None
         about = frozenset(question.mentions)
         if good:

@@ -25,7 +25,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.trust import SUSPENDED
-from annotation.queue import image_state, leases, machine_turns, submission
+from annotation.queue import image_state, leases, model_answers, submission
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
@@ -71,9 +71,9 @@ class CrowdPlan:
 
     `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
     `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
-    `teach` teaches machines that are to learn, as the periodic work would; it is called before each of their
-    turns, and before further images are opened where some are asked about at once, in the process of the
-    caller or of a part of the crowd.
+    `teach` teaches model annotators that are to learn, as the periodic work would; it is called before each
+    of their turns, and before further images are opened where some are asked about at once, in the process of
+    the caller or of a part of the crowd.
     """
 
     mix: Mapping[str, int]
@@ -125,9 +125,9 @@ def run_campaign_crowd(
         known = crowd_knowledge(campaign, source)
     workers = make_crowd(plan.mix, seed=plan.seed)
 
-    def machines() -> int:
+    def model_annotators() -> int:
         plan.teach()
-        return open_next_portion(campaign) + machine_turns.take_turns(campaign, submission.submit)
+        return open_next_portion(campaign) + model_answers.take_turns(campaign, submission.submit)
 
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another seed, or wait for "
@@ -147,11 +147,11 @@ def run_campaign_crowd(
                     plan.patience,
                     sweep=leases.end_expired_leases if plan.through == QUEUE else _nothing,
                     sleep=plan.sleep,
-                    machines=machines,
+                    model_annotators=model_annotators,
                 ),
                 processes=plan.processes,
                 threads=THREADS if plan.through == HTTP else 1,
-                quiet=lambda: machines() > 0 or (review and _rule(campaign, truths)),
+                quiet=lambda: model_annotators() > 0 or (review and _rule(campaign, truths)),
             )
         finally:
             withdraw_passwords(people)

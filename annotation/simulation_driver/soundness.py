@@ -49,7 +49,7 @@ VIOLATION_QUERIES: dict[str, str] = {
         SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
         JOIN annotation_worker w ON w.id = a.worker_id
         WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.withdrawn
-            AND w.kind <> 'machine'""",
+            AND w.kind <> 'model'""",
 }
 
 MET_TWICE = "questions that one worker had as a task and as a control item"

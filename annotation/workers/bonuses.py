@@ -130,7 +130,7 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PaymentError: on an amount that is none, without a reason, for machines, where answers are
+    Raises PaymentError: on an amount that is none, without a reason, for model annotators, where answers are
     simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
@@ -148,7 +148,7 @@ def give_bonus(
         ).distinct()
         rows_of = {row.pk: row for row in rows}
         for worker in workers:
-            if worker not in rows_of or rows_of[worker].kind == Worker.MACHINE:
+            if worker not in rows_of or rows_of[worker].kind == Worker.MODEL:
                 raise PaymentError(_("Bonuses are for people who work on this campaign."))
         just_given = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
         just_given = just_given.filter(given_by=actor, given_at__gt=database.now() - _SENT_TWICE)

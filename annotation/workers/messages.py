@@ -31,8 +31,8 @@ def send_messages(
 ) -> list[WorkerMessage]:
     """Send each of these workers of a campaign the same message, all or none.
 
-    Raises MessageError on an empty or a long text, and where nobody is named who can read it: machines and
-    those who were erased cannot.
+    Raises MessageError on an empty or a long text, and where nobody is named who can read it: model
+    annotators and those who were erased cannot.
     """
     text = "\n".join(line.rstrip() for line in text.replace("\0", "").splitlines()).strip()
     if not text:

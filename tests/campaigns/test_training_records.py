@@ -1,4 +1,4 @@
-"""What a machine learns from: chains with their boxes, of images that are complete or under way."""
+"""What a model annotator learns from: chains with their boxes, of images that are complete or under way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.campaigns.training import training_records
 from annotation.models import Image, Judgment, OpenImage
 from annotation.protocol.boxes import BOXED
@@ -61,7 +61,7 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
     for moment in moments:
         world.work(enough=moment)
         assert training_records.count_training_images(world.campaign) == int(worth() + 1e-9)
-        complete.append(machines.count_finished(world.campaign))
+        complete.append(model_annotators.count_finished(world.campaign))
         layers = {record.id: record.layer for record in training_records.training_records_of(world.campaign)}
         for row, state in opened():
             layer = layers.get(row.image.key) or LayerRecord()

@@ -24,7 +24,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "annotation/queue/task_rows.py",
         "annotation/queue/image_rows.py",
         "annotation/queue/relevance_pages.py",
-        "annotation/queue/machine_turns.py",
+        "annotation/queue/model_answers.py",
         "annotation/queue/lease_terms.py",
         "annotation/quality/**/*.py",
         "annotation/moderation/worker_acts.py",

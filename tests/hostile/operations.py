@@ -29,7 +29,7 @@ from annotation import campaigns, instructions
 from annotation.campaigns.drafts import keeping, posing
 from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
-from annotation.campaigns.machines import machine_add
+from annotation.campaigns.model_annotators import model_annotator_add
 from annotation.common import database
 from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
@@ -803,13 +803,15 @@ for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restor
 
 
 def _model_annotator(at: At) -> str:
-    """A machine of the campaign quay that may be taught, by its name."""
-    return machine_add(campaign=Campaign.objects.get(name="quay"), name=at.new("machine")).name
+    """A model annotator of the campaign quay that may be taught, by its name."""
+    return model_annotator_add(
+        campaign=Campaign.objects.get(name="quay"), name=at.new("model_annotator")
+    ).name
 
 
-get("machines", RUNNERS, "quay")
-post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.new("drawer"))
-post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_model_annotator)
+get("model_annotators", RUNNERS, "quay")
+post("operation", RUNNERS, "add_model_annotator", campaign="quay", name=lambda at: at.new("drawer"))
+post("operation", RUNNERS, "train_model_annotator", campaign="quay", model_annotator=_model_annotator)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post(

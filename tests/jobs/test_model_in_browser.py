@@ -1,5 +1,5 @@
-"""A campaign with a machine, as people see it: taught by a job of a Celery worker, refused in Box Quality; a
-person draws after it, and the inspector tells who drew what."""
+"""A campaign with a model annotator, as people see it: taught by a job of a Celery worker, refused in Box
+Quality; a person draws after it, and the inspector tells who drew what."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation import campaigns
-from annotation.models import Job, Judgment, Machine, Worker
+from annotation.models import Job, Judgment, ModelAnnotator, Worker
 from annotation.protocol import questions as q
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
 from annotation.selectors.records import stream_records
-from evaluation.services.machines import stored_proposers
-from evaluation.services.machines.examples import training_pictures
+from evaluation.services.model_annotators import stored_proposers
+from evaluation.services.model_annotators.examples import training_pictures
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.browser.at_work import answered, at, eventually, wait_for_task
@@ -47,34 +47,36 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     )
     changed = {
         **world.campaign.settings,
-        "machine": {**world.campaign.settings["machine"], **model_annotator},
+        "model_annotator": {**world.campaign.settings["model_annotator"], **model_annotator},
     }
     campaigns.change_campaign_settings(campaign=world.campaign, settings=changed)
     return world
 
 
-# By default the same by requests, in `queue/test_machine_turns` and `systems/test_teaching_machines`.
+# By default the same by requests, in `queue/test_model_answers` and `systems/test_training_models`.
 @pytest.mark.slow
 @pytest.mark.only_on("postgresql")
-def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
+def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
     work: World, open_page: Open, installation: Delivery
 ) -> None:
     desk.bring_up(work, q.BOX_DRAWING, 6)
     page = open_page()
-    sign_in(page, "ada", then=reverse("machines", args=["quay"]))
+    sign_in(page, "ada", then=reverse("model_annotators", args=["quay"]))
     expect(page.get_by_text("It works on 100 % of the images")).to_be_visible()
     expect(page.get_by_text("It begins from the stored proposer “scenes”.")).to_be_visible()
-    page.get_by_label("Name of a new machine").fill("drawer")
-    page.get_by_role("button", name="Add a machine").click()
-    expect(page.get_by_text("Machine “drawer” added.")).to_be_visible()
+    page.get_by_label("Name of a new model annotator").fill("drawer")
+    page.get_by_role("button", name="Add a model annotator").click()
+    expect(page.get_by_text("Model annotator “drawer” added.")).to_be_visible()
     expect(page.get_by_text("has not learned yet")).to_be_visible()
     with installation.worker():
         page.get_by_role("button", name="Teach it now").click()
-        expect(page.get_by_text("The machine is being taught")).to_be_visible()
-        eventually(page, lambda: not Job.objects.filter(kind="teach_machine", state__in=Job.LIVE).exists())
-    job = Job.objects.filter(kind="teach_machine").latest("pk")
+        expect(page.get_by_text("The model annotator is being trained")).to_be_visible()
+        eventually(
+            page, lambda: not Job.objects.filter(kind="train_model_annotator", state__in=Job.LIVE).exists()
+        )
+    job = Job.objects.filter(kind="train_model_annotator").latest("pk")
     assert job.state == Job.DONE, job.error
-    model_annotator = Machine.objects.get()
+    model_annotator = ModelAnnotator.objects.get()
     assert model_annotator.version == 1 and model_annotator.source == "proposer scenes"
     drawn = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING, answer="drawn")
     assert drawn.count() >= 2 and job.result["answers"] == drawn.count()
@@ -89,11 +91,11 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
 
-    # The same question comes back to people. She is to check the machine's other boxes first, until that is
-    # turned off, and she draws.
+    # The same question comes back to people. She is to check the model annotator's other boxes first, until
+    # that is turned off, and she draws.
     at(page, q.BOX_DRAWING)
     expect(page.get_by_text("check some of them first")).to_be_visible()
-    call_command("change_settings", "quay", "--set", "machine.check_first=false")
+    call_command("change_settings", "quay", "--set", "model_annotator.check_first=false")
     at(page, q.BOX_DRAWING)
     wait_for_task(page)
     drag(page, (59, 79), (130, 330))
@@ -102,7 +104,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     judgment = Judgment.objects.get(worker__pseudonym="w-ann", kind=q.BOX_DRAWING)
     assert judgment.key == response.key and judgment.image == response.image
 
-    # Another box of the machine is accepted by somebody else.
+    # Another box of the model annotator is accepted by somebody else.
     accepted = _accept(work, model_annotator.worker)
     assert response.image is not None and accepted.image is not None
     page = open_page()
@@ -110,11 +112,13 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     _open_chain_of(page, response)
     page.get_by_text("What workers said").click()
     row = page.get_by_role("row")
-    expect(row.filter(has_text=model_annotator.worker.pseudonym).filter(has_text="machine")).to_be_visible()
+    expect(
+        row.filter(has_text=model_annotator.worker.pseudonym).filter(has_text="model_annotator")
+    ).to_be_visible()
     expect(row.filter(has_text="w-ann").first).to_be_visible()
     page.goto(reverse("image", args=[work.corpus.name, accepted.image.image.key]) + "?layer=quay")
-    expect(page.get_by_text("drawn by a machine, accepted by people").first).to_be_visible()
-    page.goto(reverse("machines", args=["quay"]))
+    expect(page.get_by_text("drawn by a model annotator, accepted by people").first).to_be_visible()
+    page.goto(reverse("model_annotators", args=["quay"]))
     expect(page.get_by_text("1 of 2 judged boxes accepted")).to_be_visible()
     # Nobody signs in as it.
     assert not hasattr(Worker.objects.get(pk=model_annotator.worker_id), "identity")
@@ -128,7 +132,7 @@ def _open_question(work: World) -> str:
 
 
 def _accept(work: World, worker: Worker) -> Judgment:
-    """Have somebody say that a box of the machine is good; its drawing."""
+    """Have somebody say that a box of the model annotator is good; its drawing."""
     while True:
         result = work.held(1, q.BOX_QUALITY)
         drawing = Judgment.objects.get(name=result.key.split("|")[1])

@@ -132,10 +132,10 @@ def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
     assert measure_agreement([], drawn=3).equal is None
 
 
-def test_machines_withdrawn_and_surplus_answers_are_neither_first_nor_second() -> None:
+def test_models_withdrawn_and_surplus_answers_are_neither_first_nor_second() -> None:
     key = "box_drawing|0.0-1|"
     provided = [
-        Judgment("1", key, "m", "none", machine=True),
+        Judgment("1", key, "m", "none", by_model=True),
         Judgment("2", key, "ann", "none", withdrawn=True),
         Judgment("3", key, "bob", "none", role=q.EXTRA),
         Judgment("4", key, "cid", flag="offensive"),

@@ -1,4 +1,4 @@
-"""The rules of machine workers: on which images, which box, what their verdicts lead to, and links."""
+"""The rules of model annotators: on which images, which box, what their verdicts lead to, and links."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.controls import draw_number
 from annotation.protocol.image import Fold
-from annotation.protocol.kinds import all_kinds, machine_kinds
-from annotation.protocol.machines import (
+from annotation.protocol.kinds import all_kinds, model_kinds
+from annotation.protocol.model_annotators import (
     MOST_PROPOSALS,
-    MachineSettings,
+    ModelAnnotatorSettings,
     ProposedBox,
     best_first,
     boxes_of_others,
     categories_left,
     learns_now,
-    machine_tries,
-    machine_trust,
+    model_tries,
+    model_trust,
     next_proposal,
 )
 from annotation.protocol.questions import BOX_DRAWING, COREF_LINK, Judgment, set_key
@@ -32,23 +32,23 @@ from tests.protocol.build import Play, mentions
 LEFT, RIGHT = Box(1, 1, 40, 40), Box(60, 1, 99, 40)
 
 
-def test_a_machine_gives_only_answers_that_people_check() -> None:
-    assert {kind.key: kind.machine_answers for kind in all_kinds() if kind.machine_answers} == {
+def test_a_model_gives_only_answers_that_people_check() -> None:
+    assert {kind.key: kind.model_answers for kind in all_kinds() if kind.model_answers} == {
         COREF_LINK: ("yes",),
         BOX_DRAWING: ("drawn",),
     }
-    assert machine_kinds(["box_quality", BOX_DRAWING, "no such kind"]) == (BOX_DRAWING,)
+    assert model_kinds(["box_quality", BOX_DRAWING, "no such kind"]) == (BOX_DRAWING,)
 
 
 def test_a_larger_share_has_the_images_of_a_smaller_one() -> None:
     names = [f"image-{n}" for n in range(400)]
     shares = [0.0, 0.1, 0.5, 1.0]
-    taken = [{n for n in names if MachineSettings(share=share).takes(n, seed=3)} for share in shares]
+    taken = [{n for n in names if ModelAnnotatorSettings(share=share).takes(n, seed=3)} for share in shares]
     assert taken[0] == set() and taken[-1] == set(names)
     assert all(a <= b for a, b in zip(taken, taken[1:], strict=False))
     assert 0.05 < len(taken[1]) / 400 < 0.16 and 0.43 < len(taken[2]) / 400 < 0.57
     assert taken[1] == {n for n in names if draw_number(3, n, "machine") < 0.1}
-    assert taken[2] != {n for n in names if MachineSettings(share=0.5).takes(n, seed=4)}
+    assert taken[2] != {n for n in names if ModelAnnotatorSettings(share=0.5).takes(n, seed=4)}
 
 
 def test_the_box_is_of_the_phrase_that_people_are_shown() -> None:
@@ -140,7 +140,7 @@ def test_proposals_are_kept_best_first() -> None:
 
 
 def test_people_draw_again_for_a_category_below_the_bar() -> None:
-    trust = machine_trust(TrustSettings(), MachineSettings())
+    trust = model_trust(TrustSettings(), ModelAnnotatorSettings())
     people, clothes = ("people",), ("clothing", "people")
 
     def left(*verdicts: tuple[tuple[str, ...], bool]) -> frozenset[str]:
@@ -156,9 +156,9 @@ def test_people_draw_again_for_a_category_below_the_bar() -> None:
     assert left(*[(clothes, False)] * 22, *[(people, True)] * 100) == {"clothing"}
 
 
-def test_a_machine_has_a_bar_of_its_own_and_no_test() -> None:
-    settings = MachineSettings(bar=0.5)
-    assert machine_trust(TrustSettings(), settings) == replace(
+def test_a_model_has_a_bar_of_its_own_and_no_test() -> None:
+    settings = ModelAnnotatorSettings(bar=0.5)
+    assert model_trust(TrustSettings(), settings) == replace(
         TrustSettings(), qualification=False, drawing_bar=0.5
     )
 
@@ -166,37 +166,37 @@ def test_a_machine_has_a_bar_of_its_own_and_no_test() -> None:
 @pytest.mark.parametrize(
     ("settings", "finished", "learnt", "now"),
     [
-        (MachineSettings(), 100, None, False),
-        (MachineSettings(share=1.0), 14, None, False),
-        (MachineSettings(share=1.0), 15, None, True),
-        (MachineSettings(share=1.0), 29, 15, False),
-        (MachineSettings(share=1.0), 30, 15, True),
-        (MachineSettings(share=1.0), 124, 100, False),
-        (MachineSettings(share=1.0), 125, 100, True),
-        (MachineSettings(share=1.0, retrain_each=0), 400, 40, False),
-        (MachineSettings(share=1.0, system="taught"), 0, None, True),
-        (MachineSettings(share=1.0, system="taught"), 14, 0, False),
-        (MachineSettings(share=1.0, system="taught"), 15, 0, True),
+        (ModelAnnotatorSettings(), 100, None, False),
+        (ModelAnnotatorSettings(share=1.0), 14, None, False),
+        (ModelAnnotatorSettings(share=1.0), 15, None, True),
+        (ModelAnnotatorSettings(share=1.0), 29, 15, False),
+        (ModelAnnotatorSettings(share=1.0), 30, 15, True),
+        (ModelAnnotatorSettings(share=1.0), 124, 100, False),
+        (ModelAnnotatorSettings(share=1.0), 125, 100, True),
+        (ModelAnnotatorSettings(share=1.0, retrain_each=0), 400, 40, False),
+        (ModelAnnotatorSettings(share=1.0, system="taught"), 0, None, True),
+        (ModelAnnotatorSettings(share=1.0, system="taught"), 14, 0, False),
+        (ModelAnnotatorSettings(share=1.0, system="taught"), 15, 0, True),
         # Never from fewer than it learns from first, whatever was set when it did.
-        (MachineSettings(share=1.0, from_images=100), 75, 60, False),
-        (MachineSettings(share=1.0, from_images=100), 100, 60, True),
-        (MachineSettings(share=1.0, from_images=50, retrain_each=5, system="taught"), 49, 0, False),
+        (ModelAnnotatorSettings(share=1.0, from_images=100), 75, 60, False),
+        (ModelAnnotatorSettings(share=1.0, from_images=100), 100, 60, True),
+        (ModelAnnotatorSettings(share=1.0, from_images=50, retrain_each=5, system="taught"), 49, 0, False),
     ],
 )
-def test_when_a_machine_learns(
-    settings: MachineSettings, finished: int, learnt: int | None, now: bool
+def test_when_a_model_learns(
+    settings: ModelAnnotatorSettings, finished: int, learnt: int | None, now: bool
 ) -> None:
     assert learns_now(settings, finished=finished, learnt=learnt) is now
 
 
 class Links(Play):
-    """Where a machine answers links too."""
+    """Where a model annotator answers links too."""
 
     def link(self, worker: str, answer: str = "yes") -> Links:
         key = self.question(COREF_LINK).key
-        model_annotator = worker == "machine"
+        model_annotator = worker == "model_annotator"
         self.judgments.append(
-            Judgment(f"j{len(self.judgments)}", key, worker, answer, machine=model_annotator)
+            Judgment(f"j{len(self.judgments)}", key, worker, answer, by_model=model_annotator)
         )
         return self
 
@@ -220,16 +220,22 @@ def test_what_people_linked_is_not_verified_again_once_it_was_refused() -> None:
     assert [len(chain.mentions) for chain in play.state.chains] == [2, 1]
 
 
-def test_what_a_machine_linked_is_verified_until_a_person_has_said_that_it_is_one() -> None:
-    play = Links(mentions(*IMAGE)).link("machine").link("bob").verify("cid", "false")
+def test_what_a_model_linked_is_verified_until_a_person_has_said_that_it_is_one() -> None:
+    play = Links(mentions(*IMAGE)).link("model_annotator").link("bob").verify("cid", "false")
     assert play.asked == [("0:0-2", "1:0-2")]
     assert {chain.stage for chain in play.state.chains if len(chain.mentions) == 2} == {"VERIFICATION"}
     play.verify("dan", "true")
     assert play.asked == [] and [len(chain.mentions) for chain in play.state.chains] == [2, 1]
 
 
-def test_what_a_machine_linked_and_people_refuse_twice_goes_to_review() -> None:
-    play = Links(mentions(*IMAGE)).link("machine").link("bob").verify("cid", "false").verify("dan", "false")
+def test_what_a_model_linked_and_people_refuse_twice_goes_to_review() -> None:
+    play = (
+        Links(mentions(*IMAGE))
+        .link("model_annotator")
+        .link("bob")
+        .verify("cid", "false")
+        .verify("dan", "false")
+    )
     held = [chain for chain in play.state.chains if len(chain.mentions) == 2]
     assert [(chain.stage, chain.reason) for chain in held] == [("REVIEW", "refused")]
 
@@ -237,11 +243,11 @@ def test_what_a_machine_linked_and_people_refuse_twice_goes_to_review() -> None:
 def test_the_fold_says_who_drew_what() -> None:
     play = Play(mentions("a man/people"))
     key = play.question(BOX_DRAWING).key
-    play.judgments.append(Judgment("m", key, "machine", "drawn", LEFT, machine=True))
+    play.judgments.append(Judgment("m", key, "model_annotator", "drawn", LEFT, by_model=True))
     play.say("ann", "good").say("bob", "more").say("cid", "drawn", RIGHT).say("bob", "good")
     play.say("ann", "complete").say("dan", "complete")
     assert play.state.complete
-    assert [(thing.box, thing.machine) for thing in play.state.layer.objects] == [
+    assert [(thing.box, thing.by_model) for thing in play.state.layer.objects] == [
         (LEFT, True),
         (RIGHT, False),
     ]
@@ -249,25 +255,25 @@ def test_the_fold_says_who_drew_what() -> None:
 
 def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
     changed = Box(60, 1, 99, 41)
-    for boxes, machines in (((LEFT, RIGHT), [True, False]), ((LEFT, changed), [True, False])):
+    for boxes, model_annotators in (((LEFT, RIGHT), [True, False]), ((LEFT, changed), [True, False])):
         play = Play(mentions("a man/people"), rulings=[Boxes(("0:0-2",), boxes)])
         key = Play(mentions("a man/people")).question(BOX_DRAWING).key
         beside = f"{key}1,1,40,40"
         play.judgments.append(Judgment("a", key, "ann", "none"))
-        play.judgments.append(Judgment("m", key, "machine", "drawn", LEFT, machine=True))
+        play.judgments.append(Judgment("m", key, "model_annotator", "drawn", LEFT, by_model=True))
         play.judgments.append(Judgment("b", beside, "bob", "drawn", RIGHT))
         for judgments in (play.judgments, play.judgments[::-1]):
             (chain,) = play.fold(judgments).chains
             stored = [(box.judgment, box.worker) for box in chain.boxes]
-            assert stored == [("m", "machine"), ("b", "bob") if RIGHT in boxes else ("", "")]
-        assert [thing.machine for thing in play.state.layer.objects] == machines
+            assert stored == [("m", "model_annotator"), ("b", "bob") if RIGHT in boxes else ("", "")]
+        assert [thing.by_model for thing in play.state.layer.objects] == model_annotators
         # Its drawing counts, although no question consumed it: without the superseded votes all is the same.
         assert play.state.superseded == (("a",) if RIGHT in boxes else ("a", "b"))
         used = [box for box in play.judgments if box.id not in play.state.superseded]
         assert play.fold(used).chains == play.state.chains
     # What is withdrawn is nobody's: the box is the reviewer's alone.
     gone = [replace(judgment, withdrawn=True) for judgment in play.judgments]
-    assert not any(thing.machine for thing in play.fold(gone).layer.objects)
+    assert not any(thing.by_model for thing in play.fold(gone).layer.objects)
 
 
 def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_chain() -> None:
@@ -275,7 +281,7 @@ def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_c
     image = ("a man/people", "a guy/people")
     drawn = Links(mentions(*image), rulings=[Partition(((both[0],), (both[1],)))])
     first, second = (question.key for question in drawn.state.questions if question.kind == BOX_DRAWING)
-    drawn.judgments.append(Judgment("m", first, "machine", "drawn", LEFT, machine=True))
+    drawn.judgments.append(Judgment("m", first, "model_annotator", "drawn", LEFT, by_model=True))
     drawn.judgments.append(Judgment("a", second, "ann", "drawn", RIGHT))
     together: list[Ruling] = [Partition((both,)), Boxes(both, (LEFT, RIGHT))]
     apart: list[Ruling] = [
@@ -294,10 +300,10 @@ def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_c
 
 
 def test_of_equal_boxes_that_a_reviewer_keeps_a_persons_counts() -> None:
-    """People refused the machine's, and accepted the person's."""
+    """People refused the model annotator's, and accepted the person's."""
     play = Play(mentions("a man/people"))
     key = play.question(BOX_DRAWING).key
-    play.judgments.append(Judgment("m", key, "machine", "drawn", LEFT, machine=True))
+    play.judgments.append(Judgment("m", key, "model_annotator", "drawn", LEFT, by_model=True))
     play.say("bob", "bad")
     play.judgments.append(Judgment("a", key, "ann", "drawn", LEFT))
     play.say("bob", "good").say("bob", "complete").say("cid", "complete")
@@ -307,28 +313,31 @@ def test_of_equal_boxes_that_a_reviewer_keeps_a_persons_counts() -> None:
         assert [box.judgment for chain in state.chains for box in chain.boxes] == ["a"]
 
 
-def test_a_machine_leaves_people_a_round_before_review() -> None:
+def test_a_model_leaves_people_a_round_before_review() -> None:
     tries = {
-        (tries, fruitless): machine_tries(MachineSettings(tries=tries), BoxLimits(fruitless=fruitless))
+        (tries, fruitless): model_tries(ModelAnnotatorSettings(tries=tries), BoxLimits(fruitless=fruitless))
         for tries, fruitless in ((1, 3), (2, 3), (4, 3), (2, 1), (2, 0))
     }
     assert tries == {(1, 3): 1, (2, 3): 2, (4, 3): 3, (2, 1): 1, (2, 0): 0}
 
 
-def test_a_machines_further_box_counts_once_its_first_is_refused() -> None:
+def test_a_models_further_box_counts_once_its_first_is_refused() -> None:
     play = Play(mentions("a man/people"))
     key = play.question(BOX_DRAWING).key
     boxes = (LEFT, RIGHT)
     play.judgments += [
-        Judgment(f"m{index}", key, "machine", "drawn", box, machine=True) for index, box in enumerate(boxes)
+        Judgment(f"m{index}", key, "model_annotator", "drawn", box, by_model=True)
+        for index, box in enumerate(boxes)
     ]
     play.judgments.append(Judgment("again", key, "ann", "drawn", LEFT))
     play.judgments.append(Judgment("twice", key, "ann", "drawn", RIGHT))
-    # A person's second answer to a question is never read; a machine's is, in its turn.
+    # A person's second answer to a question is never read; a model annotator's is, in its turn.
     for answer, pending in (("bad", "m1"), ("bad", "again")):
         play.say("bob", answer)
         (chain,) = play.state.chains
         assert chain.pending is not None and chain.pending.judgment == pending
     assert "twice" in play.state.superseded
-    links = [Judgment(f"l{n}", "coref_link|0:0-2|1:0-2", "machine", "yes", machine=True) for n in (1, 2)]
+    links = [
+        Judgment(f"l{n}", "coref_link|0:0-2|1:0-2", "model_annotator", "yes", by_model=True) for n in (1, 2)
+    ]
     assert Play(mentions("a man/people", "the man/people")).fold(links).superseded == ("l2",)

@@ -1,23 +1,23 @@
-"""Worlds in which a machine draws, and its turns."""
+"""Worlds in which a model annotator draws, and its turns."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.models import (
-    Machine,
+    ModelAnnotator,
 )
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
-from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.model_annotators import Proposals, ProposedBox
 from annotation.protocol.terms import Box
-from annotation.queue import machine_turns, submission
+from annotation.queue import model_answers, submission
 from annotation.queue.leases import NoTask
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
-WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
+WITH_MODEL = {**TRUSTING, "model_annotator": {"share": 1.0}}
 
 
 #: Boxes that show nothing, none like another.
@@ -34,25 +34,26 @@ def proposals_of(truth: Truth, *, chance: float = 0.9, invalid: bool = False, ba
     }
 
 
-def a_machine(
+def a_model(
     world: World, *, invalid: bool = False, chance: float = 0.9, bad: int = 0, name: str = "drawer"
-) -> Machine:
-    model_annotator = machines.machine_add(campaign=world.campaign, name=name)
-    machines.machine_trained(model_annotator, images=0, source="the truth")
+) -> ModelAnnotator:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name=name)
+    model_annotators.record_training(model_annotator, images=0, source="the truth")
     result = [
         (truth.image, proposals_of(truth, invalid=invalid, chance=chance, bad=bad))
         for truth in world.truths.values()
     ]
-    assert machines.store_proposals(model_annotator, result) == len(result)
+    assert model_annotators.store_proposals(model_annotator, result) == len(result)
     return model_annotator
 
 
 def turns(world: World) -> int:
-    return machine_turns.take_turns(world.campaign, submission.submit)
+    return model_answers.take_turns(world.campaign, submission.submit)
 
 
 def work(world: World) -> int:
-    """People and the machine answer in turn until nobody gets anything; how many answers people gave."""
+    """People and the model annotator answer in turn until nobody gets anything; how many answers people
+    gave."""
     provided = 0
     while True:
         before = provided
@@ -68,9 +69,9 @@ def work(world: World) -> int:
             return provided
 
 
-def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:
+def to_draw(images: int, **settings: Any) -> tuple[World, ModelAnnotator]:
     """A world whose people have done all that comes before drawing, and who may judge boxes."""
-    world = World(some_images(images), settings={**WITH_MACHINE, **settings})
+    world = World(some_images(images), settings={**WITH_MODEL, **settings})
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
-    return world, a_machine(world)
+    return world, a_model(world)

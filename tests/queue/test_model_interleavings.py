@@ -1,5 +1,5 @@
-"""Whatever people and a machine do in whatever order, the queue holds what the pure fold makes of answers;
-without the machine's answers it holds what people alone had made."""
+"""Whatever people and a model annotator do in whatever order, the queue holds what the pure fold makes of
+answers; without the model annotator's answers it holds what people alone had made."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from random import Random
 import pytest
 from django.db import connection
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.models import Judgment, OpenImage, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.image import Fold
-from annotation.protocol.machines import ProposedBox
+from annotation.protocol.model_annotators import ProposedBox
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
-from annotation.queue import image_state, leases, machine_turns, submission
+from annotation.queue import image_state, leases, model_answers, submission
 from annotation.queue.leases import Lease
 from annotation.simulation_driver.soundness import violations
 from tests.factories import some_images
@@ -24,7 +24,7 @@ from tests.queue.world import TRUSTING, World
 
 pytestmark = pytest.mark.django_db
 
-SETTINGS = {**TRUSTING, "machine": {"share": 1.0}}
+SETTINGS = {**TRUSTING, "model_annotator": {"share": 1.0}}
 STEPS = 60
 
 
@@ -63,10 +63,11 @@ def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> N
         assert not any(violations(world.campaign).values())
 
 
-def machine_of(world: World, rng: Random) -> Worker:
-    """A machine that is right about some phrases, wrong about others, and knows nothing of the rest."""
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_trained(model_annotator, images=0, source="dice")
+def model_of(world: World, rng: Random) -> Worker:
+    """A model annotator that is right about some phrases, wrong about others, and knows nothing of the
+    rest."""
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
+    model_annotators.record_training(model_annotator, images=0, source="dice")
     result = []
     for truth in world.truths.values():
         boxes = {}
@@ -76,16 +77,16 @@ def machine_of(world: World, rng: Random) -> Worker:
             bad = [ProposedBox(Box(1, 1, 3, 3), 0.9), ProposedBox(Box(5, 5, 9, 9), 0.8)]
             boxes[name] = {"right": good, "unsure": good, "wrong": bad, "none": []}[kind]
         result.append((truth.image, boxes))
-    machines.store_proposals(model_annotator, result)
+    model_annotators.store_proposals(model_annotator, result)
     return model_annotator.worker
 
 
-def machine_links(world: World, worker: Worker) -> None:
-    """The machine says of some link that it is the same, right or wrong."""
+def model_links(world: World, worker: Worker) -> None:
+    """The model annotator says of some link that it is the same, right or wrong."""
     task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state=Task.OPEN, live=0).first()
     if task is None:
         return
-    lease = leases.take_machine_lease(
+    lease = leases.take_model_lease(
         worker=worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
     )
     if isinstance(lease, Lease):
@@ -114,16 +115,16 @@ def a_person(world: World, rng: Random) -> None:
 def interleave(seed: int, steps: int) -> None:
     rng = Random(seed)
     world = World(some_images(2), settings=SETTINGS, workers=5)
-    model_annotator = machine_of(world, rng)
+    model_annotator = model_of(world, rng)
     withdrawn = restored = False
     for _ in range(steps):
         match rng.choices(("person", "draws", "links", "withdraw"), (8, 2, 1, 0.2))[0]:
             case "person":
                 a_person(world, rng)
             case "draws":
-                machine_turns.take_turns(world.campaign, submission.submit)
+                model_answers.take_turns(world.campaign, submission.submit)
             case "links":
-                machine_links(world, model_annotator)
+                model_links(world, model_annotator)
             case "withdraw" if withdrawn:
                 discarding.restore_worker(campaign=world.campaign, worker=model_annotator.pk)
                 withdrawn, restored = False, True
@@ -141,15 +142,15 @@ def interleave(seed: int, steps: int) -> None:
     holds_the_fold(world, without=model_annotator.pk, counted=not restored)
     for image in world.images():
         state = image_state.state_of(image)
-        assert not any(drawn.machine for chain in state.chains for drawn in chain.boxes)
+        assert not any(drawn.by_model for chain in state.chains for drawn in chain.boxes)
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_people_and_a_machine_in_any_order(seed: int) -> None:
+def test_people_and_a_model_in_any_order(seed: int) -> None:
     interleave(seed, STEPS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 22))
-def test_people_and_a_machine_in_many_orders(seed: int) -> None:
+def test_people_and_a_model_in_many_orders(seed: int) -> None:
     interleave(seed, 3 * STEPS)

@@ -1,4 +1,4 @@
-"""What the machines of a campaign saved its people, on the page, by API and by command."""
+"""What the model annotators of a campaign saved its people, on the page, by API and by command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.test import Client
 from annotation.models import Assignment, Judgment
 from annotation.protocol import questions as q
 from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
-from annotation.selectors.machines.reports import machine_reports
-from annotation.selectors.machines.saving_report import answer_times, machine_saving
+from annotation.selectors.model_annotators.reports import model_annotator_reports
+from annotation.selectors.model_annotators.saving_report import answer_times, model_annotator_saving
 from tests.api.v1.conftest import Caller
 from tests.factories import some_images
-from tests.queue.machines_at_work import WITH_MACHINE, a_machine, work
+from tests.queue.models_at_work import WITH_MODEL, a_model, work
 from tests.queue.world import World
 from tests.web import world as people
 
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def world() -> World:
-    """A campaign whose machine is right in part, with the seconds that its people took."""
-    world = World(some_images(3), settings=WITH_MACHINE)
-    model_annotator = a_machine(world)
+    """A campaign whose model annotator is right in part, with the seconds that its people took."""
+    world = World(some_images(3), settings=WITH_MODEL)
+    model_annotator = a_model(world)
     work(world)
     judgments = Judgment.objects.filter(worker=model_annotator.worker, answer="drawn")
     assert judgments.exists()
@@ -39,9 +39,11 @@ def world() -> World:
 
 
 def test_the_saving_is_that_of_the_answers_that_people_gave_one_by_one(world: World) -> None:
-    (report,) = machine_reports(world.campaign)
-    saving = machine_saving(world.campaign, [report])
-    rows = Assignment.objects.filter(state=Assignment.SUBMITTED).exclude(worker__machine__isnull=False)
+    (report,) = model_annotator_reports(world.campaign)
+    saving = model_annotator_saving(world.campaign, [report])
+    rows = Assignment.objects.filter(state=Assignment.SUBMITTED).exclude(
+        worker__model_annotator__isnull=False
+    )
     drawn, looked = (
         [row.seconds for row in kinds]
         for kinds in (rows.filter(task__kind=q.BOX_DRAWING), rows.exclude(task__kind=q.BOX_DRAWING))
@@ -58,17 +60,17 @@ def test_the_saving_is_that_of_the_answers_that_people_gave_one_by_one(world: Wo
 
 def test_page_api_and_command_say_the_same(world: World) -> None:
     ada = people.account("ada", "researcher")
-    saving = machine_saving(world.campaign, machine_reports(world.campaign))
-    body = Caller(ada).get(f"campaigns/{world.campaign.name}/machines/saving").json()
+    saving = model_annotator_saving(world.campaign, model_annotator_reports(world.campaign))
+    body = Caller(ada).get(f"campaigns/{world.campaign.name}/model-annotators/saving").json()
     assert body["shares"] == [list(row) for row in saving.shares]
     assert (body["times"]["drawing"], body["measured"]) == (saving.times.drawing, saving.measured)
     assert (len(body["drawing_prices"]), len(body["looking_prices"])) == (5, 5)
     out = StringIO()
-    call_command("machine_saving", world.campaign.name, json=True, stdout=out)
+    call_command("model_annotator_saving", world.campaign.name, json=True, stdout=out)
     assert json.loads(out.getvalue())["shares"] == body["shares"]
     client = Client()
     client.force_login(ada)
-    page = client.get(f"/campaigns/{world.campaign.name}/machines/").content.decode()
+    page = client.get(f"/campaigns/{world.campaign.name}/model-annotators/").content.decode()
     assert "Seconds saved" in page and page.count('<td class="number">') >= 25
 
 

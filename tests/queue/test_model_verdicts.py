@@ -1,4 +1,5 @@
-"""A machine in the queue is judged: it waits for verdicts, is suspended, and leaves what it is bad at."""
+"""A model annotator in the queue is judged: it waits for verdicts, is suspended, and leaves what it is bad
+at."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.models import (
     Judgment,
-    Machine,
-    MachineProposals,
+    ModelAnnotator,
+    ModelProposals,
     Task,
     TrustState,
 )
@@ -20,17 +21,17 @@ from annotation.moderation import discarding
 from annotation.moderation.trust_replay import replay_rows
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.queue import leases, machine_turns, submission
+from annotation.queue import leases, model_answers, submission
 from annotation.selectors.campaign.crowd import workers
-from annotation.selectors.machines import boxes
-from annotation.selectors.machines.boxes import NewestVerdicts, judged_boxes
-from annotation.selectors.machines.proposals import machine_at_work
-from annotation.selectors.machines.reports import machine_reports
+from annotation.selectors.model_annotators import boxes
+from annotation.selectors.model_annotators.boxes import NewestVerdicts, judged_boxes
+from annotation.selectors.model_annotators.proposals import model_at_work
+from annotation.selectors.model_annotators.reports import model_annotator_reports
 from annotation.selectors.workers.worker_table import WorkerTableRequest, matching_workers
 from tests.factories import some_images
-from tests.queue.machines_at_work import (
-    WITH_MACHINE,
-    a_machine,
+from tests.queue.models_at_work import (
+    WITH_MODEL,
+    a_model,
     to_draw,
     turns,
     work,
@@ -40,29 +41,29 @@ from tests.queue.world import TRUSTING, World
 pytestmark = pytest.mark.django_db
 
 
-def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
-    strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
+def test_a_bad_model_is_suspended_by_its_verdicts() -> None:
+    strict = {**WITH_MODEL, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
     world = World(some_images(8), settings=strict)
-    model_annotator = a_machine(world, invalid=True)
+    model_annotator = a_model(world, invalid=True)
     work(world)
     trust_state = TrustState.objects.get(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     count = Judgment.objects.filter(worker=model_annotator.worker).count()
     assert count <= 60
     assert trust_state.state == "suspended"
-    assert turns(world) == 0 and not machine_reports(world.campaign)[0].works
+    assert turns(world) == 0 and not model_annotator_reports(world.campaign)[0].works
     # What it has learned again is tried again.
-    machines.machine_trained(model_annotator, images=20, source="more")
-    assert machine_reports(world.campaign)[0].works
+    model_annotators.record_training(model_annotator, images=20, source="more")
+    assert model_annotator_reports(world.campaign)[0].works
     trust_state.refresh_from_db()
     assert (trust_state.state, trust_state.known) == ("warm_up", 0)
 
 
-def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -> None:
+def test_verdicts_on_what_a_model_drew_before_it_learnt_again_do_not_count() -> None:
     world, model_annotator = to_draw(4)
     drawn = turns(world)
     trust_state = TrustState.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     trust_state.update(state="suspended")
-    machines.machine_trained(model_annotator, images=20, source="more")
+    model_annotators.record_training(model_annotator, images=20, source="more")
     world.work([q.BOX_QUALITY])
     assert (
         drawn
@@ -75,21 +76,21 @@ def test_verdicts_on_what_a_machine_drew_before_it_learnt_again_do_not_count() -
 
 
 @pytest.mark.parametrize("portion", [400, 2])
-def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_the_others(
+def test_a_category_in_which_a_model_is_bad_is_left_to_people_while_it_draws_the_others(
     portion: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few boxes are read at once: the newest of a rare category lie further back than those."""
     monkeypatch.setattr(boxes, "PORTION", portion)
     soon = {"trust": {**TRUSTING["trust"], "verdict_known": 5, "drawing_known": 5}}
     # Whichever boxes are judged first, half of them being bad is too few to suspend it as a whole.
-    world, model_annotator = to_draw(7, **soon, machine={"share": 1.0, "bar": 0.1})
-    for row in MachineProposals.objects.filter(machine=model_annotator).select_related("image"):
+    world, model_annotator = to_draw(7, **soon, model_annotator={"share": 1.0, "bar": 0.1})
+    for row in ModelProposals.objects.filter(model_annotator=model_annotator).select_related("image"):
         for name, mention in world.truths[row.image.image_id].mentions.items():
             if "clothing" in mention.categories:
                 row.boxes[name] = [[1, 1, 4, 4, 0.9]]
         row.save()
     *first, item, another = world.images()
-    assert [machine_turns.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
+    assert [model_answers.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
     world.work([q.BOX_QUALITY])
     judgments = Judgment.objects.filter(worker=model_annotator.worker)
     assert judgments.count() == 10
@@ -99,7 +100,7 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
         item.pk,
         another.pk,
     }
-    (report,) = machine_reports(world.campaign)
+    (report,) = model_annotator_reports(world.campaign)
     assert report.state != "suspended"
     assert [(record.category, record.judged, record.good, record.left) for record in report.categories] == [
         ("people", 5, 5, False),
@@ -107,16 +108,16 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     ]
     assert report.works
     # When it has learned again, it may try again.
-    machines.machine_trained(model_annotator, images=20, source="more")
+    model_annotators.record_training(model_annotator, images=20, source="more")
     assert model_annotator.campaign == world.campaign
     with CaptureQueriesContext(connection) as seen:
         assert list(judged_boxes(model_annotator, since=model_annotator.version)) == []
     assert len(seen) == 1  # Older boxes are not read to their end.
-    (report,) = machine_reports(world.campaign)
+    (report,) = model_annotator_reports(world.campaign)
     assert not report.categories and report.judged == 10
 
 
-def test_the_newest_boxes_decide_what_a_machine_leaves_to_people(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_boxes_decide_what_a_model_leaves_to_people(monkeypatch: pytest.MonkeyPatch) -> None:
     world, model_annotator = to_draw(5)
     assert turns(world) == 10
     world.work([q.BOX_QUALITY])
@@ -129,12 +130,15 @@ def test_the_newest_boxes_decide_what_a_machine_leaves_to_people(monkeypatch: py
     assert len(newest) < len(list(judged_boxes(model_annotator))) == 10
 
 
-def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
-    """As the page of machines does: people's verdicts measure it, whether or not answers are known."""
+def test_workers_pages_say_that_a_model_is_in_warm_up() -> None:
+    """As the page of model annotators does: people's verdicts measure it, whether or not answers are
+    known."""
     world, model_annotator = to_draw(1)
     turns(world)
-    (row,) = (worker for worker in workers(world.campaign, state="warm_up") if worker.machine)
-    assert row.id == model_annotator.worker_id and machine_reports(world.campaign)[0].state == "warm_up"
+    (row,) = (worker for worker in workers(world.campaign, state="warm_up") if worker.is_model)
+    assert (
+        row.id == model_annotator.worker_id and model_annotator_reports(world.campaign)[0].state == "warm_up"
+    )
     assert {worker.kind: worker.state for worker in row.kinds}[q.BOX_DRAWING] == "warm_up"
     result = matching_workers(world.campaign, WorkerTableRequest(kind=q.BOX_DRAWING, state="warm_up"))
     assert list(result.values()) == [model_annotator.worker_id]
@@ -142,44 +146,44 @@ def test_workers_pages_say_that_a_machine_is_in_warm_up() -> None:
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What came of each lease that a machine asked for."""
+    """What came of each lease that a model annotator asked for."""
     result: list[object] = []
 
     def take(**requested: Any) -> object:
-        result.append(leases.take_machine_lease(**requested))
+        result.append(leases.take_model_lease(**requested))
         return result[-1]
 
-    monkeypatch.setattr(machine_turns, "take_machine_lease", take)
+    monkeypatch.setattr(model_answers, "take_model_lease", take)
     return result
 
 
-def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
-    world = World(some_images(10), settings=WITH_MACHINE)
+def test_a_model_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
+    world = World(some_images(10), settings=WITH_MODEL)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     assert not TrustState.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
-    a_machine(world)
+    a_model(world)
     assert turns(world) == settings_of(world.campaign.settings).trust.drawing_unjudged
 
 
-def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
+def test_a_model_that_waits_for_verdicts_does_not_try_every_task(
     tries: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, model_annotator = to_draw(10)
     most = settings_of(world.campaign.settings).trust.drawing_unjudged
-    looks: list[Machine] = []
+    looks: list[ModelAnnotator] = []
 
-    def look(model_annotator: Machine, **requested: int) -> NewestVerdicts:
+    def look(model_annotator: ModelAnnotator, **requested: int) -> NewestVerdicts:
         looks.append(model_annotator)
         return NewestVerdicts(model_annotator, **requested)
 
-    monkeypatch.setattr(machine_turns, "NewestVerdicts", look)
+    monkeypatch.setattr(model_answers, "NewestVerdicts", look)
     assert Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open").count() > most + 2
     assert turns(world) == most
     assert [getattr(item, "code", "") for item in tries] == [""] * most + ["unjudged"] and len(looks) == 1
     tries.clear()
     with CaptureQueriesContext(connection) as seen:
         assert turns(world) == 0
-        assert machine_turns.take_turn(world.images()[0].pk, submission.submit) == 0
+        assert model_answers.take_turn(world.images()[0].pk, submission.submit) == 0
     assert tries == [] and len(looks) == 1
     assert len(seen) <= 16 and not any("FOR NO KEY" in item["sql"] for item in seen.captured_queries)
     # A verdict, and it goes on.
@@ -187,20 +191,20 @@ def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
     assert Judgment.objects.filter(worker=model_annotator.worker).count() + turns(world) > most
 
 
-def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
+def test_a_model_that_is_suspended_tries_nothing(tries: list[object]) -> None:
     world, model_annotator = to_draw(2)
     TrustState.objects.filter(worker=model_annotator.worker).update(state="suspended")
     assert turns(world) == 0 and tries == []
 
 
-def test_a_machine_that_is_reinstated_begins_anew() -> None:
-    world = World(settings=WITH_MACHINE)
-    model_annotator = a_machine(world)
+def test_a_model_that_is_reinstated_begins_anew() -> None:
+    world = World(settings=WITH_MODEL)
+    model_annotator = a_model(world)
     discarding.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")
-    assert machine_at_work(world.campaign.pk) is None
+    assert model_at_work(world.campaign.pk) is None
     discarding.reinstate_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
-    assert machine_at_work(world.campaign.pk) == model_annotator
-    with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
+    assert model_at_work(world.campaign.pk) == model_annotator
+    with pytest.raises(discarding.CannotDo, match="a model annotator answers coref_link, box_drawing"):
         discarding.suspend_worker(
             campaign=world.campaign, worker=model_annotator.worker.pk, kind=q.BOX_QUALITY
         )

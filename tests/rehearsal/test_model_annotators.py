@@ -1,4 +1,5 @@
-"""A machine in a simulated crowd has the turns that the periodic job gives it, not only those of answers."""
+"""A model annotator in a simulated crowd has the turns that the periodic job gives it, not only those of
+answers."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from annotation.models import Campaign, Judgment
 from annotation.protocol import questions as q
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
-from tests.queue.machines_at_work import to_draw
+from tests.queue.models_at_work import to_draw
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_machine_draws_between_the_answers_of_a_simulated_crowd(tmp_path, settings):
+def test_a_model_draws_between_the_answers_of_a_simulated_crowd(tmp_path, settings):
     settings.DATA_DIR = tmp_path
     world, model_annotator = to_draw(6)
     Campaign.objects.filter(pk=world.campaign.pk).update(simulated=True)
@@ -28,7 +29,8 @@ def test_a_machine_draws_between_the_answers_of_a_simulated_crowd(tmp_path, sett
     assert set(done.violations.values()) == {0}
     drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).order_by("pk")
     assert drawings.filter(worker=model_annotator.worker).exists()
-    # No answer had opened these questions since the machine came: after two steps of each person it draws.
+    # No answer had opened these questions since the model annotator came: after two steps of each person it
+    # draws.
     answers = Judgment.objects.filter(campaign=world.campaign).order_by("pk")
     workers = list(answers.values_list("worker", flat=True)[before:])
     assert workers.index(model_annotator.worker_id) <= 2 * 3

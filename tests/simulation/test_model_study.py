@@ -1,4 +1,4 @@
-"""What a machine saves, by the study: gold boxes save drawing, random ones cost next to nothing."""
+"""What a model annotator saves, by the study: gold boxes save drawing, random ones cost next to nothing."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from scipy import stats
 from annotation.formats.proposals import write_proposals
 from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.protocol.gold import Gold, Truth
-from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
+from annotation.protocol.model_annotators import ModelAnnotatorSettings, Proposals, ProposedBox
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, Question
 from annotation.protocol.terms import Box
 from annotation.simulation.economy import study_economy
-from annotation.simulation.machine import SimulatedMachine
-from annotation.simulation.machine_study import (
+from annotation.simulation.model_study import (
     FIGURES,
     PEOPLE_ALONE,
     StudiedArm,
     crowd_seconds,
     known_proposals,
-    machine_table,
     published_seconds,
     run_arm,
     seconds_of,
     study_figures,
     study_of,
+    study_table,
 )
-from annotation.simulation.machine_study import people_alone as alone
+from annotation.simulation.model_study import people_alone as alone
+from annotation.simulation.simulated_model import SimulatedModel
 from config.sample import sample_records
 from tests.factories import a_corpus
 
@@ -76,18 +76,18 @@ def test_seconds_are_the_published_ones() -> None:
     ]
 
 
-def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_suspended(
+def test_a_model_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_suspended(
     images: list[Gold],
 ) -> None:
     result = study_economy(
-        images, chances=None, machines={"machine": gold_boxes(images)}, seeds=1, resamples=50
+        images, chances=None, model_annotators={"model annotator": gold_boxes(images)}, seeds=1, resamples=50
     )
     value = {(item.arm, item.figure): item for item in result.figures}
     assert {figure for _, figure in value} == set(FIGURES)
-    assert value["machine", "drawn_by_hand"].change < -0.6
-    assert value["machine", "published_seconds"].change < -0.4
-    assert abs(value["machine", "chain_f1"].change) < 0.01
-    assert value["machine", "box_iou"].change > -0.01
+    assert value["model annotator", "drawn_by_hand"].change < -0.6
+    assert value["model annotator", "published_seconds"].change < -0.4
+    assert abs(value["model annotator", "chain_f1"].change) < 0.01
+    assert value["model annotator", "box_iou"].change > -0.01
     assert value[PEOPLE_ALONE, "judgments"].change == 0
     good, bad = result.boxes
     assert good.good > 0.9 * good.drawn and good.suspended == (None,)
@@ -97,9 +97,9 @@ def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_sus
 
 
 def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images: list[Gold]) -> None:
-    few, settings = images[:3], MachineSettings(share=1.0)
+    few, settings = images[:3], ModelAnnotatorSettings(share=1.0)
     people = run_arm(PEOPLE_ALONE, few, alone, seeds=[0, 1])
-    model_annotator = run_arm("machine", few, known_proposals(gold_boxes(few), settings), seeds=[0])
+    model_annotator = run_arm("model annotator", few, known_proposals(gold_boxes(few), settings), seeds=[0])
     (saving,) = study_of(people, [model_annotator], resamples=2).savings
 
     def seconds(arm: StudiedArm, drawing: float, looking: float) -> float:
@@ -114,19 +114,19 @@ def test_a_saving_is_the_sum_of_the_seconds_of_all_answers_at_each_price(images:
 
 def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> None:
     few = images[:3]
-    boxes = {"machine": gold_boxes(few)}
-    result = study_economy(few, chances=None, machines=boxes, seeds=3, resamples=2)
-    of_figure = {item.figure: item for item in result.figures if item.arm == "machine"}
-    settings = MachineSettings(share=1.0)
+    boxes = {"model annotator": gold_boxes(few)}
+    result = study_economy(few, chances=None, model_annotators=boxes, seeds=3, resamples=2)
+    of_figure = {item.figure: item for item in result.figures if item.arm == "model annotator"}
+    settings = ModelAnnotatorSettings(share=1.0)
     for seed in range(3):
-        alone_now, with_machine = (
+        alone_now, with_model = (
             run_arm("", few, arm, seeds=[seed])
-            for arm in (alone, known_proposals(boxes["machine"], settings))
+            for arm in (alone, known_proposals(boxes["model annotator"], settings))
         )
         (seconds,) = (
             row
-            for row in study_figures(alone_now, [replace(with_machine, name="machine")], resamples=2)
-            if (row.arm, row.figure) == ("machine", "published_seconds")
+            for row in study_figures(alone_now, [replace(with_model, name="model annotator")], resamples=2)
+            if (row.arm, row.figure) == ("model annotator", "published_seconds")
         )
         assert of_figure["published_seconds"].by_seed[seed] == pytest.approx(seconds.change)
         assert (seconds.seeds_low, seconds.seeds_high) == (None, None)
@@ -137,43 +137,51 @@ def test_seeds_are_told_apart_and_stand_for_their_spread(images: list[Gold]) -> 
 
 def test_an_arm_of_fewer_seeds_is_compared_with_the_same_seeds_of_people_alone(images: list[Gold]) -> None:
     few = images[:3]
-    arm = run_arm("machine", few, known_proposals(gold_boxes(few), MachineSettings(share=1.0)), seeds=[0])
+    arm = run_arm(
+        "model annotator", few, known_proposals(gold_boxes(few), ModelAnnotatorSettings(share=1.0)), seeds=[0]
+    )
     of_one, of_two = (
         [
             (study_figure.change, study_figure.change_low, study_figure.change_high, study_figure.by_seed)
             for study_figure in study_figures(
                 run_arm(PEOPLE_ALONE, few, alone, seeds=seeds), [arm], resamples=40
             )
-            if study_figure.arm == "machine"
+            if study_figure.arm == "model annotator"
         ]
         for seeds in ([0], [0, 1])
     )
     assert of_one == of_two and any(low < high for _, low, high, _ in of_one)
 
 
-def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
+def test_a_model_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
     arm = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
     few = images[:3]
     unsure = study_economy(
-        few, chances=None, machines={"machine": gold_boxes(images, chance=0.1)}, seeds=1, resamples=2
+        few,
+        chances=None,
+        model_annotators={"model annotator": gold_boxes(images, chance=0.1)},
+        seeds=1,
+        resamples=2,
     )
     assert unsure.boxes[0].drawn == 0
-    judgments = {o.figure: o.change for o in unsure.figures if o.arm == "machine"}
+    judgments = {o.figure: o.change for o in unsure.figures if o.arm == "model annotator"}
     assert judgments == dict.fromkeys(FIGURES, 0.0)
-    none = MachineSettings(share=0.0)
-    machines = {"machine": gold_boxes(images)}
-    idle = study_economy(few, chances=None, machines=machines, seeds=1, resamples=2, settings=none)
+    none = ModelAnnotatorSettings(share=0.0)
+    model_annotators = {"model annotator": gold_boxes(images)}
+    idle = study_economy(
+        few, chances=None, model_annotators=model_annotators, seeds=1, resamples=2, settings=none
+    )
     assert idle.boxes[0].drawn == 0
     assert sum(image.runs for (images,) in [arm.seeds] for image in images) == 3
 
 
-def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None:
+def test_a_model_does_not_draw_a_refused_box_again(images: list[Gold]) -> None:
     image, size, gold = images[0]
     truth = Truth(gold, image=image, size=size)
     name = next(iter(truth.mentions))
     corner, theirs, third = Box(1, 1, 9, 9), Box(20, 20, 60, 60), Box(70, 1, 90, 20)
     proposals = {name: [ProposedBox(corner, 0.9), ProposedBox(third, 0.8), ProposedBox(theirs, 0.7)]}
-    model_annotator = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
+    model_annotator = SimulatedModel({image: proposals}.get, settings=ModelAnnotatorSettings(share=1.0))
 
     def requested(*boxes: Box) -> Question:
         return Question(BOX_DRAWING, f"{BOX_DRAWING}|{name}", 1, frozenset(), (name,), boxes)
@@ -187,7 +195,7 @@ def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None
     assert model_annotator.answer(requested(), truth) is None
     assert model_annotator.answer(requested(theirs), truth) is None
     # Nor what people refused of a person.
-    another = SimulatedMachine({image: proposals}.get, settings=MachineSettings(share=1.0))
+    another = SimulatedModel({image: proposals}.get, settings=ModelAnnotatorSettings(share=1.0))
     another.looked_at(replace(quality, pending=corner), truth, good=False)
     assert another.answer(requested(), truth) == (third, 0)
 
@@ -198,15 +206,15 @@ def test_the_study_prints_the_table(images: list[Gold], corpus: str, tmp_path: P
 
     def call(*more: str) -> str:
         out = StringIO()
-        arguments = ["--images", "4", "--seeds", "1", "--resamples", "20", "--machine", str(file)]
+        arguments = ["--images", "4", "--seeds", "1", "--resamples", "20", "--proposals", str(file)]
         call_command("compare_question_orders", *arguments, *more, corpus=corpus, stdout=out)
         return out.getvalue()
 
     report: dict[str, Any] = json.loads(call("--json"))
     message = call()
-    assert message.strip() == machine_table(report)
+    assert message.strip() == study_table(report)
     assert message.startswith("4 images, 1 seeds; costs are those of people for one image")
-    assert "drawn by hand" in message and "bad machine" in message
+    assert "drawn by hand" in message and "bad model annotator" in message
     assert (
         "Share of people's seconds saved against people alone, by what a drawing and a look take:" in message
     )
@@ -215,7 +223,7 @@ def test_the_study_prints_the_table(images: list[Gold], corpus: str, tmp_path: P
         call()
 
 
-def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_machine(
+def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_model(
     images: list[Gold], corpus: str, tmp_path: Path
 ) -> None:
     files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
@@ -229,27 +237,27 @@ def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_mach
         payload: dict[str, Any] = json.loads(out.getvalue())
         return payload
 
-    report = call("--machine", str(files[0]), "--machine", str(files[1]))
-    value = {(row["arm"], row["figure"]): row for row in report["machine"]}
-    assert list(dict.fromkeys(row["arm"] for row in report["machine"])) == [
+    report = call("--proposals", str(files[0]), "--proposals", str(files[1]))
+    value = {(row["arm"], row["figure"]): row for row in report["figures"]}
+    assert list(dict.fromkeys(row["arm"] for row in report["figures"])) == [
         PEOPLE_ALONE,
         "chains by age (as printed)",
         "chains by learned chance",
         "fullest caption first",
         "coverage by count",
         "all savings",
-        "machine one",
-        "machine one, all savings",
-        "machine two",
-        "machine two, all savings",
-        "bad machine",
+        "model annotator one",
+        "model annotator one, all savings",
+        "model annotator two",
+        "model annotator two, all savings",
+        "bad model annotator",
     ]
     assert [row["arm"] for row in report["boxes"]] == [
-        "machine one",
-        "machine one, all savings",
-        "machine two",
-        "machine two, all savings",
-        "bad machine",
+        "model annotator one",
+        "model annotator one, all savings",
+        "model annotator two",
+        "model annotator two, all savings",
+        "bad model annotator",
     ]
     for arm in ("coverage by count", "all savings"):
         assert value[arm, "coverage_answers"]["change"] < -0.2
@@ -259,4 +267,4 @@ def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_mach
     with pytest.raises(CommandError, match="--learn-from 0: expected 1 or more"):
         call("--learn-from", "0")
     with pytest.raises(CommandError, match="two files are called one.jsonl"):
-        call("--machine", str(files[0]), "--machine", str(files[0]))
+        call("--proposals", str(files[0]), "--proposals", str(files[0]))

@@ -111,7 +111,7 @@ PAGES = dict.fromkeys(
             "texts",
             "jobs",
             "control_item_list",
-            "machines",
+            "model_annotators",
             "manage_corpus",
             "tags",
         ),

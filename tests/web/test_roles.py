@@ -229,7 +229,7 @@ def built() -> dict[str, Any]:
                         "control_item_list",
                         *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
-                        "machines",
+                        "model_annotators",
                     )
                 },
                 "review_image": [name, "man"],
@@ -292,7 +292,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more |= {"<slug:layer>": campaign, "<str:set>": "q-features"}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
-    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
+    more |= {"<slug:model_annotator>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     by_name = {}
     for endpoint in endpoints():
         path = endpoint.rest.path

@@ -19,7 +19,7 @@ from annotation.quality.controls import ControlItem
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.task_types.practice import PRACTICE
-from tests.queue.machines_at_work import a_machine, turns
+from tests.queue.models_at_work import a_model, turns
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
 from tests.web.desk import form_of, text_of
@@ -118,17 +118,17 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     assert "still have to check" not in rows(ann)[DRAW]
 
 
-def test_whoever_may_judge_a_box_of_a_machine_first_is_told_so_and_where(db: None, tmp_path: Path):
+def test_whoever_may_judge_a_box_of_a_model_first_is_told_so_and_where(db: None, tmp_path: Path):
     trust = {**TRUSTING["trust"], "drawing_unjudged": 1}
-    work = desk.campaign(tmp_path / "drawn", settings={"trust": trust, "machine": {"share": 1.0}})
+    work = desk.campaign(tmp_path / "drawn", settings={"trust": trust, "model_annotator": {"share": 1.0}})
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     ann = desk.at_work(work)
     assert "Work" in rows(ann)[DRAW] or "Start" in rows(ann)[DRAW]
-    a_machine(work)
+    a_model(work)
     assert turns(work) == 1
     row = rows(ann)[DRAW]
     assert "what is left to draw depends on them" in row and "Work" not in row and "Start" not in row
-    assert "machine" not in row
+    assert "model_annotator" not in row
     text = text_of(ann.get(desk.address(q.BOX_DRAWING)))
     assert "check some of them first" in text and "Refresh" in text
     assert "Other tasks open to you" in text and "Is this box good?" in text

@@ -1,4 +1,5 @@
-"""What a machine learns from in a campaign: the chains with boxes of its images, complete or under way."""
+"""What a model annotator learns from in a campaign: the chains with boxes of its images, complete or under
+way."""
 
 import json
 from collections.abc import Iterator
@@ -27,9 +28,9 @@ _ROUNDING = 1e-9
 
 
 def count_training_images(campaign: Campaign) -> int:
-    """How many images' worth a machine can learn from: complete images, and of each image under way the share
-    of its chains that has an accepted box and is finished, or waits for Coverage alone. Images without a box,
-    or without a picture, count as none.
+    """How many images' worth a model annotator can learn from: complete images, and of each image under way
+    the share of its chains that has an accepted box and is finished, or waits for Coverage alone. Images
+    without a box, or without a picture, count as none.
 
     Crowds work on many images at a time, so the first is complete when most boxes are drawn.
     """

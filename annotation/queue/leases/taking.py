@@ -109,30 +109,31 @@ def take_lease(
         return take_next_lease(cursor, terms, holder, kind, holding, database.now())
 
 
-def take_machine_lease(
+def take_model_lease(
     *, worker: int, campaign: Campaign, kind: str, task: int, attempt: int = 0
 ) -> Lease | NoTask:
-    """A lease of this one task for a machine, or why it gets none; under the locks and rules of `take_lease`.
+    """A lease of this one task for a model annotator, or why it gets none; under the locks and rules of
+    `take_lease`.
 
-    A machine votes. It gets no control item, nothing that is asked a second time to tell agreement, and
-    nothing of a kind that only people answer. `attempt` is how often it has had the task: where it had it
+    A model annotator votes. It gets no control item, nothing that is asked a second time to tell agreement,
+    and nothing of a kind that only people answer. `attempt` is how often it has had the task: where it had it
     once more meanwhile, its answer may be one that was refused, and it gets none.
     """
     with database.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind)
-        if holder is None or not holder.machine or not kind_of(kind).machine_answers:
+        if holder is None or not holder.is_model or not kind_of(kind).model_answers:
             return NoTask(
-                "no_machine", "Only a machine takes a question by its number, and not of this kind."
+                "no_model", "Only a model annotator takes a question by its number, and not of this kind."
             )
         at = database.now()
-        refusal = _why_machine_waits(cursor, terms, holder, at)
+        refusal = _why_model_waits(cursor, terms, holder, at)
         if refusal is not None:
             return refusal
-        tries = terms.settings.machine.tries if draws(kind) else 1
-        # Nobody else counts them up: the machine's trust state is locked.
+        tries = terms.settings.model_annotator.tries if draws(kind) else 1
+        # Nobody else counts them up: the model annotator's trust state is locked.
         if attempt != Assignment.objects.filter(task=task, worker=worker).count():
-            return NoTask(TAKEN, "The machine has had this question meanwhile.")
+            return NoTask(TAKEN, "The model annotator has had this question meanwhile.")
         claimed = dispatch.claim_task(cursor, holder, kind, task, tries=tries)
         if claimed is None:
             return NoTask(TAKEN, "Somebody else has this question, or had it.")
@@ -142,18 +143,18 @@ def take_machine_lease(
         return _lease(assignment, claimed, kind, expires, terms)
 
 
-def why_no_machine_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
-    """Why a machine gets no lease of the kind, whatever the task; None where it may. Nothing is locked, so
-    `take_machine_lease` has the last word."""
+def why_no_model_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
+    """Why a model annotator gets no lease of the kind, whatever the task; None where it may. Nothing is
+    locked, so `take_model_lease` has the last word."""
     with connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind, locked=False)
         if holder is None:
-            return NoTask("no_machine", "The machine has no trust state for this kind.")
-        return _why_machine_waits(cursor, terms, holder, database.now())
+            return NoTask("no_model", "The model annotator has no trust state for this kind.")
+        return _why_model_waits(cursor, terms, holder, database.now())
 
 
-def _why_machine_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
+def _why_model_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
     refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
     if refusal is not None:
         return refusal
@@ -231,8 +232,10 @@ def take_next_lease(
         return NoTask(
             "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
         )
-    if holder.machine:
-        return NoTask("machine", "A machine takes the questions that it has answers to, one by one.")
+    if holder.is_model:
+        return NoTask(
+            "model_annotator", "A model annotator takes the questions that it has answers to, one by one."
+        )
     ahead = dispatch.why_drawer_waits(cursor, holder, terms_trust_rules(terms, kind), at)
     if ahead is not None:
         return ahead
@@ -314,7 +317,7 @@ def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
         held < terms.settings.lease.in_hand
         and not is_page(kind)
         and not check_first.may_hold(terms.settings, kind)
-        and not holder.machine
+        and not holder.is_model
         and dispatch.why_closed(terms) is None
         and why_refused(holder, terms) is None
         and not trust.is_drawer_watched(holder.trust, terms_trust_rules(terms, kind))

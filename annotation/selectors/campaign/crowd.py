@@ -51,7 +51,7 @@ class WorkerRow:
     id: int
     pseudonym: str
     erased: bool
-    machine: bool = False
+    is_model: bool = False
     answers: int = 0
     seconds: float = 0.0
     earned: int = 0
@@ -89,7 +89,7 @@ def workers(
     )
     rows = {
         worker.pk: WorkerRow(
-            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MACHINE
+            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MODEL
         )
         for worker in Worker.objects.filter(pk__in=ids).order_by("pk")
     }
@@ -126,7 +126,7 @@ def workers(
                     trust_row.state,
                     known[trust_row.kind],
                     examined=trust_row.examined_asked is not None,
-                    is_model=rows[trust_row.worker_id].machine,
+                    is_model=rows[trust_row.worker_id].is_model,
                 ),
                 blocked=trust_row.blocked,
                 reason=trust_row.reason,
@@ -148,7 +148,7 @@ def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
         for stored in TRUST_STATES:
             for examined, is_model in product((True, False), repeat=2):
                 if trust_reading(kind, stored, known[kind], examined=examined, is_model=is_model) == state:
-                    whose = Q(worker__kind=Worker.MACHINE)
+                    whose = Q(worker__kind=Worker.MODEL)
                     condition |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
                         whose if is_model else ~whose
                     )

@@ -28,9 +28,9 @@ from annotation.selectors.campaign.progress import (
 )
 
 #: Every drawn question with its answers in the order in which they came, as
-#: `protocol.double_checks.answers_of_people` reads them; a question without any has one row. A machine
-#: answers instead of people: what it alone answered is asked of nobody, and is not counted.
-_DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'machine', j.worker_id, j.answer,
+#: `protocol.double_checks.answers_of_people` reads them; a question without any has one row. A model
+#: annotator answers instead of people: what it alone answered is asked of nobody, and is not counted.
+_DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'model', j.worker_id, j.answer,
        j.x_min, j.y_min, j.x_max, j.y_max
    FROM annotation_task t
    LEFT JOIN annotation_assignment a ON a.task_id = t.id
@@ -53,13 +53,13 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
         cursor.execute(_DRAWN, [campaign.pk])
         for (_, kind, state, share), rows in groupby(cursor.fetchall(), key=lambda row: row[:4]):
             people: dict[int, tuple[str, Box | None]] = {}
-            by_machine = False
+            by_model = False
             for *_of, is_model, worker, answer, x_min, y_min, x_max, y_max in rows:
-                by_machine |= bool(is_model)
+                by_model |= bool(is_model)
                 if worker is not None and not is_model:
                     box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
                     people.setdefault(worker, (answer or REPORTED, box))
-            if by_machine and not people:
+            if by_model and not people:
                 continue
             drawn[kind] += 1
             if len(people) > 1:
@@ -99,11 +99,11 @@ def forecast_from(
 
 def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
     """What so many answers will earn, control items among them, at what one earned so far. Answers of
-    machines earn nothing; they are in both numbers."""
+    model annotators earn nothing; they are in both numbers."""
     if not answers:
         return answers
     kinds = so_far.kinds.values()
-    on_tasks = so_far.answers + sum(of.machines - of.controls - of.tests for of in kinds)
+    on_tasks = so_far.answers + sum(of.model_answers - of.controls - of.tests for of in kinds)
     return round(answers * so_far.earned / on_tasks) if on_tasks else None
 
 

@@ -1,1 +1,1 @@
-"""Machines as pages, the queue and evaluation read them."""
+"""Model annotators as pages, the queue and evaluation read them."""

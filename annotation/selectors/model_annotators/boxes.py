@@ -1,22 +1,24 @@
-"""The boxes that a machine drew, with the verdicts of people, the newest first, as far back as asked."""
+"""The boxes that a model annotator drew, with the verdicts of people, the newest first, as far back as
+asked."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from annotation.models import Campaign, Judgment, Machine
-from annotation.protocol.kinds import draws, judged_by, machine_kinds
+from annotation.models import Campaign, Judgment, ModelAnnotator
+from annotation.protocol.kinds import draws, judged_by, model_kinds
 from annotation.protocol.questions import VOTE
 from annotation.protocol.terms import CATEGORIES
 
-#: Boxes of a machine that are read at once: of the newest ones, and at most, as it goes further back.
+#: Boxes of a model annotator that are read at once: of the newest ones, and at most, as it goes further back.
 PORTION, LARGEST_PORTION = 400, 3200
-#: Newest boxes of a machine whose verdicts decide what it leaves to people: a person's answer waits for them.
+#: Newest boxes of a model annotator whose verdicts decide what it leaves to people: a person's answer waits
+#: for them.
 DECIDING = 6000
 
 
-class MachineBox(NamedTuple):
-    """A box that a machine drew when it had that version: the open image, the name of the answer, the
+class ModelBox(NamedTuple):
+    """A box that a model annotator drew when it had that version: the open image, the name of the answer, the
     categories of its chain, the chance that it rated, and people's verdict; None while there is none."""
 
     image: int
@@ -29,7 +31,8 @@ class MachineBox(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CategoryRecord:
-    """What became of a machine's boxes of a category: judged ones, and those of them that are good."""
+    """What became of a model annotator's boxes of a category: judged ones, and those of them that are
+    good."""
 
     category: str
     judged: int
@@ -37,13 +40,13 @@ class CategoryRecord:
 
 
 def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
-    """The kinds of a campaign at which a machine draws boxes."""
-    return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))
+    """The kinds of a campaign at which a model annotator draws boxes."""
+    return tuple(kind for kind in model_kinds(campaign.kinds) if draws(kind))
 
 
-def judged_boxes(annotator: Machine, *, since: int = 0) -> Iterator[MachineBox]:
-    """A machine's boxes, the newest first, those of version `since` and later, in portions of two queries
-    each. The verdict on a box is the first vote about it, as in its trust state."""
+def judged_boxes(annotator: ModelAnnotator, *, since: int = 0) -> Iterator[ModelBox]:
+    """A model annotator's boxes, the newest first, those of version `since` and later, in portions of two
+    queries each. The verdict on a box is the first vote about it, as in its trust state."""
     for portion in _batches(annotator, since):
         verdicts = box_verdicts(annotator.campaign, {box.image for box in portion})
         for box in portion:
@@ -51,14 +54,14 @@ def judged_boxes(annotator: Machine, *, since: int = 0) -> Iterator[MachineBox]:
 
 
 class NewestVerdicts:
-    """The newest verdicts on a machine's boxes by category, of its `DECIDING` newest boxes. Boxes are read
-    back only as far as is asked, and verdicts only of the category that is asked about."""
+    """The newest verdicts on a model annotator's boxes by category, of its `DECIDING` newest boxes. Boxes are
+    read back only as far as is asked, and verdicts only of the category that is asked about."""
 
-    def __init__(self, annotator: Machine, *, since: int = 0) -> None:
+    def __init__(self, annotator: ModelAnnotator, *, since: int = 0) -> None:
         """Of the boxes of version `since` and later."""
         self._campaign = annotator.campaign
         self._batches = _batches(annotator, since, at_most=DECIDING)
-        self._unread: dict[str, list[MachineBox]] = {}
+        self._unread: dict[str, list[ModelBox]] = {}
         self._verdicts: dict[str, list[bool]] = {}
 
     def of_category(self, category: str, count: int) -> list[bool]:
@@ -80,7 +83,7 @@ class NewestVerdicts:
         return so_far[:count][::-1]
 
 
-def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
+def category_records(boxes: Sequence[ModelBox]) -> list[CategoryRecord]:
     """By category, in the order of Table 1, what became of these boxes."""
     judged: dict[str, list[bool]] = {}
     for box in boxes:
@@ -92,9 +95,11 @@ def category_records(boxes: Sequence[MachineBox]) -> list[CategoryRecord]:
     return [CategoryRecord(name, len(judged[name]), sum(judged[name])) for name in order]
 
 
-def _batches(annotator: Machine, since: int, *, at_most: int | None = None) -> Iterator[list[MachineBox]]:
-    """A machine's boxes of version `since` and later, the newest first, in growing portions; of its `at_most`
-    newest boxes."""
+def _batches(
+    annotator: ModelAnnotator, since: int, *, at_most: int | None = None
+) -> Iterator[list[ModelBox]]:
+    """A model annotator's boxes of version `since` and later, the newest first, in growing portions; of its
+    `at_most` newest boxes."""
     drawn: Any = (
         Judgment.objects.filter(
             campaign=annotator.campaign_id,
@@ -111,7 +116,7 @@ def _batches(annotator: Machine, since: int, *, at_most: int | None = None) -> I
         older = drawn.filter(pk__lt=before) if before else drawn
         rows = list(older.values_list("pk", "image", "name", "content")[:size])
         boxes = [
-            MachineBox(image, name, about["version"], tuple(about["categories"]), about["chance"])
+            ModelBox(image, name, about["version"], tuple(about["categories"]), about["chance"])
             for _pk, image, name, about in rows
             if about["version"] >= since
         ]
@@ -126,7 +131,7 @@ def _batches(annotator: Machine, since: int, *, at_most: int | None = None) -> I
 
 def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
     """(image, name of the drawing) -> whether the first vote on it says that the box is good.
-    Of people's boxes and machines', in these open images (ids)."""
+    Of people's boxes and model annotators', in these open images (ids)."""
     verdicts: dict[tuple[int, str], bool] = {}
     votes = Judgment.objects.filter(
         image__in=images,

@@ -1,20 +1,26 @@
-"""Machines as pages show them: how each stands, and what became of its boxes."""
+"""Model annotators as pages show them: how each stands, and what became of its boxes."""
 
 from dataclasses import dataclass
 
-from annotation.models import Campaign, Machine, Task, TrustState
+from annotation.models import Campaign, ModelAnnotator, Task, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import judged_by
-from annotation.protocol.machines import categories_left, machine_trust
+from annotation.protocol.model_annotators import categories_left, model_trust
 from annotation.protocol.questions import VOTE
 from annotation.protocol.trust import SUSPENDED, TRUST_STATES
-from annotation.selectors.machines.boxes import DECIDING, category_records, drawing_kinds, judged_boxes
-from annotation.selectors.machines.proposals import machine_at_work
+from annotation.selectors.model_annotators.boxes import (
+    DECIDING,
+    category_records,
+    drawing_kinds,
+    judged_boxes,
+)
+from annotation.selectors.model_annotators.proposals import model_at_work
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryReport:
-    """A category as a machine has it: boxes judged and accepted since it last learnt; `left`: people draw."""
+    """A category as a model annotator has it: boxes judged and accepted since it last learnt; `left`: people
+    draw."""
 
     category: str
     judged: int
@@ -23,8 +29,8 @@ class CategoryReport:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineReport:
-    """A machine as pages and commands show it: how its worker stands, and what became of its boxes.
+class ModelAnnotatorReport:
+    """A model annotator as pages and commands show it: how its worker stands, and what became of its boxes.
 
     `judged`, `good` and `waiting` (people are asked, and have not answered) count all of its boxes;
     `categories` those of its version. `works`: it proposes boxes now; only the newest of a campaign does, and
@@ -46,14 +52,14 @@ class MachineReport:
     categories: tuple[CategoryReport, ...]
 
 
-def machine_reports(campaign: Campaign) -> list[MachineReport]:
-    """The machines of a campaign, the newest first."""
+def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
+    """The model annotators of a campaign, the newest first."""
     settings = settings_of(campaign.settings)
-    trust = machine_trust(settings.trust, settings.machine)
-    at_work = machine_at_work(campaign.pk) if settings.machine.share else None
+    trust = model_trust(settings.trust, settings.model_annotator)
+    at_work = model_at_work(campaign.pk) if settings.model_annotator.share else None
     reports = []
     for annotator in (
-        Machine.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")
+        ModelAnnotator.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")
     ):
         kinds = drawing_kinds(campaign)
         trust_row = TrustState.objects.filter(
@@ -65,7 +71,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
         verdicts = [(box.categories, box.good) for box in newest[-DECIDING:] if box.good is not None]
         left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
         reports.append(
-            MachineReport(
+            ModelAnnotatorReport(
                 campaign=campaign.name,
                 name=annotator.name,
                 worker=annotator.worker.pseudonym,
@@ -91,7 +97,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
     return reports
 
 
-def _asked_about(annotator: Machine) -> set[tuple[int, str]]:
+def _asked_about(annotator: ModelAnnotator) -> set[tuple[int, str]]:
     """(image, name of the drawing) of its boxes about which people are asked."""
     kinds = [judged_by(kind) for kind in drawing_kinds(annotator.campaign)]
     tasks = Task.objects.filter(

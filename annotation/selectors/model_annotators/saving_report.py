@@ -1,4 +1,5 @@
-"""What the machines of a campaign have saved its people, at the seconds that these took and at others."""
+"""What the model annotators of a campaign have saved its people, at the seconds that these took and at
+others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +17,15 @@ from annotation.protocol.answer_times import (
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import draws
 from annotation.selectors.campaign.cost import costs
-from annotation.selectors.machines.reports import MachineReport, machine_reports
+from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, model_annotator_reports
 from annotation.selectors.stored_kinds import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerTimes:
     """People's answers in a campaign, and the mean seconds of a drawing and of an answer by looking; None
-    where nobody has given one. Items of tests are in it; answers of machines, which take no time, are not."""
+    where nobody has given one. Items of tests are in it; answers of model annotators, which take no time, are
+    not."""
 
     counts: DrawingsAndLooks
     drawing: float | None
@@ -31,8 +33,8 @@ class AnswerTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSaving:
-    """What machines saved: people's answers, and those that they would have given `alone`.
+class ModelAnnotatorSaving:
+    """What model annotators saved: people's answers, and those that they would have given `alone`.
 
     Alone they would have drawn the boxes that were accepted, and not looked at those that were refused. What
     people draw and is refused in turn is left out, so the saving is rather larger. `shares` are those of the
@@ -61,34 +63,42 @@ def answer_times(campaign: Campaign) -> AnswerTimes:
     )
 
 
-def machine_saving(campaign: Campaign, machines: Sequence[MachineReport]) -> MachineSaving:
-    """What these, the machines of a campaign, saved: nothing while people have judged none of their boxes."""
-    good, judged = sum(report.good for report in machines), sum(report.judged for report in machines)
+def model_annotator_saving(
+    campaign: Campaign, model_annotators: Sequence[ModelAnnotatorReport]
+) -> ModelAnnotatorSaving:
+    """What these, the model annotators of a campaign, saved: nothing while people have judged none of their
+    boxes."""
+    good, judged = (
+        sum(report.good for report in model_annotators),
+        sum(report.judged for report in model_annotators),
+    )
     times = answer_times(campaign)
     counts = times.counts
     alone = DrawingsAndLooks(counts.drawing + good, max(0.0, counts.looking - (judged - good)))
     measured = None
     if times.drawing is not None and times.looking is not None:
         measured = saved_share(alone, counts, drawing=times.drawing, looking=times.looking)
-    return MachineSaving(times, alone, saved_shares(alone, counts), measured)
+    return ModelAnnotatorSaving(times, alone, saved_shares(alone, counts), measured)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachinesRequest(CampaignRequest):
-    """The machines of a campaign, and what people said of their boxes, by category."""
+class ModelAnnotatorsRequest(CampaignRequest):
+    """The model annotators of a campaign, and what people said of their boxes, by category."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachineSavingRequest(CampaignRequest):
-    """What the machines of a campaign saved its people, by what a drawing and a look take."""
+class ModelAnnotatorSavingRequest(CampaignRequest):
+    """What the model annotators of a campaign saved its people, by what a drawing and a look take."""
 
 
-def list_machines(request: MachinesRequest, context: OperationContext) -> Listing:
-    """The machines, by name."""
-    return Listing(machine_reports(request.row()), lambda report: report.name, lambda report: report)
+def list_model_annotators(request: ModelAnnotatorsRequest, context: OperationContext) -> Listing:
+    """The model annotators, by name."""
+    return Listing(model_annotator_reports(request.row()), lambda report: report.name, lambda report: report)
 
 
-def show_machine_saving(request: MachineSavingRequest, context: OperationContext) -> MachineSaving:
+def show_model_annotator_saving(
+    request: ModelAnnotatorSavingRequest, context: OperationContext
+) -> ModelAnnotatorSaving:
     """What they saved, in people's answers and in seconds."""
     campaign = request.row()
-    return machine_saving(campaign, machine_reports(campaign))
+    return model_annotator_saving(campaign, model_annotator_reports(campaign))

@@ -148,7 +148,7 @@ def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, Work
     ):
         worker_figures = figures[worker]
         worker_figures.name = name
-        is_model = of == Worker.MACHINE
+        is_model = of == Worker.MODEL
         reads = trust_reading(kind, state, there[kind], examined=examined is not None, is_model=is_model)
         worker_figures.states |= (
             {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())

@@ -114,7 +114,7 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             history=worded_acts(history[:HISTORY]),
             pilot=_pilot(request, campaign, settings.pay.currency),
             planned=seen.funnel.planned if campaign.state != Campaign.CLOSED else 0,
-            at_once=settings.machine.images_at_once,
+            at_once=settings.model_annotator.images_at_once,
             deletable=not campaigns.why_not_deletable(campaign),
             pausing=RequestForm(operation_named("pause_campaign"), account_of(request)),
         ),

@@ -58,9 +58,9 @@ class JudgmentInWords:
         return self.stored.judgment.worker.pseudonym
 
     @property
-    def by_machine(self) -> bool:
-        """Whether a machine answered."""
-        return self.stored.judgment.worker.kind == Worker.MACHINE
+    def by_model(self) -> bool:
+        """Whether a model annotator answered."""
+        return self.stored.judgment.worker.kind == Worker.MODEL
 
 
 @dataclass(slots=True)

@@ -120,7 +120,7 @@ ACTS = {
     "set_licence": gettext_lazy("changed the licence of a corpus"),
     "mark_phrases": gettext_lazy("marked the phrases of an image"),
     "restore": gettext_lazy("restored a backup"),
-    "add_machine": gettext_lazy("added a machine"),
+    "add_model_annotator": gettext_lazy("added a model annotator"),
     "remove_caption_set": gettext_lazy("deleted captions"),
     "remove_features": gettext_lazy("deleted a feature set"),
     "remove_localization_set": gettext_lazy("deleted localizations"),

@@ -104,7 +104,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             query=query,
             heads=[_head(query, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
             paid=_pays(campaign),
-            machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
+            models_answer=bool(kinds.model_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=WORKER_STATE_LABELS.items(),
             later=_as_query(replace(query, after=page.after)) if page.after else "",

@@ -1,1 +1,1 @@
-"""What teaches the machines of campaigns: from finished images, or from a stored proposer."""
+"""What teaches the model annotators of campaigns: from finished images, or from a stored proposer."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.model_annotators import Proposals, ProposedBox
 from annotation.protocol.terms import Box, ImageRecord, Mention
 from models_core.features.image.pictures import BadPicture, Pixels, read_picture, upright
 

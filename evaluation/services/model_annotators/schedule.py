@@ -1,5 +1,5 @@
-"""Machines learn by themselves: once enough further images are finished, a job is asked for. Another one has
-a machine propose for images that were opened since it learnt, or came into its share.
+"""Model annotators learn by themselves: once enough further images are finished, a job is asked for. Another
+one has a model annotator propose for images that were opened since it learnt, or came into its share.
 
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
@@ -7,25 +7,32 @@ Called every minute by the periodic work. It imports nothing that is slow to imp
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import PROPOSE_JOB, TRAIN_JOB, is_training, newest_jobs
+from annotation.campaigns.model_annotators import PROPOSE_JOB, TRAIN_JOB, is_training, newest_jobs
 from annotation.common import database
 from annotation.selectors.jobs import Job
 
-#: How long a machine waits whose job failed.
+#: How long a model annotator waits whose job failed.
 AGAIN_AFTER = timedelta(minutes=10)
 
 
-def teach_machines() -> int:
-    """Ask for a job for each machine that is to learn now, or lacks boxes for images; how many. What deleted
-    machines learnt is removed."""
-    from evaluation.services.machines.teaching import forget_deleted, machines_to_propose, machines_to_teach
+def train_model_annotators() -> int:
+    """Ask for a job for each model annotator that is to learn now, or lacks boxes for images; how many. What
+    deleted model annotators learnt is removed."""
+    from evaluation.services.model_annotators.teaching import (
+        forget_deleted,
+        model_annotators_to_propose,
+        model_annotators_to_train,
+    )
 
     forget_deleted()
     jobs_created = 0
-    for kind, candidates in ((TRAIN_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
+    for kind, candidates in (
+        (TRAIN_JOB, model_annotators_to_train()),
+        (PROPOSE_JOB, model_annotators_to_propose()),
+    ):
         for campaign, annotator in candidates:
             newest = newest_jobs(campaign, annotator)
-            # One job at a time is about a machine, and none while it is taught by command.
+            # One job at a time is about a model annotator, and none while it is taught by command.
             if any(job.state in Job.LIVE for job in newest.values()) or is_training(campaign, annotator):
                 continue
             job, training = newest.get(kind), newest.get(TRAIN_JOB)
@@ -36,7 +43,7 @@ def teach_machines() -> int:
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:
                 if database.now() - job.finished_at < AGAIN_AFTER:
                     continue
-            arguments = {"machine": annotator}
+            arguments = {"model_annotator": annotator}
             if kind == TRAIN_JOB:
                 arguments["campaign"] = campaign.name
             jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)

@@ -20,7 +20,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CORPORA
 from evaluation.services.common import InputError, recover_folder, replace_folder
-from evaluation.services.machines.examples import pictures_on_disk, training_pictures
+from evaluation.services.model_annotators.examples import pictures_on_disk, training_pictures
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import LayerField
 from evaluation.services.systems.sources import DeviceField
@@ -37,7 +37,7 @@ TrainingProgress = Callable[[str, int, int], object]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainProposerRequest:
     """A proposer learns from the phrases and boxes of a layer where boxes are and which of them people
-    accept, and is stored; a campaign names it by machine.system."""
+    accept, and is stored; a campaign names it by model_annotator.system."""
 
     name: Annotated[str, Named(max_length=60), Help(_("Name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
@@ -96,12 +96,12 @@ def proposer_digest(name: str) -> str:
 
 
 def why_no_proposer(name: str) -> str:
-    """Why a campaign's machine cannot begin from the proposer `name`, which is not stored; "" where it can,
-    and where the name is empty."""
+    """Why a campaign's model annotator cannot begin from the proposer `name`, which is not stored; "" where
+    it can, and where the name is empty."""
     if not name or name in _stored_names():
         return ""
     known = ", ".join(_stored_names()) or gettext("none")
-    return gettext("machine.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
+    return gettext("model_annotator.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
         "name": name[:60],
         "known": known,
     }
@@ -128,7 +128,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
     name, corpus, progress = request.name, request.corpus, PhaseShares(context.report_progress)
     folder = proposer_folder(name)
     with exclusive_folder(
-        f"proposer.{name}", busy=f"proposer {name!r} is being taught; wait for the end of that"
+        f"proposer.{name}", busy=f"proposer {name!r} is being trained; wait for the end of that"
     ) as work:
         recover_folder(folder)
         if folder.exists() and not request.replace:

@@ -1,11 +1,11 @@
-"""A machine of a campaign is taught, and says what it would draw in the images that are not finished.
+"""A model annotator of a campaign is taught, and says what it would draw in the images that are not finished.
 
 It learns from the chains with boxes of the campaign (`annotation.campaigns.training`). It goes on from what
 it learnt last, and in its first lesson from a stored proposer where the campaign names one
-(`machine.system`). Until so many images' worth has boxes (`machine.from_images`), a stored proposer is taken
-as it is. Its boxes are stored as proposals; from then on `annotation.queue.machine_turns` answers with them.
-What it learnt is kept until it learns again: images that are opened meanwhile, or come into its share, get
-their boxes by that.
+(`model_annotator.system`). Until so many images' worth has boxes (`model_annotator.from_images`), a stored
+proposer is taken as it is. Its boxes are stored as proposals; from then on `annotation.queue.model_answers`
+answers with them. What it learnt is kept until it learns again: images that are opened meanwhile, or come
+into its share, get their boxes by that.
 """
 
 from __future__ import annotations
@@ -20,25 +20,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings as django_settings
 
-from annotation.campaigns import campaign_named, machines
+from annotation.campaigns import campaign_named, model_annotators
 from annotation.campaigns.training import training_records
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.machines import Proposals, learns_now
+from annotation.protocol.model_annotators import Proposals, learns_now
 from annotation.protocol.terms import ImageRecord, Mention
-from annotation.queue import machine_turns, submission
-from annotation.selectors.machines.proposals import machine_at_work
-from evaluation.services.machines.examples import (
+from annotation.queue import model_answers, submission
+from annotation.selectors.model_annotators.proposals import model_at_work
+from evaluation.services.model_annotators.examples import (
     Unreadable,
     pictures_on_disk,
     proposals_of,
     training_pictures,
 )
-from evaluation.services.machines.stored_proposers import TrainingProgress, proposer_digest, stored_proposer
+from evaluation.services.model_annotators.stored_proposers import (
+    TrainingProgress,
+    proposer_digest,
+    stored_proposer,
+)
 from models_core.storage import BadModel, read_manifest
 from phrasebox.device import CPU, torch_for
 
 if TYPE_CHECKING:
-    from annotation.campaigns.machines import Campaign, Machine
+    from annotation.campaigns.model_annotators import Campaign, ModelAnnotator
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 _log = logging.getLogger(__name__)
@@ -50,12 +54,12 @@ PROPOSED_BY_TRAINING = 500
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What became of a lesson: the machine's version, how many finished images it learnt from (0: it is the
-    stored proposer as it is), of how many it has boxes now, how many were left out because their picture
-    cannot be read, and how many questions it answered at once. `replaced` names the file whose boxes these
-    replace, "" where there was none."""
+    """What became of a lesson: the model annotator's version, how many finished images it learnt from (0: it
+    is the stored proposer as it is), of how many it has boxes now, how many were left out because their
+    picture cannot be read, and how many questions it answered at once. `replaced` names the file whose boxes
+    these replace, "" where there was none."""
 
-    machine: str
+    model_annotator: str
     version: int
     learnt: int
     source: str
@@ -67,10 +71,10 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFor:
-    """For how many further images a machine has boxes now, how many were left out because their picture
-    cannot be read, and how many questions it answered at once."""
+    """For how many further images a model annotator has boxes now, how many were left out because their
+    picture cannot be read, and how many questions it answered at once."""
 
-    machine: str
+    model_annotator: str
     version: int
     images: int
     unreadable: int
@@ -81,7 +85,7 @@ class ProposedFor:
         return asdict(self)
 
 
-def teach_machine(
+def train_model_annotator(
     *,
     campaign: str,
     model_annotator: str,
@@ -90,23 +94,22 @@ def teach_machine(
     device: str = CPU,
     report_progress: TrainingProgress = lambda phase, done, of: None,
 ) -> Taught:
-    """Teach a machine from what is finished, store its proposals, and let it take its turn.
+    """Teach a model annotator from what is finished, store its proposals, and let it take its turn.
 
     It goes on from what it learnt last, unless it is to `restart`: then from the stored proposer that the
-    campaign names, or from nothing. The lesson counts once its proposals are stored: until then the machine
-    is what it was. Pictures that cannot be read are left out, and counted. Raises CampaignError where too few
-    images are finished and the campaign names no stored proposer, and for a machine whose boxes come from a
-    file, unless this `replaces_file`; InputError for a proposer that is not stored, NothingToLearn,
-    NoDevice, and Busy.
+    campaign names, or from nothing. The lesson counts once its proposals are stored: until then the model
+    annotator is what it was. Pictures that cannot be read are left out, and counted. Raises CampaignError
+    where too few images are finished and the campaign names no stored proposer, and for a model annotator
+    whose boxes come from a file, unless this `replaces_file`; InputError for a proposer that is not stored,
+    NothingToLearn, NoDevice, and Busy.
     """
     row = campaign_named(campaign)
-    annotator = machines.machine_named(row, model_annotator)
-    with machines.training_run(annotator) as (version, work):
+    annotator = model_annotators.model_annotator_named(row, model_annotator)
+    with model_annotators.training_run(annotator) as (version, work):
         if annotator.from_file and not replaces_file:
             raise CampaignError(
-                f"the boxes of machine {annotator.name!r} come from {annotator.source}, so it does not "
-                "learn by itself; "
-                "who teaches it replaces them"
+                f"the boxes of model annotator {annotator.name!r} come from {annotator.source}, so it does "
+                "not learn by itself; training it replaces them"
             )
         replaced = annotator.source if annotator.from_file else ""
         finished = training_records.count_training_images(row)
@@ -119,13 +122,13 @@ def teach_machine(
         count = _propose(
             proposer,
             annotator,
-            machines.images_to_propose(row)[:PROPOSED_BY_TRAINING],
+            model_annotators.images_to_propose(row)[:PROPOSED_BY_TRAINING],
             version=version,
             unreadable=unreadable.add,
             report_progress=partial(report_progress, "proposing"),
         )
         # From here on the lesson counts: nothing may stop it that could be told.
-        machines.machine_trained(annotator, images=images, source=source)
+        model_annotators.record_training(annotator, images=images, source=source)
         _forget_others(annotator)
     answers = _take_turns(annotator)
     return Taught(
@@ -143,30 +146,29 @@ def teach_machine(
 def propose_boxes(
     *, campaign: str, model_annotator: str, report_progress: TrainingProgress = lambda phase, done, of: None
 ) -> ProposedFor:
-    """Have a machine say what it would draw in the images for which its version proposed nothing yet, as it
-    learnt last, and let it take its turn.
+    """Have a model annotator say what it would draw in the images for which its version proposed nothing yet,
+    as it learnt last, and let it take its turn.
 
     Pictures that cannot be read are left out, and counted; they are tried again after the next lesson. Raises
-    CampaignError for a machine of which no proposer is kept that can be used, and Busy.
+    CampaignError for a model annotator of which no proposer is kept that can be used, and Busy.
     """
     row = campaign_named(campaign)
-    annotator = machines.machine_named(row, model_annotator)
-    with machines.training_run(annotator):
+    annotator = model_annotators.model_annotator_named(row, model_annotator)
+    with model_annotators.training_run(annotator):
         folder = version_folder(annotator, annotator.version)
         if annotator.from_file or not folder.is_dir():
             raise CampaignError(
-                f"machine {annotator.name!r} has no proposer that could propose for further images: its "
-                "boxes come "
-                "from a file, or it has not learnt yet; teach it"
+                f"model annotator {annotator.name!r} has no proposer that could propose for further "
+                "images: its boxes come from a file, or it has not learned yet; train it"
             )
         from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
         try:
             proposer = BoxProposer.load(folder)
         except BadModel as error:
-            _log.warning("machine %s: %s", annotator.name, error)
+            _log.warning("model annotator %s: %s", annotator.name, error)
             raise CampaignError(
-                f"what machine {annotator.name!r} learnt last cannot be used: it is damaged, or of "
+                f"what model annotator {annotator.name!r} learnt last cannot be used: it is damaged, or of "
                 "another version "
                 "of this program; teach it"
             ) from error
@@ -174,7 +176,7 @@ def propose_boxes(
         count = _propose(
             proposer,
             annotator,
-            machines.images_to_propose(row, lacking=annotator),
+            model_annotators.images_to_propose(row, lacking=annotator),
             version=annotator.version,
             unreadable=unreadable.add,
             report_progress=partial(report_progress, "proposing for further images"),
@@ -183,39 +185,39 @@ def propose_boxes(
     return ProposedFor(annotator.name, annotator.version, count, len(unreadable), answers)
 
 
-def version_folder(annotator: Machine, version: int) -> Path:
-    """Where what a machine learnt as of a version is kept."""
-    return Path(django_settings.DATA_DIR) / "machines" / str(annotator.pk) / str(version)
+def version_folder(annotator: ModelAnnotator, version: int) -> Path:
+    """Where what a model annotator learnt as of a version is kept."""
+    return Path(django_settings.DATA_DIR) / "model_annotators" / str(annotator.pk) / str(version)
 
 
-def _take_turns(annotator: Machine) -> int:
-    """Let a machine take its turn, if it is the one that works; how many questions it answered."""
-    if machine_at_work(annotator.campaign_id) != annotator:
+def _take_turns(annotator: ModelAnnotator) -> int:
+    """Let a model annotator take its turn, if it is the one that works; how many questions it answered."""
+    if model_at_work(annotator.campaign_id) != annotator:
         return 0
-    return machine_turns.take_turns(annotator.campaign, submission.submit)
+    return model_answers.take_turns(annotator.campaign, submission.submit)
 
 
 class _Beginning(NamedTuple):
-    """The stored proposer from which a machine's lessons begin: its name ("": from nothing), and the digest
-    of what is stored under it ("" where that is not known, or none is)."""
+    """The stored proposer from which a model annotator's lessons begin: its name ("": from nothing), and the
+    digest of what is stored under it ("" where that is not known, or none is)."""
 
     name: str
     digest: str
 
 
-def _beginning(annotator: Machine) -> _Beginning:
-    """Where the campaign has the lessons of its machines begin now."""
-    name = settings_of(annotator.campaign.settings).machine.system
+def _beginning(annotator: ModelAnnotator) -> _Beginning:
+    """Where the campaign has the lessons of its model annotators begin now."""
+    name = settings_of(annotator.campaign.settings).model_annotator.system
     return _Beginning(name, proposer_digest(name) if name else "")
 
 
 def _save_proposer(
-    proposer: BoxProposer, annotator: Machine, version: int, *, begun: _Beginning, as_stored: bool
+    proposer: BoxProposer, annotator: ModelAnnotator, version: int, *, begun: _Beginning, as_stored: bool
 ) -> None:
     folder = version_folder(annotator, version)
     if folder.exists():
         shutil.rmtree(folder)  # Of a lesson that was killed.
-    metadata = {"campaign": annotator.campaign.name, "machine": annotator.name, "version": version}
+    metadata = {"campaign": annotator.campaign.name, "model_annotator": annotator.name, "version": version}
     last = _metadata(annotator)
     # That of a stored proposer that is gone by now stays known.
     before = last.get("begun_digest", "") if last.get("begun_from") == begun.name else ""
@@ -223,9 +225,9 @@ def _save_proposer(
     proposer.save(folder, {**metadata, **began})
 
 
-def _began_with(annotator: Machine, begun: _Beginning) -> bool | None:
-    """Whether the machine's lessons began there: from a proposer of this name, that was not replaced since as
-    far as both digests are known. None where that is not known."""
+def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
+    """Whether the model annotator's lessons began there: from a proposer of this name, that was not replaced
+    since as far as both digests are known. None where that is not known."""
     metadata = _metadata(annotator)
     if metadata.get("begun_from") is None:
         return None
@@ -233,16 +235,17 @@ def _began_with(annotator: Machine, begun: _Beginning) -> bool | None:
     return metadata["begun_from"] == begun.name and (not known or not begun.digest or known == begun.digest)
 
 
-def _metadata(annotator: Machine) -> Mapping[str, Any]:
-    """What is noted beside what a machine learnt last."""
+def _metadata(annotator: ModelAnnotator) -> Mapping[str, Any]:
+    """What is noted beside what a model annotator learnt last."""
     try:
         return read_manifest(version_folder(annotator, annotator.version)).get("facts") or {}
     except (BadModel, OSError):
         return {}
 
 
-def _learnt_last(annotator: Machine, begun: _Beginning) -> BoxProposer | None:
-    """What a machine learnt last, if its lessons began there, and it is of this version of the program."""
+def _learnt_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer | None:
+    """What a model annotator learnt last, if its lessons began there, and it is of this version of the
+    program."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
     folder = version_folder(annotator, annotator.version)
@@ -251,11 +254,11 @@ def _learnt_last(annotator: Machine, begun: _Beginning) -> BoxProposer | None:
     try:
         return BoxProposer.load(folder) if _began_with(annotator, begun) else None
     except BadModel as error:
-        _log.warning("machine %s learns from the beginning: %s", annotator.name, error)
+        _log.warning("model annotator %s learns from the beginning: %s", annotator.name, error)
         return None
 
 
-def _forget_others(annotator: Machine) -> None:
+def _forget_others(annotator: ModelAnnotator) -> None:
     """Remove what earlier versions learnt, but for the one before: a backup under way may have copied the
     database when that counted."""
     current = version_folder(annotator, annotator.version)
@@ -266,14 +269,14 @@ def _forget_others(annotator: Machine) -> None:
 
 
 def forget_deleted() -> int:
-    """Remove what machines learnt that are gone with their campaigns; of how many."""
-    folder = Path(django_settings.DATA_DIR) / "machines"
+    """Remove what model annotators learnt that are gone with their campaigns; of how many."""
+    folder = Path(django_settings.DATA_DIR) / "model_annotators"
     folders = (
         {annotator_folder.name: annotator_folder for annotator_folder in folder.iterdir()}
         if folder.is_dir()
         else {}
     )
-    gone = set(folders) - machines.known_machines() if folders else set()
+    gone = set(folders) - model_annotators.known_model_annotators() if folders else set()
     for name in gone:
         shutil.rmtree(folders[name], ignore_errors=True)
     return len(gone)
@@ -281,7 +284,7 @@ def forget_deleted() -> int:
 
 def _propose(
     proposer: BoxProposer,
-    annotator: Machine,
+    annotator: ModelAnnotator,
     images: Sequence[int],
     *,
     version: int,
@@ -294,7 +297,7 @@ def _propose(
     silent: set[str] = set()
 
     def noted() -> Iterator[tuple[ImageRecord, Sequence[Mention]]]:
-        records = machines.records_to_propose(annotator.campaign, images)
+        records = model_annotators.records_to_propose(annotator.campaign, images)
         for done, (record, mentions) in enumerate(records):
             report_progress(done, len(images))
             silent.add(record.id)
@@ -305,8 +308,8 @@ def _propose(
             silent.discard(image)
             yield image, proposals
 
-    count = machines.store_proposals(annotator, proposals_of_images(), version=version)
-    machines.store_proposals(annotator, ((image, {}) for image in sorted(silent)), version=version)
+    count = model_annotators.store_proposals(annotator, proposals_of_images(), version=version)
+    model_annotators.store_proposals(annotator, ((image, {}) for image in sorted(silent)), version=version)
     return count
 
 
@@ -323,12 +326,12 @@ class _TrainingRun:
 
 
 def _taught(
-    annotator: Machine, finished: int, training: _TrainingRun, begun: _Beginning, *, restart: bool
+    annotator: ModelAnnotator, finished: int, training: _TrainingRun, begun: _Beginning, *, restart: bool
 ) -> tuple[BoxProposer, str, bool]:
-    """What a machine proposes by from this version on, what that learnt from, in words, and whether it learnt
-    in this campaign: else it is the stored proposer as it is."""
+    """What a model annotator proposes by from this version on, what that learnt from, in words, and whether
+    it learnt in this campaign: else it is the stored proposer as it is."""
     row = annotator.campaign
-    settings = settings_of(row.settings).machine
+    settings = settings_of(row.settings).model_annotator
     last = None if restart else _learnt_last(annotator, begun)
     if finished >= settings.from_images:
         begin = last
@@ -340,29 +343,32 @@ def _taught(
             + (f", from proposer {settings.system} on" if settings.system else ""),
             True,
         )
-    # What a machine has learnt here is not given up for what it began with.
+    # What a model annotator has learnt here is not given up for what it began with.
     if settings.system and (last is None or _metadata(annotator).get("as_stored")):
         return stored_proposer(settings.system), f"proposer {settings.system}", False
     raise CampaignError(
-        f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
-        f"{settings.from_images} on; wait, lower machine.from_images, or "
+        f"campaign {row.name!r} has {finished} finished images, and a model annotator learns from "
+        f"{settings.from_images} on; wait, lower model_annotator.from_images, or "
         + (
             "start again from the stored proposer"
             if settings.system
-            else "name a stored proposer (machine.system)"
+            else "name a stored proposer (model_annotator.system)"
         )
     )
 
 
-def machines_to_teach() -> list[tuple[Campaign, str]]:
-    """(campaign, machine) of those that are to learn now, by their campaigns' settings: none whose boxes come
-    from a file."""
+def model_annotators_to_train() -> list[tuple[Campaign, str]]:
+    """(campaign, model annotator) of those that are to learn now, by their campaigns' settings: none whose
+    boxes come from a file."""
     due = []
-    for row in machines.campaigns_with_machines():
-        annotator = machine_at_work(row.pk)
+    for row in model_annotators.campaigns_with_model_annotators():
+        annotator = model_at_work(row.pk)
         if annotator is None or annotator.from_file:
             continue
-        settings, finished = settings_of(row.settings).machine, training_records.count_training_images(row)
+        settings, finished = (
+            settings_of(row.settings).model_annotator,
+            training_records.count_training_images(row),
+        )
         if learns_now(settings, finished=finished, learnt=annotator.learnt) or (
             # From another beginning than it had: that holds from now on.
             annotator.learnt is not None
@@ -373,16 +379,16 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
     return due
 
 
-def machines_to_propose() -> list[tuple[Campaign, str]]:
-    """(campaign, machine) of those that lack boxes for images of their share, and of which is kept what they
-    learnt last."""
+def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
+    """(campaign, model annotator) of those that lack boxes for images of their share, and of which is kept
+    what they learnt last."""
     lacking = []
-    for row in machines.campaigns_with_machines():
-        annotator = machine_at_work(row.pk)
+    for row in model_annotators.campaigns_with_model_annotators():
+        annotator = model_at_work(row.pk)
         # What cannot be read is not asked for: a lesson has to come first.
         if annotator is None or annotator.from_file or not _metadata(annotator):
             continue
-        if machines.lacks_proposals(annotator):
+        if model_annotators.lacks_proposals(annotator):
             lacking.append((row, annotator.name))
     return lacking
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE
 from annotation.datasets.uploads import Upload
@@ -272,8 +272,8 @@ def _subscription() -> ValidCall:
 
 def _model_annotator() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
-    created = machines.machine_add(campaign=campaign, name="drawer")
-    return ValidCall({"campaign": "quay", "machine": created.name}, body={})
+    created = model_annotators.model_annotator_add(campaign=campaign, name="drawer")
+    return ValidCall({"campaign": "quay", "model_annotator": created.name}, body={})
 
 
 def _method(method: str) -> None:
@@ -493,10 +493,10 @@ VALID: dict[str, Make] = {
     "learn_links": with_body({"corpus": "quay", "layer": "import"}, campaign="quay"),
     "show_protocol": nothing,
     "export_proposals": lambda: ValidCall(
-        {"campaign": "quay", "machine": _model_annotator().place["machine"]}
+        {"campaign": "quay", "model_annotator": _model_annotator().place["model_annotator"]}
     ),
     "import_proposals": lambda: ValidCall(
-        {"campaign": "quay", "machine": _model_annotator().place["machine"]},
+        {"campaign": "quay", "model_annotator": _model_annotator().place["model_annotator"]},
         files={"file": ("boxes.jsonl", b"{}")},
     ),
     "export_judgment_table": at(campaign="quay"),
@@ -510,10 +510,10 @@ VALID: dict[str, Make] = {
     "list_tokens": nothing,
     "revoke_token": _token,
     "delete_corpus": _spare_corpus,
-    "list_machines": at(campaign="quay"),
-    "add_machine": with_body({"name": "drawer"}, campaign="quay"),
-    "machine_saving": at(campaign="quay"),
-    "teach_machine": _model_annotator,
+    "list_model_annotators": at(campaign="quay"),
+    "add_model_annotator": with_body({"name": "drawer"}, campaign="quay"),
+    "model_annotator_saving": at(campaign="quay"),
+    "train_model_annotator": _model_annotator,
     "list_studies": at(campaign="quay"),
     "save_study": with_body({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
     "list_uploads": nothing,

@@ -58,8 +58,9 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A machine is taught in a campaign about chains; its jobs are tested in `systems/test_teaching_machines.py`.
-IN_CAMPAIGNS = {"propose_boxes", "teach_machine"}
+#: A model annotator is taught in a campaign about chains; its jobs are tested in
+#: `systems/test_training_models.py`.
+IN_CAMPAIGNS = {"propose_boxes", "train_model_annotator"}
 #: Every other job that evaluation has: a new one belongs into the round.
 KINDS = {
     *(
@@ -117,7 +118,7 @@ class Round:
         yield "import_collection_features", "writing features", {"collection": "weak", **cnn}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
         yield "train_system", "learning", aligned
-        yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}
+        yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "decoded"}
         yield "generate_captions", "writing captions", {"system": "aligned", "name": "parts"}
         nearest = {"name": "nearest", "recipe": "NN-caption", "corpus": CORPUS, "features": "colours"}
         yield "train_system", "remembering captions", nearest
@@ -179,7 +180,7 @@ class Round:
         assert [(weak_collection.name, weak_collection.rows) for weak_collection in weak_collections()] == [
             ("weak", 2)
         ]
-        layer = Layer.objects.get(name="machine")
+        layer = Layer.objects.get(name="decoded")
         assert layer.published and layer.covers.count() == 72 and Layer.objects.count() == 2
         report = Report.objects.get()
         folder = building.report_folder(report.name)

@@ -1,4 +1,4 @@
-"""A corpus of three scenes with a campaign whose machine learns quickly, for tests of teaching it."""
+"""A corpus of three scenes with a campaign whose model annotator learns quickly, for tests of teaching it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation import campaigns
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from config.sample import sample_records
 from models_core.estimators.neural.gradient_training import fitting_threads
 from models_core.estimators.neural.proposer import box_proposer
@@ -25,7 +25,7 @@ from tests.queue.world import TRUSTING, World
 def world(tmp_path: Path, settings: Any) -> World:
     settings.DATA_DIR = tmp_path / "data"
     records = list(sample_records(3, seed=5, out=tmp_path / "pictures"))
-    return World(records, settings={**TRUSTING, "machine": {"share": 1.0, "from_images": 1}})
+    return World(records, settings={**TRUSTING, "model_annotator": {"share": 1.0, "from_images": 1}})
 
 
 @pytest.fixture(autouse=True)
@@ -49,14 +49,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def settings_now(world: World, **model_annotator: Any) -> None:
     plain_value = {
         **world.campaign.settings,
-        "machine": {**world.campaign.settings["machine"], **model_annotator},
+        "model_annotator": {**world.campaign.settings["model_annotator"], **model_annotator},
     }
     campaigns.change_campaign_settings(campaign=world.campaign, settings=plain_value)
 
 
 def to_propose(campaign: Any) -> Iterator[Any]:
-    """The unfinished images of the machine's share, each with its mentions."""
-    return machines.records_to_propose(campaign, machines.images_to_propose(campaign))
+    """The unfinished images of the model annotator's share, each with its mentions."""
+    return model_annotators.records_to_propose(campaign, model_annotators.images_to_propose(campaign))
 
 
 def call(command: str, *arguments: str) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""What a machine's lessons begin from: a stored proposer, as it is or to go on from; another one; none."""
+"""What a model annotator's lessons begin from: a stored proposer, as it is or to go on from; another one;
+none."""
 
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import CampaignError, model_annotators
 from annotation.campaigns.training import training_records
-from annotation.models import Campaign, Job, Machine, MachineProposals
+from annotation.models import Campaign, Job, ModelAnnotator, ModelProposals
 from evaluation.services.common import InputError
-from evaluation.services.machines.examples import proposals_of
-from evaluation.services.machines.schedule import teach_machines
-from evaluation.services.machines.stored_proposers import proposer_folder, stored_proposer
-from evaluation.services.machines.teaching import (
-    machines_to_propose,
-    machines_to_teach,
+from evaluation.services.model_annotators.examples import proposals_of
+from evaluation.services.model_annotators.schedule import train_model_annotators
+from evaluation.services.model_annotators.stored_proposers import proposer_folder, stored_proposer
+from evaluation.services.model_annotators.teaching import (
+    model_annotators_to_propose,
+    model_annotators_to_train,
     propose_boxes,
     version_folder,
 )
@@ -30,7 +31,7 @@ from tests.queue.world import World
 
 __all__ = ["quick", "world"]
 
-LESSON = {"campaign": "quay", "machine": "drawer"}
+LESSON = {"campaign": "quay", "model_annotator": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
@@ -46,15 +47,15 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
     with pytest.raises(CommandError, match="exists already: choose another name"):
         call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=2)
-    added = call("add_machine", world.campaign.name, "drawer")
-    assert added["works"] is False and added["worker"].startswith("machine-drawer-")
-    assert teach_machines() == 1
-    report = call("teach_machine", world.campaign.name, "drawer")
+    added = call("add_model_annotator", world.campaign.name, "drawer")
+    assert added["works"] is False and added["worker"].startswith("model-drawer-")
+    assert train_model_annotators() == 1
+    report = call("train_model_annotator", world.campaign.name, "drawer")
     assert report["source"] == "proposer scenes" and report["images"] == 3
     # What it says is what the stored one says.
     proposer = stored_proposer("scenes")
     expected = dict(proposals_of(proposer, to_propose(world.campaign)))
-    for row in MachineProposals.objects.select_related("image__image"):
+    for row in ModelProposals.objects.select_related("image__image"):
         assert row.boxes == {
             phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
             for phrase, boxes in expected[row.image.image.key].items()
@@ -66,50 +67,50 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
 
 
 def test_another_stored_proposer_holds_at_once(world: World) -> None:
-    machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     for name in ("one", "other"):
         call("train_proposer", name, "--corpus", world.corpus.name)
     with pytest.raises(CampaignError, match="no proposer “none” is stored. Stored: one, other."):
         settings_now(world, system="none")
-    misnamed = {"machine": {"system": "../one"}}
+    misnamed = {"model_annotator": {"system": "../one"}}
     with pytest.raises(CampaignError, match="no proposer “../one” is stored"):
         campaigns.create_campaign(
             name="misnamed", corpus=world.corpus.name, tasks="entities", settings=misnamed
         )
     assert not Campaign.objects.filter(name="misnamed").exists()
     settings_now(world, system="one", from_images=9)
-    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer one"
-    assert machines_to_teach() == []
+    assert call("train_model_annotator", world.campaign.name, "drawer")["source"] == "proposer one"
+    assert model_annotators_to_train() == []
     settings_now(world, system="other")
-    assert machines_to_teach() == [(world.campaign, "drawer")]
-    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer other"
+    assert model_annotators_to_train() == [(world.campaign, "drawer")]
+    assert call("train_model_annotator", world.campaign.name, "drawer")["source"] == "proposer other"
     # From nothing it learns once there is enough to learn from.
     settings_now(world, system="")
-    assert machines_to_teach() == []
+    assert model_annotators_to_train() == []
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     settings_now(world, from_images=1)
-    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert model_annotators_to_train() == [(world.campaign, "drawer")]
 
 
-def test_what_a_machine_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+def test_what_a_model_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
-    learnt = call("teach_machine", world.campaign.name, "drawer")
+    learnt = call("train_model_annotator", world.campaign.name, "drawer")
     assert learnt["source"] == "1 finished images, from proposer scenes on"
     settings_now(world, from_images=99)
-    assert machines_to_teach() == []
+    assert model_annotators_to_train() == []
     with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
-        call("teach_machine", world.campaign.name, "drawer")
+        call("train_model_annotator", world.campaign.name, "drawer")
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.learnt) == (1, 1) and version_folder(
         model_annotator, 1
     ).is_dir()
-    again = call("teach_machine", world.campaign.name, "drawer", "--restart")
+    again = call("train_model_annotator", world.campaign.name, "drawer", "--restart")
     assert again["source"] == "proposer scenes"
     # It has learnt nothing here since: the stored one is taken as it is now.
-    assert call("teach_machine", world.campaign.name, "drawer")["source"] == "proposer scenes"
+    assert call("train_model_annotator", world.campaign.name, "drawer")["source"] == "proposer scenes"
 
 
 def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,36 +130,36 @@ def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 1)
-    assert call("teach_machine", world.campaign.name, "drawer")["learnt"] == 0
+    assert call("train_model_annotator", world.campaign.name, "drawer")["learnt"] == 0
     model_annotator.refresh_from_db()
-    assert model_annotator.learnt == 0 and machines_to_teach() == []
+    assert model_annotator.learnt == 0 and model_annotators_to_train() == []
     # So it learns at once where fewer images are enough.
     settings_now(world, from_images=2)
-    assert machines_to_teach() == [(world.campaign, "drawer")]
-    assert call("teach_machine", world.campaign.name, "drawer")["learnt"] >= 2
+    assert model_annotators_to_train() == [(world.campaign, "drawer")]
+    assert call("train_model_annotator", world.campaign.name, "drawer")["learnt"] >= 2
     # With no further lessons it stays what is stored.
-    Machine.objects.update(learnt=0)
+    ModelAnnotator.objects.update(learnt=0)
     settings_now(world, retrain_each=0)
-    assert machines_to_teach() == []
+    assert model_annotators_to_train() == []
 
 
-def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
+def test_a_model_begins_again_where_its_stored_proposer_was_replaced(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     again = ("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import", "--replace")
     call(*again)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
-    call("teach_machine", world.campaign.name, "drawer")
-    call("teach_machine", world.campaign.name, "drawer")
-    assert machines_to_teach() == []
+    call("train_model_annotator", world.campaign.name, "drawer")
+    call("train_model_annotator", world.campaign.name, "drawer")
+    assert model_annotators_to_train() == []
     call(*again, "--seed", "3")
-    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert model_annotators_to_train() == [(world.campaign, "drawer")]
     begun: list[Any] = []
     fit = BoxProposer.fit
 
@@ -167,63 +168,63 @@ def test_a_machine_begins_again_where_its_stored_proposer_was_replaced(
         return fit(self, pictures, **options)
 
     monkeypatch.setattr(BoxProposer, "fit", noted)
-    call("teach_machine", world.campaign.name, "drawer")
-    assert begun[0].chance_ == stored_proposer("scenes").chance_ and machines_to_teach() == []
-    # One that is gone changes nothing for a machine that has learnt from it.
+    call("train_model_annotator", world.campaign.name, "drawer")
+    assert begun[0].chance_ == stored_proposer("scenes").chance_ and model_annotators_to_train() == []
+    # One that is gone changes nothing for a model annotator that has learnt from it.
     shutil.rmtree(proposer_folder("scenes"))
-    assert machines_to_teach() == []
+    assert model_annotators_to_train() == []
     model_annotator.refresh_from_db()
     last = BoxProposer.load(version_folder(model_annotator, model_annotator.version))
-    call("teach_machine", world.campaign.name, "drawer")
+    call("train_model_annotator", world.campaign.name, "drawer")
     assert begun[1].chance_ == last.chance_
     # Another one under that name is another one, then too.
     call(*again[:-1], "--seed", "4")
-    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert model_annotators_to_train() == [(world.campaign, "drawer")]
     # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
     assert sorted(int(entry.name) for entry in version_folder(model_annotator, 1).parent.iterdir()) == [3, 4]
 
 
-def test_what_a_machine_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+def test_what_a_model_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    call("teach_machine", world.campaign.name, "drawer")
-    MachineProposals.objects.all().delete()
-    assert machines_to_propose() == [(world.campaign, "drawer")]
+    call("train_model_annotator", world.campaign.name, "drawer")
+    ModelProposals.objects.all().delete()
+    assert model_annotators_to_propose() == [(world.campaign, "drawer")]
     (version_folder(model_annotator, 1) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(
-        CampaignError, match=r"^what machine 'drawer' learnt last cannot be used: .* teach it$"
+        CampaignError, match=r"^what model annotator 'drawer' learnt last cannot be used: .* teach it$"
     ):
         propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
     (version_folder(model_annotator, 1) / "manifest.json").unlink()
-    assert machines_to_propose() == [] and teach_machines() == 0
-    call("teach_machine", world.campaign.name, "drawer")
-    assert MachineProposals.objects.count() == 3
+    assert model_annotators_to_propose() == [] and train_model_annotators() == 0
+    call("train_model_annotator", world.campaign.name, "drawer")
+    assert ModelProposals.objects.count() == 3
 
 
-def test_no_job_is_asked_for_while_a_machine_is_taught_by_command(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+def test_no_job_is_asked_for_while_a_model_is_taught_by_command(world: World) -> None:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    with machines.training_run(model_annotator):
-        assert machines_to_teach() == [(world.campaign, "drawer")] and teach_machines() == 0
-        with pytest.raises(CommandError, match="is being taught, or is given boxes"):
-            call("teach_machine", world.campaign.name, "drawer")
-    assert teach_machines() == 1
+    with model_annotators.training_run(model_annotator):
+        assert model_annotators_to_train() == [(world.campaign, "drawer")] and train_model_annotators() == 0
+        with pytest.raises(CommandError, match="is being trained, or is given boxes"):
+            call("train_model_annotator", world.campaign.name, "drawer")
+    assert train_model_annotators() == 1
 
 
 def test_boxes_of_a_file_wait_for_a_lesson_and_an_empty_file_changes_nothing(
     world: World, tmp_path: Path
 ) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     file = tmp_path / "boxes.jsonl"
     file.write_text("")
-    with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the machine is what it was"):
+    with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the model annotator is what it was"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.from_file) == (0, False)
     file.write_text(json.dumps({"image": world.images()[0].image.key, "boxes": {}}) + "\n")
-    jobs.enqueue(kind="teach_machine", arguments=LESSON, campaign=world.campaign)
+    jobs.enqueue(kind="train_model_annotator", arguments=LESSON, campaign=world.campaign)
     with pytest.raises(CommandError, match="wait for the end of that job, or cancel it"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
     Job.objects.update(state=Job.DONE)

@@ -1,4 +1,4 @@
-"""A machine's boxes come from a file: read, cut to the picture, refused; and replaced by a lesson."""
+"""A model annotator's boxes come from a file: read, cut to the picture, refused; and replaced by a lesson."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import jobs
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import CampaignError, model_annotators
 from annotation.formats.proposals import read_proposals, write_proposals
 from annotation.jobs import JobProgress
 from annotation.jobs.registry import job_kind_named
-from annotation.models import Judgment, MachineProposals, OpenImage
-from annotation.protocol.machines import ProposedBox
-from evaluation.services.machines.schedule import teach_machines
-from evaluation.services.machines.stored_proposers import proposer_folder
-from evaluation.services.machines.teaching import machines_to_teach
+from annotation.models import Judgment, ModelProposals, OpenImage
+from annotation.protocol.model_annotators import ProposedBox
+from evaluation.services.model_annotators.schedule import train_model_annotators
+from evaluation.services.model_annotators.stored_proposers import proposer_folder
+from evaluation.services.model_annotators.teaching import model_annotators_to_train
 from phrasebox.text_files import FormatError
 from tests.evaluation.systems.teaching import call, quick, settings_now, world
 from tests.queue.world import World
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     result = []
     for truth in world.truths.values():
         boxes = {
@@ -46,7 +46,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     report = call("import_proposals", world.campaign.name, "drawer", str(file))
     assert report["images"] == 3 and report["version"] == 1
     assert report["answers"] == Judgment.objects.filter(worker=model_annotator.worker).count()
-    listed = call("list_machines", world.campaign.name)["results"]
+    listed = call("list_model_annotators", world.campaign.name)["results"]
     assert [(row["name"], row["version"], row["judged"]) for row in listed] == [("drawer", 1, 0)]
     model_annotator.refresh_from_db()
     assert (model_annotator.source, model_annotator.from_file, model_annotator.learnt) == (
@@ -55,36 +55,36 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
         None,
     )
     # However many images are finished, it is not taught by the clock: that would replace these boxes.
-    assert len(machines_to_teach()) == 0
+    assert len(model_annotators_to_train()) == 0
     OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
     proposer_folder("scenes").mkdir(parents=True)
     settings_now(world, system="scenes")
-    assert machines_to_teach() == [] and teach_machines() == 0
-    arguments = {"campaign": world.campaign.name, "machine": "drawer"}
-    asked_before = jobs.enqueue(kind="teach_machine", arguments=arguments, campaign=world.campaign)
+    assert model_annotators_to_train() == [] and train_model_annotators() == 0
+    arguments = {"campaign": world.campaign.name, "model_annotator": "drawer"}
+    asked_before = jobs.enqueue(kind="train_model_annotator", arguments=arguments, campaign=world.campaign)
     with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
-        job_kind_named("teach_machine").perform(JobProgress(asked_before), arguments)
+        job_kind_named("train_model_annotator").perform(JobProgress(asked_before), arguments)
 
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_trained(model_annotator, images=None, source="file boxes.jsonl", from_file=True)
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
+    model_annotators.record_training(model_annotator, images=None, source="file boxes.jsonl", from_file=True)
     client.force_login(people.account("ada", "researcher"))
-    page = client.get(reverse("machines", args=[world.campaign.name])).content.decode()
+    page = client.get(reverse("model_annotators", args=[world.campaign.name])).content.decode()
     assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page
-    (result,) = client.get(reverse("v1_machines", args=[world.campaign.name])).json()["results"]
+    (result,) = client.get(reverse("v1_model_annotators", args=[world.campaign.name])).json()["results"]
     assert result["from_file"] and result["learnt"] is None
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     out = StringIO()
-    call_command("teach_machine", world.campaign.name, "drawer", stdout=out)
+    call_command("train_model_annotator", world.campaign.name, "drawer", stdout=out)
     assert "they replace those of file boxes.jsonl" in out.getvalue()
     model_annotator.refresh_from_db()
     assert not model_annotator.from_file and model_annotator.learnt == 0
 
 
 def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:
-    machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     truth = next(iter(world.truths.values()))
     image = world.corpus.images.get(key=truth.image)
     wide, high, name = image.width, image.height, next(iter(truth.mentions))
@@ -96,7 +96,7 @@ def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_pa
     report = call("import_proposals", world.campaign.name, "drawer", str(file))
     assert (report["images"], report["clipped"], report["outside"]) == (1, 2, 2)
     stored = [[1, 1, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide, high, 0.7]]
-    assert MachineProposals.objects.get().boxes == {name: stored}
+    assert ModelProposals.objects.get().boxes == {name: stored}
     out = StringIO()
     call_command("import_proposals", world.campaign.name, "drawer", str(file), stdout=out)
     assert "2 boxes reached out of their picture and were cut, 2 lay wholly outside" in out.getvalue()

@@ -1,4 +1,4 @@
-"""Machines are taught: from finished images, from a stored proposer, by command, job and schedule."""
+"""Model annotators are taught: from finished images, from a stored proposer, by command, job and schedule."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation import campaigns, jobs
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import CampaignError, model_annotators
 from annotation.campaigns.training import training_records
 from annotation.jobs import JobProgress
-from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
+from annotation.models import Box, Job, Judgment, ModelAnnotator, ModelProposals, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
-from annotation.protocol.machines import Proposals
+from annotation.protocol.model_annotators import Proposals
 from annotation.protocol.terms import Box as PureBox
-from annotation.queue import image_rows, machine_turns, submission
-from annotation.web.staff.crowd.machines import source_in_words
+from annotation.queue import image_rows, model_answers, submission
+from annotation.web.staff.crowd.model_annotators import source_in_words
 from evaluation.jobs.kinds.propose_boxes import propose_boxes_job
-from evaluation.services.machines.examples import pictures_on_disk, proposals_of, training_pictures
-from evaluation.services.machines.schedule import teach_machines
-from evaluation.services.machines.stored_proposers import proposer_folder
-from evaluation.services.machines.teaching import (
-    machines_to_propose,
-    machines_to_teach,
+from evaluation.services.model_annotators.examples import pictures_on_disk, proposals_of, training_pictures
+from evaluation.services.model_annotators.schedule import train_model_annotators
+from evaluation.services.model_annotators.stored_proposers import proposer_folder
+from evaluation.services.model_annotators.teaching import (
+    model_annotators_to_propose,
+    model_annotators_to_train,
     propose_boxes,
-    teach_machine,
+    train_model_annotator,
     version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -44,25 +44,27 @@ from tests.web.staff import words
 
 __all__ = ["quick", "world"]
 
-LESSON = {"campaign": "quay", "machine": "drawer"}
+LESSON = {"campaign": "quay", "model_annotator": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
-def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
-    with pytest.raises(CampaignError, match="has 0 finished images, and a machine learns from 1 on; wait"):
-        teach_machine(campaign=world.campaign.name, model_annotator="drawer")
-    assert teach_machines() == 0
-    world.work(enough=lambda: machines.count_finished(world.campaign) > 0)
+def test_a_model_learns_from_finished_images_and_proposes_for_the_rest(world: World) -> None:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
+    with pytest.raises(
+        CampaignError, match="has 0 finished images, and a model annotator learns from 1 on; wait"
+    ):
+        train_model_annotator(campaign=world.campaign.name, model_annotator="drawer")
+    assert train_model_annotators() == 0
+    world.work(enough=lambda: model_annotators.count_finished(world.campaign) > 0)
     done, learnt = (
-        machines.count_finished(world.campaign),
+        model_annotators.count_finished(world.campaign),
         training_records.count_training_images(world.campaign),
     )
     assert done <= learnt <= 3
-    assert teach_machines() == 1 and teach_machines() == 0
-    job = Job.objects.get(kind="teach_machine")
+    assert train_model_annotators() == 1 and train_model_annotators() == 0
+    job = Job.objects.get(kind="train_model_annotator")
     assert job.arguments == LESSON and job.campaign == world.campaign
-    report = call("teach_machine", world.campaign.name, "drawer")
+    report = call("train_model_annotator", world.campaign.name, "drawer")
     assert report["version"] == 1 and report["learnt"] == learnt and report["images"] == 3 - done
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.learnt, model_annotator.source) == (
@@ -70,7 +72,7 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
         learnt,
         f"{learnt} finished images",
     )
-    stored = MachineProposals.objects.filter(machine=model_annotator)
+    stored = ModelProposals.objects.filter(model_annotator=model_annotator)
     assert stored.count() == 3 - done
     for row in stored:
         names = {f"{c}:{a}-{b}" for c, a, b, *_ in row.image.mentions}
@@ -80,7 +82,7 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
             assert chances == sorted(chances, reverse=True) and all(0 <= chance <= 1 for chance in chances)
 
 
-def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     provided: list[tuple[bool, list[str]]] = []
     fit = BoxProposer.fit
 
@@ -93,13 +95,13 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
         return fit(self, pictures, **options)
 
     monkeypatch.setattr(BoxProposer, "fit", noted)
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     *_, last = OpenImage.objects.filter(campaign=world.campaign).order_by("pk")
     image_rows.prioritise(campaign=world.campaign, images=[last.image_id], priority=1)
     world.work()
-    call("teach_machine", world.campaign.name, "drawer")
-    call("teach_machine", world.campaign.name, "drawer")
-    call("teach_machine", world.campaign.name, "drawer", "--restart")
+    call("train_model_annotator", world.campaign.name, "drawer")
+    call("train_model_annotator", world.campaign.name, "drawer")
+    call("train_model_annotator", world.campaign.name, "drawer", "--restart")
     assert [on for on, _ in provided] == [False, True, False]
     # Those whose boxes were judged last come last: of them the part is that is held out.
     assert (
@@ -110,53 +112,53 @@ def test_a_machine_goes_on_from_what_it_learnt_last(world: World, monkeypatch: p
     monkeypatch.setattr(BoxProposer, "fit", fit)
     call("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import")
     settings_now(world, system="scenes")
-    report = call("teach_machine", world.campaign.name, "drawer")
+    report = call("train_model_annotator", world.campaign.name, "drawer")
     assert report["source"] == "3 finished images, from proposer scenes on"
     shutil.rmtree(proposer_folder("scenes"))
-    assert call("teach_machine", world.campaign.name, "drawer")["version"] == 5
+    assert call("train_model_annotator", world.campaign.name, "drawer")["version"] == 5
     # What it learnt last cannot be read: it begins again.
     (version_folder(model_annotator, 5) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
-        call("teach_machine", world.campaign.name, "drawer")
+        call("train_model_annotator", world.campaign.name, "drawer")
 
 
-def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(world: World) -> None:
+def test_images_that_come_after_a_lesson_get_boxes_as_the_model_learnt_last(world: World) -> None:
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, retrain_each=0, share=0.0)
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     late = world.images()[2]
     image, mentions = late.image, tuple(mention_from(mention) for mention in late.mentions)
     late.delete()
     # At share 0 a lesson stores no boxes. Raising the share has it propose, by what it learnt then.
-    assert call("teach_machine", world.campaign.name, "drawer")["images"] == 0
-    assert teach_machines() == 0
+    assert call("train_model_annotator", world.campaign.name, "drawer")["images"] == 0
+    assert train_model_annotators() == 0
     shutil.rmtree(proposer_folder("scenes"))
     settings_now(world, share=1.0)
     expected = dict(proposals_of(stored_proposer(model_annotator), to_propose(world.campaign)))
-    assert teach_machines() == 1 and teach_machines() == 0
+    assert train_model_annotators() == 1 and train_model_annotators() == 0
     job = Job.objects.get(kind="propose_boxes")
-    assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
-    done = propose_boxes_job(JobProgress(job), machine="drawer")
-    assert done == {"machine": "drawer", "version": 1, "images": 2, "unreadable": 0, "answers": 0}
+    assert job.arguments == {"model_annotator": "drawer"} and job.campaign == world.campaign
+    done = propose_boxes_job(JobProgress(job), model_annotator="drawer")
+    assert done == {"model_annotator": "drawer", "version": 1, "images": 2, "unreadable": 0, "answers": 0}
     assert len(expected) == 2 and stored(model_annotator) == {
         key: rounded(value) for key, value in expected.items()
     }
     Job.objects.update(state=Job.DONE)
     with CaptureQueriesContext(connection) as seen:
-        assert teach_machines() == 0
+        assert train_model_annotators() == 0
     assert len(seen) <= 12
     # An image that is opened now is not passed over, and one whose picture cannot be read is tried once.
     protocol = settings_of(world.campaign.settings).protocol
     image_rows.open_images(campaign=world.campaign, images=[(image, mentions)], settings=protocol)
-    assert machines_to_propose() == [(world.campaign, "drawer")]
+    assert model_annotators_to_propose() == [(world.campaign, "drawer")]
     bad = next(record for record, _ in to_propose(world.campaign) if record.id == image.key)
     assert bad.picture is not None
     bad.picture.write_bytes(b"no picture")
     result = propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
-    assert (result.images, result.unreadable) == (0, 1) and machines_to_propose() == []
+    assert (result.images, result.unreadable) == (0, 1) and model_annotators_to_propose() == []
 
 
-def stored_proposer(model_annotator: Machine) -> BoxProposer:
+def stored_proposer(model_annotator: ModelAnnotator) -> BoxProposer:
     model_annotator.refresh_from_db()
     return BoxProposer.load(version_folder(model_annotator, model_annotator.version))
 
@@ -168,16 +170,16 @@ def rounded(proposals: Proposals) -> dict[str, list[list[float]]]:
     }
 
 
-def stored(model_annotator: Machine) -> dict[str, Any]:
-    rows = MachineProposals.objects.filter(machine=model_annotator, version=model_annotator.version)
+def stored(model_annotator: ModelAnnotator) -> dict[str, Any]:
+    rows = ModelProposals.objects.filter(model_annotator=model_annotator, version=model_annotator.version)
     return dict(rows.values_list("image__image__key", "boxes"))
 
 
-def test_what_a_deleted_machine_learnt_is_removed(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+def test_what_a_deleted_model_learnt_is_removed(world: World) -> None:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     for number in (model_annotator.pk, model_annotator.pk + 1):
         (version_folder(model_annotator, 1).parent.parent / str(number) / "1").mkdir(parents=True)
-    teach_machines()
+    train_model_annotators()
     assert [folder.name for folder in version_folder(model_annotator, 1).parent.parent.iterdir()] == [
         str(model_annotator.pk)
     ]
@@ -185,7 +187,7 @@ def test_what_a_deleted_machine_learnt_is_removed(world: World) -> None:
 
 def test_what_is_taught_is_what_was_accepted(world: World) -> None:
     world.work()
-    records = list(machines.finished_records(world.campaign))
+    records = list(model_annotators.finished_records(world.campaign))
     assert len(records) == 3
     pictures = list(training_pictures(records, 64))
     for record, picture in zip(records, pictures, strict=True):
@@ -195,7 +197,7 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
         for phrase in picture.phrases:
             assert (phrase.boxes >= 0).all() and (phrase.boxes <= 1).all()
     # Pixel boxes survive the way to shares and back.
-    from evaluation.services.machines.examples import _pixels, _shares
+    from evaluation.services.model_annotators.examples import _pixels, _shares
 
     for box in Box.objects.filter(layer__name=world.campaign.name).select_related("image"):
         record = next(r for r in records if r.id == box.image.key)
@@ -206,7 +208,7 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
 @pytest.mark.slow  # by default what is learned from them is looked at
 def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
-    pictures = list(training_pictures(machines.finished_records(world.campaign), 64))
+    pictures = list(training_pictures(model_annotators.finished_records(world.campaign), 64))
     with pictures_on_disk(iter(pictures), tmp_path) as stored_pictures:
         assert len(stored_pictures) == len(pictures) == 3
         for row, picture in zip(stored_pictures, pictures, strict=True):
@@ -216,10 +218,10 @@ def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_p
         assert stored_pictures == []
 
 
-def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
+def test_a_lesson_that_fails_leaves_the_model_as_it_was(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, least_chance=0.0)
     noted, proposed = [], []
@@ -228,36 +230,36 @@ def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
         for proposal in proposals_of(*arguments, **more):
             yield proposal
             proposed.append(proposal)
-            assert MachineProposals.objects.filter(machine=model_annotator, version=1).count() == 1
+            assert ModelProposals.objects.filter(model_annotator=model_annotator, version=1).count() == 1
             model_annotator.refresh_from_db()
             noted.append(
-                (model_annotator.version, machine_turns.take_turns(world.campaign, submission.submit))
+                (model_annotator.version, model_answers.take_turns(world.campaign, submission.submit))
             )
             raise ValueError("the disk is full")
 
-    monkeypatch.setattr("evaluation.services.machines.teaching.proposals_of", failing)
+    monkeypatch.setattr("evaluation.services.model_annotators.teaching.proposals_of", failing)
     with pytest.raises(ValueError, match="the disk is full"):
-        teach_machine(campaign=world.campaign.name, model_annotator="drawer")
+        train_model_annotator(campaign=world.campaign.name, model_annotator="drawer")
     # What it has proposed so far is not used, and goes; and it learns again.
-    assert noted == [(0, 0)] and not MachineProposals.objects.filter(machine=model_annotator).exists()
+    assert noted == [(0, 0)] and not ModelProposals.objects.filter(model_annotator=model_annotator).exists()
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.learnt) == (0, None)
-    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert model_annotators_to_train() == [(world.campaign, "drawer")]
     assert world.work(["coref_link", "box_requirement", "chain_verification"]) > 0
     assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
     monkeypatch.undo()
-    machines.store_proposals(model_annotator, proposed, version=1)  # As where it was killed.
-    assert machine_turns.take_turns(world.campaign, submission.submit) == 0
-    machines.machine_trained(model_annotator, images=0, source="now")
-    assert machine_turns.take_turns(world.campaign, submission.submit) > 0
+    model_annotators.store_proposals(model_annotator, proposed, version=1)  # As where it was killed.
+    assert model_answers.take_turns(world.campaign, submission.submit) == 0
+    model_annotators.record_training(model_annotator, images=0, source="now")
+    assert model_answers.take_turns(world.campaign, submission.submit) > 0
 
 
 def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is told once the lesson counts: who is told may stop it."""
-    monkeypatch.setattr("evaluation.services.machines.teaching.PROPOSED_BY_TRAINING", 2)
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+    monkeypatch.setattr("evaluation.services.model_annotators.teaching.PROPOSED_BY_TRAINING", 2)
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
@@ -269,18 +271,20 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         assert model_annotator.version == 0
         seen.append((phase, done, of))
 
-    taught = teach_machine(campaign=world.campaign.name, model_annotator="drawer", report_progress=reported)
+    taught = train_model_annotator(
+        campaign=world.campaign.name, model_annotator="drawer", report_progress=reported
+    )
     assert taught.images == 2 and seen[0] == ("reading pictures", 0, 1)
     assert any(phase == "learning from finished images" for phase, _, _ in seen)
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
-    assert machines_to_propose() == [(world.campaign, "drawer")]
+    assert model_annotators_to_propose() == [(world.campaign, "drawer")]
     # Asked for, cancelled, and after the next lesson asked for again.
     Job.objects.all().delete()
     for _ in (1, 2):
-        assert teach_machines() == 1
+        assert train_model_annotators() == 1
         Job.objects.update(state=Job.CANCELLED)
-        assert teach_machines() == 0
-        jobs.enqueue(kind="teach_machine", arguments=LESSON, campaign=world.campaign)
+        assert train_model_annotators() == 0
+        jobs.enqueue(kind="train_model_annotator", arguments=LESSON, campaign=world.campaign)
         Job.objects.filter(state=Job.QUEUED).update(state=Job.DONE)
     seen.clear()
     result = propose_boxes(
@@ -289,56 +293,56 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         report_progress=lambda *provided: seen.append(provided),
     )
     assert result.images == 1 and seen == [("proposing for further images", 0, 1)]
-    assert machines_to_propose() == []
+    assert model_annotators_to_propose() == []
 
 
-def test_an_older_machine_is_taught_and_another_one_works(world: World) -> None:
-    machines.machine_add(campaign=world.campaign, name="older")
-    machines.machine_add(campaign=world.campaign, name="newer")
+def test_an_older_model_is_taught_and_another_one_works(world: World) -> None:
+    model_annotators.model_annotator_add(campaign=world.campaign, name="older")
+    model_annotators.model_annotator_add(campaign=world.campaign, name="newer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, least_chance=0.0)
     world.work(["coref_link", "box_requirement", "chain_verification"])
-    assert call("teach_machine", world.campaign.name, "older")["answers"] == 0
-    assert call("teach_machine", world.campaign.name, "newer")["answers"] > 0
+    assert call("train_model_annotator", world.campaign.name, "older")["answers"] == 0
+    assert call("train_model_annotator", world.campaign.name, "newer")["answers"] > 0
 
 
-def test_a_machine_that_a_job_is_about_is_not_taught_beside_it(world: World) -> None:
-    machines.machine_add(campaign=world.campaign, name="drawer")
-    job = jobs.enqueue(kind="propose_boxes", arguments={"machine": "drawer"}, campaign=world.campaign)
+def test_a_model_that_a_job_is_about_is_not_taught_beside_it(world: World) -> None:
+    model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
+    job = jobs.enqueue(kind="propose_boxes", arguments={"model_annotator": "drawer"}, campaign=world.campaign)
     ada = people.signed_in("ada", "researcher")
-    act = {**LESSON, "next": reverse("machines", args=[world.campaign.name])}
-    address = reverse("operation", args=["teach_machine"])
+    act = {**LESSON, "next": reverse("model_annotators", args=[world.campaign.name])}
+    address = reverse("operation", args=["train_model_annotator"])
     assert "wait for the end of that job, or cancel it" in words(ada.post(address, act, follow=True))
-    train = reverse("v1_teach_machine", args=[world.campaign.name, "drawer"])
+    train = reverse("v1_teach_model_annotator", args=[world.campaign.name, "drawer"])
     assert ada.post(train, content_type="application/json").status_code == 409
     assert list(Job.objects.values_list("pk", flat=True)) == [job.pk]
     Job.objects.update(state=Job.DONE)
-    assert "The machine is being taught" in words(ada.post(address, act, follow=True))
+    assert "The model annotator is being trained" in words(ada.post(address, act, follow=True))
 
 
 def test_a_cancelled_lesson_is_not_asked_for_again_however_many_jobs_came_since(world: World) -> None:
-    machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
-    assert teach_machines() == 1
+    assert train_model_annotators() == 1
     Job.objects.update(state=Job.CANCELLED)
     (cancelled,) = Job.objects.all()
     for index in range(201):
-        cancelled.pk, cancelled.arguments = cancelled.pk + 1, {"machine": f"other-{index}"}
+        cancelled.pk, cancelled.arguments = cancelled.pk + 1, {"model_annotator": f"other-{index}"}
         cancelled.save(force_insert=True)
-    assert teach_machines() == 0
+    assert train_model_annotators() == 0
 
 
-def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
-    model_annotator = machines.machine_add(campaign=world.campaign, name="drawer")
+def test_the_models_of_a_closed_campaign_learn_no_more(world: World) -> None:
+    model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     campaigns.close_campaign(campaign=world.campaign)
-    with pytest.raises(CommandError, match=r"campaign .* is closed: its machines learn no more"):
-        call("teach_machine", world.campaign.name, "drawer")
+    with pytest.raises(CommandError, match=r"campaign .* is closed: its model annotators learn no more"):
+        call("train_model_annotator", world.campaign.name, "drawer")
     ada = people.signed_in("ada", "researcher")
-    act = ada.post(reverse("operation", args=["teach_machine"]), LESSON)
-    assert "is closed: its machines learn no more" in words(act)
+    act = ada.post(reverse("operation", args=["train_model_annotator"]), LESSON)
+    assert "is closed: its model annotators learn no more" in words(act)
     assert not Job.objects.exists()
     model_annotator.refresh_from_db()
     assert model_annotator.version == 0
@@ -354,21 +358,21 @@ def test_the_machines_of_a_closed_campaign_learn_no_more(world: World) -> None:
         ("the truth", "the truth"),
     ],
 )
-def test_what_a_machine_learnt_from_is_said_in_the_readers_language(source: str, says: str) -> None:
+def test_what_a_model_learnt_from_is_said_in_the_readers_language(source: str, says: str) -> None:
     with translation.override("de"):
         assert source_in_words(source) == says
 
 
 def test_a_picture_that_cannot_be_read_is_left_out_and_counted(world: World) -> None:
-    machines.machine_add(campaign=world.campaign, name="drawer")
+    model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     bad = next(record for record, _ in to_propose(world.campaign))
     assert bad.picture is not None
     bad.picture.write_bytes(b"no picture")
-    report = call("teach_machine", world.campaign.name, "drawer")
+    report = call("train_model_annotator", world.campaign.name, "drawer")
     assert (report["version"], report["images"], report["unreadable"]) == (1, 2, 1)
-    boxes = dict(MachineProposals.objects.values_list("image__image__key", "boxes"))
+    boxes = dict(ModelProposals.objects.values_list("image__image__key", "boxes"))
     assert boxes.pop(bad.id) == {} and len(boxes) == 2 and all(boxes.values())
     again = ("--layer", "import", "--replace")
     report = call("train_proposer", "scenes", "--corpus", world.corpus.name, *again)

@@ -1,4 +1,5 @@
-"""A proposer of boxes for phrases, learned from boxes that people accepted: what teaches a machine worker."""
+"""A proposer of boxes for phrases, learned from boxes that people accepted: what teaches a model
+annotator."""
 
 from __future__ import annotations
 

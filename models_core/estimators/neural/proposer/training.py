@@ -54,7 +54,7 @@ _OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
 #: Steps of the three looks in a lesson that continues an earlier one; and in one from scratch, which takes so
-#: many epochs, but no fewer and no more steps than these. What they are worth: docs/machines.md.
+#: many epochs, but no fewer and no more steps than these. What they are worth: docs/model_annotators.md.
 STEPS_CONTINUED = (1000, 500, 500)
 STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (1200, 600, 600), (7200, 3600, 1800)
 EPOCHS_FROM_SCRATCH = (240, 120, 60)
@@ -91,8 +91,8 @@ class ProposerSettings(CheckedRecord):
     ] = 0.1
 
     def lesson_steps(self, pictures: int, *, from_scratch: bool) -> tuple[int, ...]:
-        """Steps of each look in a lesson of a campaign's machine, from so many pictures, those held out not
-        counted.
+        """Steps of each look in a lesson of a campaign's model annotator, from so many pictures, those held
+        out not counted.
 
         From scratch it takes `EPOCHS_FROM_SCRATCH`, but `STEPS_FROM_SCRATCH` at least and
         `MOST_STEPS_FROM_SCRATCH` at most. One that continues an earlier lesson takes `STEPS_CONTINUED`.
