@@ -231,7 +231,7 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     Busy, and CampaignError where the campaign is closed.
     """
     refuse_closed(model_annotator.campaign)
-    busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait until it is done"
+    busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"
     with exclusive_folder(_lock_name(model_annotator), busy=busy) as folder:
         model_annotator.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
         ModelProposals.objects.filter(
