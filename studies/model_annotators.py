@@ -1,8 +1,8 @@
-"""What a model annotator saves a campaign: people alone against a model annotator from nothing, a taught one,
-and a bad one.
+"""What a model annotator saves a campaign: people alone against a model annotator from nothing, a trained
+one, and a bad one.
 
     python -m studies.model_annotators [--images N] [--seeds N] [--arms a,a+savings,b,bad] [--processes N]
-        [--taught N [--epochs N] [--save FOLDER] | --proposer FOLDER]
+        [--trained N [--epochs N] [--save FOLDER] | --proposer FOLDER]
     python -m studies.model_annotators --arms savings[,b+savings]
     python -m studies.model_annotators --boxes --proposer FOLDER
 
@@ -13,7 +13,7 @@ protocol, with people alone and with a model annotator whose boxes they accept o
     and
           again after each further 40, as the service does that a campaign's job calls
     a+savings     as a, with all settings on that spare people questions
-    b     a proposer taught on other scenes beforehand (`--taught`, or one that is stored)
+    b     a proposer trained on other scenes beforehand (`--trained`, or one that is stored)
     bad   random boxes, of which the model annotator is sure
     savings       no model annotator: each setting that spares people questions, all of them, and coverage by
     count
@@ -66,13 +66,13 @@ from annotation.simulation.model_study import (
 from annotation.simulation.simulated_model import SimulatedModel
 from annotation.task_types import discovery
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
+from models_core.estimators.neural.proposer.examples import TrainingPhrase, TrainingPicture
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from phrasebox.device import CPU
 from scenes.generate import generate_scene
 
-#: The seed of the scenes that are annotated, and of those that a model annotator is taught on.
-ANNOTATED, TAUGHT = 1, 7
+#: The seed of the scenes that are annotated, and of those that a model annotator is trained on.
+ANNOTATED, TRAINED = 1, 7
 _SETTINGS = ModelAnnotatorSettings(share=1.0)
 #: Share of the chains whose phrases are made to name a wrong number.
 WRONG_COUNTS = 0.3
@@ -88,21 +88,21 @@ def scene(index: int, seed: int, side: int) -> ScenePicture:
     return (record.id, (record.width, record.height), record.layer), np.asarray(square, np.uint8)
 
 
-def taught(scene_picture: ScenePicture, layer: LayerRecord | None = None) -> TaughtPicture:
+def training_picture(scene_picture: ScenePicture, layer: LayerRecord | None = None) -> TrainingPicture:
     """What a model annotator learns of a scene: the boxes of `layer`, or of its gold."""
     (_, (width, height), gold), colours = scene_picture
     layer = layer or gold
     depicted = layer.depicted()
     scale = np.array([width, height, width, height])
     phrases = [
-        TaughtPhrase(
+        TrainingPhrase(
             tuple(mention.tokens for mention in chain.mentions),
             np.array([(b.xmin - 1, b.ymin - 1, b.xmax, b.ymax) for b in depicted[chain.id]]) / scale,
         )
         for chain in layer.chains
         if chain.id in depicted and chain.mentions
     ]
-    return TaughtPicture(colours, tuple(phrases))
+    return TrainingPicture(colours, tuple(phrases))
 
 
 def proposed(proposer: BoxProposer, scenes: Sequence[ScenePicture]) -> dict[str, Proposals]:
@@ -140,7 +140,7 @@ def arm_a(
     device: str = CPU,
 ) -> Callable[[int], Any]:
     """A model annotator that learns from what is finished, and says then what it would draw until the next
-    lesson."""
+    training run."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
@@ -148,14 +148,14 @@ def arm_a(
         state: dict[str, Any] = {"learnt": None, "proposer": None, "pictures": []}
 
         def finished(index: int, layer: LayerRecord) -> None:
-            state["pictures"].append(taught(scenes[index], layer))
+            state["pictures"].append(training_picture(scenes[index], layer))
             done = index + 1
             if done == len(scenes) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
             proposer = BoxProposer()
             learned = proposer.learned_from(pictures)
-            steps = proposer.settings.lesson_steps(learned, from_scratch=begin is None)
+            steps = proposer.settings.training_steps(learned, from_scratch=begin is None)
             began = time.process_time()
             proposer.fit(pictures, seed=seed + done, begin=begin, device=device, steps=steps)
             state["learnt"], state["proposer"] = done, proposer
@@ -260,14 +260,16 @@ def load_kinds() -> None:
     discovery.load_kind_modules("simulate")
 
 
-def _taught_before(scenes: int, side: int, epochs: int | None, save: Path | None, device: str) -> BoxProposer:
+def _trained_before(
+    scenes: int, side: int, epochs: int | None, save: Path | None, device: str
+) -> BoxProposer:
     settings = ProposerSettings().lasting(epochs) if epochs else ProposerSettings()
-    pictures = [taught(scene(n, TAUGHT, side)) for n in range(scenes)]
+    pictures = [training_picture(scene(n, TRAINED, side)) for n in range(scenes)]
     began = time.process_time()
     proposer = BoxProposer(settings).fit(pictures, device=device)
-    print(f"taught on {scenes} scenes in {time.process_time() - began:.0f} s of CPU", flush=True)
+    print(f"trained on {scenes} scenes in {time.process_time() - began:.0f} s of CPU", flush=True)
     if save is not None:
-        proposer.save(save, {"scenes": scenes, "seed": TAUGHT})
+        proposer.save(save, {"scenes": scenes, "seed": TRAINED})
     return proposer
 
 
@@ -277,10 +279,10 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--seeds-a", type=int, help="Seeds of arm a, which learns in each (default: --seeds)")
-    parser.add_argument("--taught", type=int, default=2000, help="Other scenes that arm b is taught on")
-    parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of teaching one")
-    parser.add_argument("--epochs", type=int, help="Times that --taught learns from each scene")
-    parser.add_argument("--save", type=Path, help="Store the proposer that --taught teaches here")
+    parser.add_argument("--trained", type=int, default=2000, help="Other scenes that arm b is trained on")
+    parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of training one")
+    parser.add_argument("--epochs", type=int, help="Times that --trained learns from each scene")
+    parser.add_argument("--save", type=Path, help="Store the proposer that --trained trains here")
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
     parser.add_argument(
@@ -309,17 +311,17 @@ def main() -> None:
     names = options.arms.split(",")
     chances = LinkChances()
     if any("savings" in name for name in names):
-        chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(options.learn_from))
+        chances = learn_chances(scene(n, TRAINED, 1)[0][2] for n in range(options.learn_from))
     proposals: dict[str, Proposals] = {}
     if "b" in names or "b+savings" in names:
-        taught_now = stored or _taught_before(
-            options.taught, side, options.epochs, options.save, options.device
+        trained_now = stored or _trained_before(
+            options.trained, side, options.epochs, options.save, options.device
         )
-        proposals = proposed(taught_now, scenes)
+        proposals = proposed(trained_now, scenes)
     for name in names:
         if name in ("b", "b+savings"):
             own_settings: ImageSettings | None = None
-            title = "b: taught before"
+            title = "b: trained before"
             if name != "b":
                 own_settings, title = saving_arms(chances)[ALL_SAVINGS], f"{title}, {ALL_SAVINGS}"
             arm = known_proposals(proposals, settings)

@@ -9,13 +9,13 @@ turns.
 The same generated scenes, crowd and figures; each arm of each seed is a campaign of its own, answered by
 `simulate_crowd --through queue`, without control items and misconduct. A model annotator is turned on by the
 campaign's settings (`model_annotator.share` 1). In the arms *a* it begins with nothing and learns as the
-service teaches it, from what is finished by then (`model_annotator.from_images`,
+service trains it, from what is finished by then (`model_annotator.from_images`,
 `model_annotator.retrain_each`), and at most `--at-once` unfinished images are asked about
 (`model_annotator.images_at_once`); in the others all are opened at once, and its boxes come as from a file.
 *printed* is people alone again, asked about links in the printed order, and *savings* people alone with fewer
-questions. Lessons (on `--device`) take no time here, nor do reviewers' rulings: people's seconds are those of
-their answers. The chances of links are learned from 600 other scenes. Each campaign is in a SQLite of its own
-that is gone afterwards.
+questions. Training runs (on `--device`) take no time here, nor do reviewers' rulings: people's seconds are
+those of their answers. The chances of links are learned from 600 other scenes. Each campaign is in a SQLite
+of its own that is gone afterwards.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from annotation.simulation.model_study import (
 from annotation.simulation.visits import ORDERLY
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from phrasebox.device import CPU
-from studies.model_annotators import TAUGHT, load_kinds, proposed, scene, show
+from studies.model_annotators import TRAINED, load_kinds, proposed, scene, show
 from studies.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ _TITLES = {
     "savings": f"people alone: {ALL_SAVINGS}",
     "a": "a: from nothing",
     "a+savings": f"a+savings: {ALL_SAVINGS}",
-    "b": "b: taught before",
+    "b": "b: trained before",
     "b+savings": f"b+savings: {ALL_SAVINGS}",
     "bad": "bad: random boxes",
 }
 #: Arms whose model annotator learns from the campaign itself, and those whose model annotator learned before.
-_LEARNING, _TAUGHT_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+savings"))
+_LEARNING, _TRAINED_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+savings"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class CampaignRun:
 
     @property
     def stored_file(self) -> Path:
-        """The file of this arm and seed: others where settings, boxes or lessons' device are."""
+        """The file of this arm and seed: others where settings, boxes or training runs' device are."""
         settings = _settings_of(self).as_dict()
         if not (self.boxes or self.learns):
             del settings["model_annotator"]
@@ -163,7 +163,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
         )
         model_answers.take_turns(campaign, submission.submit)
     train = partial(_train, run.device)
-    plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, teach=train)
+    plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, train=train)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
     assert not any(done.violations.values()), done.violations
     # Nobody waited so long, while a model annotator learned, that a lease ran out.
@@ -180,22 +180,22 @@ def _answered(run: CampaignRun) -> StudiedArm:
 
 
 def _train(device: str) -> None:
-    """Teach the model annotators that are to learn now, and have them propose for images that were opened
+    """Train the model annotators that are to learn now, and have them propose for images that were opened
     since, as the jobs do that the periodic work asks for."""
-    from evaluation.services.model_annotators import teaching
+    from evaluation.services.model_annotators import training
 
-    for campaign, name in teaching.model_annotators_to_train():
+    for campaign, name in training.model_annotators_to_train():
         began, wall = time.process_time(), time.monotonic()
-        taught = teaching.train_model_annotator(
+        trained = training.train_model_annotator(
             campaign=campaign.name, model_annotator=name, replaces_file=False, device=device
         )
         seconds, wall = time.process_time() - began, time.monotonic() - wall
         print(
-            f"  {campaign.name}: learnt from {taught.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
+            f"  {campaign.name}: learnt from {trained.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
             flush=True,
         )
-    for campaign, name in teaching.model_annotators_to_propose():
-        teaching.propose_boxes(campaign=campaign.name, model_annotator=name)
+    for campaign, name in training.model_annotators_to_propose():
+        training.propose_boxes(campaign=campaign.name, model_annotator=name)
 
 
 def _settings_of(run: CampaignRun) -> CampaignSettings:
@@ -269,10 +269,13 @@ def main() -> None:
     parser.add_argument("--arms", default=",".join(_TITLES))
     usual = ModelAnnotatorSettings(share=1.0)
     parser.add_argument(
-        "--from-images", type=int, default=usual.from_images, help="Finished images of the first lesson"
+        "--from-images", type=int, default=usual.from_images, help="Finished images of the first training run"
     )
     parser.add_argument(
-        "--retrain-each", type=int, default=usual.retrain_each, help="Further ones of each further lesson"
+        "--retrain-each",
+        type=int,
+        default=usual.retrain_each,
+        help="Further ones of each further training run",
     )
     parser.add_argument("--least-chance", type=float, default=usual.least_chance)
     parser.add_argument("--bar", type=float, default=usual.bar)
@@ -292,7 +295,7 @@ def main() -> None:
     options = parser.parse_args()
     load_kinds()
     names = options.arms.split(",")
-    if options.proposer is None and not _TAUGHT_BEFORE.isdisjoint(names):
+    if options.proposer is None and not _TRAINED_BEFORE.isdisjoint(names):
         parser.error("--proposer FOLDER names the stored proposer of the arms b and b+savings")
     stored = BoxProposer.load(options.proposer) if options.proposer else None
     scenes = [
@@ -300,7 +303,7 @@ def main() -> None:
     ]
     images = [gold for gold, _ in scenes]
     boxes = proposed(stored, scenes) if stored else {}
-    chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
+    chances = learn_chances(scene(n, TRAINED, 1)[0][2] for n in range(600))
     known = replace(usual, least_chance=options.least_chance, bar=options.bar, tries=options.tries)
     learning = replace(
         known,
@@ -313,7 +316,7 @@ def main() -> None:
     def boxes_of(arm: str, seed: int) -> Mapping[str, Proposals]:
         if arm == "bad":
             return proposals_anywhere(images, seed)
-        return boxes if arm in _TAUGHT_BEFORE else {}
+        return boxes if arm in _TRAINED_BEFORE else {}
 
     with tempfile.TemporaryDirectory(prefix="phrasebox-model_annotators-queue-") as folder:
         folder_to_keep, template = options.keep or Path(folder) / "kept", Path(folder) / "template"

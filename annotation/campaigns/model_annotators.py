@@ -1,6 +1,6 @@
-"""Model annotators of a campaign: made by a manager, taught by a job, and what they would draw stored.
+"""Model annotators of a campaign: made by a manager, trained by a job, and what they would draw stored.
 
-This package does not know how a model annotator finds its boxes: what teaches it stores proposals, for
+This package does not know how a model annotator finds its boxes: what trains it stores proposals, for
 each image and phrase boxes with the chance that people accept them (`store_proposals`).
 """
 
@@ -44,7 +44,7 @@ from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, 
 from annotation.selectors.records import stream_records
 from annotation.selectors.stored_kinds import CampaignRequest
 
-#: The jobs that teach a model annotator, and that have one propose for further images; who knows how
+#: The jobs that train a model annotator, and that have one propose for further images; who knows how
 #: registers them.
 TRAIN_JOB, PROPOSE_JOB = "train_model_annotator", "propose_boxes"
 ModelAnnotatorName = Annotated[str, Named(max_length=30)]
@@ -145,11 +145,11 @@ def record_training(
     on.
 
     `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
-    until somebody teaches it.
+    until somebody trains it.
 
-    Store its proposals of that version first (`lesson`): from now on it answers with them. Earlier ones are
-    removed, but a file leaves those of images that it does not have. Where its verdicts had suspended it, it
-    starts again.
+    Store its proposals of that version first (`training_run`): from now on it answers with them. Earlier ones
+    are removed, but a file leaves those of images that it does not have. Where its verdicts had suspended it,
+    it starts again.
     """
     with database.writing():
         row = ModelAnnotator.objects.select_for_update(no_key=True).get(pk=model_annotator.pk)
@@ -219,7 +219,7 @@ def _lock_name(model_annotator: ModelAnnotator) -> str:
 
 
 def is_training(campaign: Campaign, model_annotator: str) -> bool:
-    """Whether somebody teaches the model annotator of that name, or gives it boxes, by job or by command."""
+    """Whether somebody trains the model annotator of that name, or gives it boxes, by job or by command."""
     return is_held(_lock_name(model_annotator_named(campaign, model_annotator)))
 
 
@@ -227,8 +227,8 @@ def is_training(campaign: Campaign, model_annotator: str) -> bool:
 def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     """A block in which a model annotator is given proposals, and in which nobody else gives it any.
 
-    What this lesson stores, or an earlier one stored, is removed where it does not come to its end. Raises
-    Busy, and CampaignError where the campaign is closed.
+    What this training run stores, or an earlier one stored, is removed where it does not come to its end.
+    Raises Busy, and CampaignError where the campaign is closed.
     """
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"

@@ -44,8 +44,8 @@ class ModelProposals(models.Model):
     first.
 
     A phrase is a mention's id; `chance` is that of being accepted, as the model annotator rates it (0..1).
-    Those of the model annotator's version count; a lesson under way stores its own beside them, as of the
-    next version.
+    Those of the model annotator's version count; a training run under way stores its own beside them, as of
+    the next version.
     """
 
     model_annotator = models.ForeignKey(

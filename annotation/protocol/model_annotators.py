@@ -36,7 +36,7 @@ _SHARED_BOX = 0.4
 #: people have something to do meanwhile.
 _STILL_UNFINISHED = 0.25
 #: A model annotator learns again from so many more images at least, as a share of those that it learnt from
-#: last: the more it has seen, the less a few more teach it.
+#: last: the more it has seen, the less a few more change.
 _FURTHER_SHARE = 0.25
 #: Proposals of one phrase that are kept.
 MOST_PROPOSALS = 20

@@ -91,7 +91,7 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
     annotator = model_at_work(campaign.pk)
     if annotator is None:
         return 0
-    campaign = annotator.campaign  # As it is now: a lesson ago its settings may have been others.
+    campaign = annotator.campaign  # As it is now: a training run ago its settings may have been others.
     if not settings_of(campaign.settings).model_annotator.share:
         return 0
     round = _Round(campaign, annotator, submit)
@@ -130,7 +130,7 @@ def _answer_image(row: OpenImage, round: _Round) -> int:
     annotator = round.model_annotator
     if round.over or not round.settings.model_annotator.takes(row.image.key, seed=row.campaign.seed):
         return 0
-    # Proposals of a later version are of a lesson that is not over.
+    # Proposals of a later version are of a training run that is not over.
     stored = ModelProposals.objects.filter(
         model_annotator=annotator, image=row, version=annotator.version
     ).first()

@@ -196,7 +196,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
         answer.box,
         answer.flag,
         role,
-        is_model=holder.is_model,
+        by_model=holder.is_model,
     )
     votes.append(image_state.Vote(held.worker, judgment))
     # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.

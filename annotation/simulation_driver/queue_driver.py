@@ -71,7 +71,7 @@ class CrowdPlan:
 
     `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
     `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
-    `teach` teaches model annotators that are to learn, as the periodic work would; it is called before each
+    `train` trains model annotators that are to learn, as the periodic work would; it is called before each
     of their turns, and before further images are opened where some are asked about at once, in the process of
     the caller or of a part of the crowd.
     """
@@ -84,7 +84,7 @@ class CrowdPlan:
     conduct: Conduct = USUAL_CONDUCT
     patience: float = CROWD_PATIENCE
     sleep: Callable[[float], object] = time.sleep
-    teach: Callable[[], object] = lambda: None
+    train: Callable[[], object] = lambda: None
 
 
 def run_campaign_crowd(
@@ -126,7 +126,7 @@ def run_campaign_crowd(
     workers = make_crowd(plan.mix, seed=plan.seed)
 
     def model_annotators() -> int:
-        plan.teach()
+        plan.train()
         return open_next_portion(campaign) + model_answers.take_turns(campaign, submission.submit)
 
     busy = (

@@ -1,4 +1,4 @@
-"""Model annotators of a campaign: taught; proposers that they begin from: trained."""
+"""Model annotators of a campaign: trained; proposers that they begin from: trained."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -7,17 +7,17 @@ from annotation.campaigns.model_annotators import TRAIN_JOB
 from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
-from evaluation.services.model_annotators import lessons, stored_proposers
+from evaluation.services.model_annotators import stored_proposers, training_requests
 from phrasebox.registry import UnknownName
 
 register(
     name=TRAIN_JOB,
     title=_("Train a model annotator"),
-    request=lessons.TrainModelAnnotatorRequest,
-    result=lessons.Taught,
+    request=training_requests.TrainModelAnnotatorRequest,
+    result=training_requests.TrainingReport,
     permission=Has((RESEARCHER,), on="campaign"),
-    run=lessons.teach,
-    before_job=lessons.check_model_annotator_free,
+    run=training_requests.train,
+    before_job=training_requests.check_model_annotator_free,
     errors=(CampaignError, OSError, ValueError),
     as_job=True,
     rest=Rest(
@@ -26,7 +26,7 @@ register(
         "model_annotators",
         example={},
     ),
-    command=CommandLine(positional=("campaign", "model_annotator"), text=lessons.taught_text),
+    command=CommandLine(positional=("campaign", "model_annotator"), text=training_requests.training_text),
     page=FormPage(started=_("The model annotator is being trained.")),
 )
 register(

@@ -803,7 +803,7 @@ for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restor
 
 
 def _model_annotator(at: At) -> str:
-    """A model annotator of the campaign quay that may be taught, by its name."""
+    """A model annotator of the campaign quay that may be trained, by its name."""
     return model_annotator_add(
         campaign=Campaign.objects.get(name="quay"), name=at.new("model_annotator")
     ).name

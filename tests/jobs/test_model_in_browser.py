@@ -1,4 +1,4 @@
-"""A campaign with a model annotator, as people see it: taught by a job of a Celery worker, refused in Box
+"""A campaign with a model annotator, as people see it: trained by a job of a Celery worker, refused in Box
 Quality; a person draws after it, and the inspector tells who drew what."""
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who
     expect(page.get_by_text("Model annotator “drawer” added.")).to_be_visible()
     expect(page.get_by_text("has not learned yet")).to_be_visible()
     with installation.worker():
-        page.get_by_role("button", name="Teach it now").click()
+        page.get_by_role("button", name="Train it now").click()
         expect(page.get_by_text("The model annotator is being trained")).to_be_visible()
         eventually(
             page, lambda: not Job.objects.filter(kind="train_model_annotator", state__in=Job.LIVE).exists()

@@ -111,7 +111,7 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
     assert judgments.values("image", "key").distinct().count() == judgments.count()
 
 
-def test_until_a_lesson_is_over_the_model_draws_what_it_drew_before() -> None:
+def test_until_a_training_run_is_over_the_model_draws_what_it_drew_before() -> None:
     world, model_annotator = to_draw(2)
     before = dict(stored_proposals(model_annotator))
     first, second = before
@@ -131,7 +131,7 @@ def test_until_a_lesson_is_over_the_model_draws_what_it_drew_before() -> None:
         ):
             pass
         model_annotators.record_training(model_annotator, images=2, source="2 finished images")
-    # Of what was before nothing is left, nor of the lesson that was killed.
+    # Of what was before nothing is left, nor of the training run that was killed.
     assert dict(stored_proposals(model_annotator)) == {second: {}}
     assert ModelProposals.objects.count() == 1
 
@@ -240,10 +240,10 @@ def test_a_different_of_a_model_is_no_answer(answer: Answer) -> None:
 
 def test_settings_hold_at_once_for_a_turn_that_was_long_in_coming() -> None:
     world, _model = to_draw(2)
-    as_before_the_lesson = Campaign.objects.get(pk=world.campaign.pk)
+    as_before_the_training = Campaign.objects.get(pk=world.campaign.pk)
     off = {**world.campaign.settings, "model_annotator": {"share": 0.0}}
     campaigns.change_campaign_settings(campaign=world.campaign, settings=off)
-    assert model_answers.take_turns(as_before_the_lesson, submission.submit) == 0
+    assert model_answers.take_turns(as_before_the_training, submission.submit) == 0
     assert not Judgment.objects.filter(worker__kind=Worker.MODEL).exists()
 
 

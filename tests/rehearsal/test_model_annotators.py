@@ -19,12 +19,14 @@ def test_a_model_draws_between_the_answers_of_a_simulated_crowd(tmp_path, settin
     world, model_annotator = to_draw(6)
     Campaign.objects.filter(pk=world.campaign.pk).update(simulated=True)
     before = Judgment.objects.filter(campaign=world.campaign).count()
-    taught: list[int] = []
+    trained: list[int] = []
 
     def train() -> None:
-        taught.append(Judgment.objects.filter(campaign=world.campaign, worker=model_annotator.worker).count())
+        trained.append(
+            Judgment.objects.filter(campaign=world.campaign, worker=model_annotator.worker).count()
+        )
 
-    plan = CrowdPlan(mix={"careful": 3}, seed=1, conduct=ORDERLY, patience=0.0, teach=train)
+    plan = CrowdPlan(mix={"careful": 3}, seed=1, conduct=ORDERLY, patience=0.0, train=train)
     done = run_campaign_crowd(campaign=world.campaign, plan=plan)
     assert set(done.violations.values()) == {0}
     drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).order_by("pk")
@@ -35,4 +37,4 @@ def test_a_model_draws_between_the_answers_of_a_simulated_crowd(tmp_path, settin
     workers = list(answers.values_list("worker", flat=True)[before:])
     assert workers.index(model_annotator.worker_id) <= 2 * 3
     # Whether it is to learn is asked before each of these turns, the first included.
-    assert taught[0] == 0 and len(taught) > 1
+    assert trained[0] == 0 and len(trained) > 1

@@ -29,7 +29,7 @@ class ExportProposalsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportProposalsRequest(CampaignRequest):
-    """The model annotator answers at once with them, and no longer learns by itself: teaching it replaces
+    """The model annotator answers at once with them, and no longer learns by itself: training it replaces
     them."""
 
     model_annotator: _NamedModelAnnotator

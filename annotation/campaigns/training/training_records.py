@@ -87,7 +87,7 @@ def first_verdicts(campaign: Campaign) -> dict[str, int]:
     """Images' keys, each with its place in the order in which the first box of each was judged.
 
     The order of those that are there stays, unless answers are withdrawn, and new ones come last: what was
-    held out of a lesson as the last of them, an earlier lesson did not learn from.
+    held out of a training run as the last of them, an earlier training run did not learn from.
     """
     judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
     judged = campaign.judgments.filter(kind__in=judging, withdrawn=False)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from annotation.campaigns import CampaignError
 from annotation.campaigns.model_annotators import PROPOSE_JOB
 from annotation.jobs import JobError, JobProgress, job_kind
-from evaluation.services.model_annotators.teaching import propose_boxes
+from evaluation.services.model_annotators.training import propose_boxes
 from evaluation.services.phases import PhaseShares
 from models_core.estimators.base import Method
 

@@ -1,1 +1,1 @@
-"""What teaches the model annotators of campaigns: from finished images, or from a stored proposer."""
+"""What trains the model annotators of campaigns: from finished images, or from a stored proposer."""

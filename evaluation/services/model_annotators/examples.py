@@ -18,7 +18,7 @@ from models_core.features.image.pictures import BadPicture, Pixels, read_picture
 
 if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-    from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
+    from models_core.estimators.neural.proposer.examples import TrainingPhrase, TrainingPicture
 
 _log = logging.getLogger(__name__)
 
@@ -37,18 +37,18 @@ def square_picture(record: ImageRecord, side: int) -> Pixels:
 
 def training_pictures(
     records: Iterable[ImageRecord], side: int, *, unreadable: Unreadable = lambda image: None
-) -> Iterator[TaughtPicture]:
-    """What is taught: each picture with the phrases of its chains that have boxes. Others are left out, and
-    so are pictures that cannot be read."""
-    # Torch takes a second to load: whoever teaches nothing need not wait for it.
-    from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
+) -> Iterator[TrainingPicture]:
+    """What a proposer is trained on: each picture with the phrases of its chains that have boxes. Others are
+    left out, and so are pictures that cannot be read."""
+    # Torch takes a second to load: who trains nothing need not wait.
+    from models_core.estimators.neural.proposer.examples import TrainingPhrase, TrainingPicture
 
     for record in records:
         if record.picture is None or record.layer is None or not (record.width and record.height):
             continue
         depicted = record.layer.depicted()
         phrases = tuple(
-            TaughtPhrase(
+            TrainingPhrase(
                 tuple(mention.tokens for mention in chain.mentions),
                 np.array([_shares(box, record) for box in depicted[chain.id]]),
             )
@@ -56,24 +56,24 @@ def training_pictures(
             if chain.id in depicted and chain.mentions
         )
         if phrases and (picture := _readable(record, side, unreadable)) is not None:
-            yield TaughtPicture(picture, phrases, record.id)
+            yield TrainingPicture(picture, phrases, record.id)
 
 
 @contextmanager
 def pictures_on_disk(
-    pictures: Iterable[TaughtPicture],
+    pictures: Iterable[TrainingPicture],
     folder: Path,
     *,
     report_progress: Callable[[int], object] = lambda done: None,
-) -> Iterator[list[TaughtPicture]]:
+) -> Iterator[list[TrainingPicture]]:
     """The same pictures with their colours in a file in `folder`, which is read as they are looked at.
 
     So memory does not grow with them. The file is gone where the block ends. `report_progress` hears how many
     are read.
     """
-    from models_core.estimators.neural.proposer.examples import TaughtPicture
+    from models_core.estimators.neural.proposer.examples import TrainingPicture
 
-    stored: list[tuple[int, tuple[int, ...], tuple[TaughtPhrase, ...], str]] = []
+    stored: list[tuple[int, tuple[int, ...], tuple[TrainingPhrase, ...], str]] = []
     with tempfile.TemporaryFile(dir=folder) as file:
         for picture in pictures:
             report_progress(len(stored))
@@ -82,7 +82,7 @@ def pictures_on_disk(
         file.flush()
         colours = np.asarray(np.memmap(file, np.uint8, "r")) if stored else np.empty(0, np.uint8)
         yield [
-            TaughtPicture(colours[start : start + int(np.prod(shape))].reshape(shape), phrases, image)
+            TrainingPicture(colours[start : start + int(np.prod(shape))].reshape(shape), phrases, image)
             for start, shape, phrases, image in stored
         ]
 

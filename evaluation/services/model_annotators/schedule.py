@@ -18,7 +18,7 @@ AGAIN_AFTER = timedelta(minutes=10)
 def train_model_annotators() -> int:
     """Ask for a job for each model annotator that is to learn now, or lacks boxes for images; how many. What
     deleted model annotators learnt is removed."""
-    from evaluation.services.model_annotators.teaching import (
+    from evaluation.services.model_annotators.training import (
         forget_deleted,
         model_annotators_to_propose,
         model_annotators_to_train,
@@ -32,12 +32,12 @@ def train_model_annotators() -> int:
     ):
         for campaign, annotator in candidates:
             newest = newest_jobs(campaign, annotator)
-            # One job at a time is about a model annotator, and none while it is taught by command.
+            # One job at a time is about a model annotator, and none while it is trained by command.
             if any(job.state in Job.LIVE for job in newest.values()) or is_training(campaign, annotator):
                 continue
             job, training = newest.get(kind), newest.get(TRAIN_JOB)
             if kind == PROPOSE_JOB and job is not None and training is not None and training.pk > job.pk:
-                job = None  # What was asked of an earlier lesson says nothing of this one.
+                job = None  # What was asked of an earlier training run says nothing of this one.
             if job is not None and job.state == Job.CANCELLED:
                 continue
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:

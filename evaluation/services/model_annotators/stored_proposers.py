@@ -1,4 +1,4 @@
-"""Proposers that are taught from a corpus and stored under a name, for campaigns to begin from."""
+"""Proposers that are trained from a corpus and stored under a name, for campaigns to begin from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A model annotator of a campaign is taught, and says what it would draw in the images that are not finished.
+"""A model annotator of a campaign is trained, and says what it would draw in the images that are not
+finished.
 
 It learns from the chains with boxes of the campaign (`annotation.campaigns.training`). It goes on from what
-it learnt last, and in its first lesson from a stored proposer where the campaign names one
+it learnt last, and in its first training run from a stored proposer where the campaign names one
 (`model_annotator.system`). Until so many images' worth has boxes (`model_annotator.from_images`), a stored
 proposer is taken as it is. Its boxes are stored as proposals; from then on `annotation.queue.model_answers`
 answers with them. What it learnt is kept until it learns again: images that are opened meanwhile, or come
@@ -47,17 +48,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Images for which a lesson proposes, in the order of the corpus, before it counts. The others get their
-#: boxes by `propose_boxes`, which goes on where it was stopped: they may take hours.
+#: Images for which a training run proposes, in the order of the corpus, before it counts. The others get
+#: their boxes by `propose_boxes`, which goes on where it was stopped: they may take hours.
 PROPOSED_BY_TRAINING = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
-    """What became of a lesson: the model annotator's version, how many finished images it learnt from (0: it
-    is the stored proposer as it is), of how many it has boxes now, how many were left out because their
-    picture cannot be read, and how many questions it answered at once. `replaced` names the file whose boxes
-    these replace, "" where there was none."""
+class TrainingReport:
+    """What became of a training run: the model annotator's version, how many finished images it learnt from
+    (0: it is the stored proposer as it is), of how many it has boxes now, how many were left out because
+    their picture cannot be read, and how many questions it answered at once. `replaced` names the file whose
+    boxes these replace, "" where there was none."""
 
     model_annotator: str
     version: int
@@ -93,15 +94,15 @@ def train_model_annotator(
     restart: bool = False,
     device: str = CPU,
     report_progress: TrainingProgress = lambda phase, done, of: None,
-) -> Taught:
-    """Teach a model annotator from what is finished, store its proposals, and let it take its turn.
+) -> TrainingReport:
+    """Train a model annotator from what is finished, store its proposals, and let it take its turn.
 
     It goes on from what it learnt last, unless it is to `restart`: then from the stored proposer that the
-    campaign names, or from nothing. The lesson counts once its proposals are stored: until then the model
-    annotator is what it was. Pictures that cannot be read are left out, and counted. Raises CampaignError
-    where too few images are finished and the campaign names no stored proposer, and for a model annotator
-    whose boxes come from a file, unless this `replaces_file`; InputError for a proposer that is not stored,
-    NothingToLearn, NoDevice, and Busy.
+    campaign names, or from nothing. The training run counts once its proposals are stored: until then the
+    model annotator is what it was. Pictures that cannot be read are left out, and counted. Raises
+    CampaignError where too few images are finished and the campaign names no stored proposer, and for a model
+    annotator whose boxes come from a file, unless this `replaces_file`; InputError for a proposer that is not
+    stored, NothingToLearn, NoDevice, and Busy.
     """
     row = campaign_named(campaign)
     annotator = model_annotators.model_annotator_named(row, model_annotator)
@@ -116,7 +117,7 @@ def train_model_annotator(
         unreadable: set[str] = set()
         training = _TrainingRun(version, work, device, report_progress, unreadable.add)
         begun = _beginning(annotator)
-        proposer, source, learnt = _taught(annotator, finished, training, begun, restart=restart)
+        proposer, source, learnt = _trained_proposer(annotator, finished, training, begun, restart=restart)
         images = finished if learnt else 0
         _save_proposer(proposer, annotator, version, begun=begun, as_stored=not learnt)
         count = _propose(
@@ -127,11 +128,11 @@ def train_model_annotator(
             unreadable=unreadable.add,
             report_progress=partial(report_progress, "proposing"),
         )
-        # From here on the lesson counts: nothing may stop it that could be told.
+        # From here on the training run counts: nothing may stop it that could be told.
         model_annotators.record_training(annotator, images=images, source=source)
         _forget_others(annotator)
     answers = _take_turns(annotator)
-    return Taught(
+    return TrainingReport(
         annotator.name,
         annotator.version,
         images,
@@ -149,8 +150,8 @@ def propose_boxes(
     """Have a model annotator say what it would draw in the images for which its version proposed nothing yet,
     as it learnt last, and let it take its turn.
 
-    Pictures that cannot be read are left out, and counted; they are tried again after the next lesson. Raises
-    CampaignError for a model annotator of which no proposer is kept that can be used, and Busy.
+    Pictures that cannot be read are left out, and counted; they are tried again after the next training run.
+    Raises CampaignError for a model annotator of which no proposer is kept that can be used, and Busy.
     """
     row = campaign_named(campaign)
     annotator = model_annotators.model_annotator_named(row, model_annotator)
@@ -170,7 +171,7 @@ def propose_boxes(
             raise CampaignError(
                 f"what model annotator {annotator.name!r} learnt last cannot be used: it is damaged, or of "
                 "another version "
-                "of this program; teach it"
+                "of this program; train it"
             ) from error
         unreadable: set[str] = set()
         count = _propose(
@@ -198,15 +199,15 @@ def _take_turns(annotator: ModelAnnotator) -> int:
 
 
 class _Beginning(NamedTuple):
-    """The stored proposer from which a model annotator's lessons begin: its name ("": from nothing), and the
-    digest of what is stored under it ("" where that is not known, or none is)."""
+    """The stored proposer from which a model annotator's training runs begin: its name ("": from nothing),
+    and the digest of what is stored under it ("" where that is not known, or none is)."""
 
     name: str
     digest: str
 
 
 def _beginning(annotator: ModelAnnotator) -> _Beginning:
-    """Where the campaign has the lessons of its model annotators begin now."""
+    """Where the campaign has the training runs of its model annotators begin now."""
     name = settings_of(annotator.campaign.settings).model_annotator.system
     return _Beginning(name, proposer_digest(name) if name else "")
 
@@ -216,7 +217,7 @@ def _save_proposer(
 ) -> None:
     folder = version_folder(annotator, version)
     if folder.exists():
-        shutil.rmtree(folder)  # Of a lesson that was killed.
+        shutil.rmtree(folder)  # Of a training run that was killed.
     metadata = {"campaign": annotator.campaign.name, "model_annotator": annotator.name, "version": version}
     last = _metadata(annotator)
     # That of a stored proposer that is gone by now stays known.
@@ -226,8 +227,8 @@ def _save_proposer(
 
 
 def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
-    """Whether the model annotator's lessons began there: from a proposer of this name, that was not replaced
-    since as far as both digests are known. None where that is not known."""
+    """Whether the model annotator's training runs began there: from a proposer of this name, that was not
+    replaced since as far as both digests are known. None where that is not known."""
     metadata = _metadata(annotator)
     if metadata.get("begun_from") is None:
         return None
@@ -244,7 +245,7 @@ def _metadata(annotator: ModelAnnotator) -> Mapping[str, Any]:
 
 
 def _learnt_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer | None:
-    """What a model annotator learnt last, if its lessons began there, and it is of this version of the
+    """What a model annotator learnt last, if its training runs began there, and it is of this version of the
     program."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
@@ -315,8 +316,8 @@ def _propose(
 
 @dataclass(frozen=True, slots=True)
 class _TrainingRun:
-    """A lesson under way: the version that comes of it, a folder for what is of use meanwhile, the device,
-    and who is told."""
+    """A training run under way: the version that comes of it, a folder for what is of use meanwhile, the
+    device, and who is told."""
 
     version: int
     folder: Path
@@ -325,7 +326,7 @@ class _TrainingRun:
     unreadable: Unreadable
 
 
-def _taught(
+def _trained_proposer(
     annotator: ModelAnnotator, finished: int, training: _TrainingRun, begun: _Beginning, *, restart: bool
 ) -> tuple[BoxProposer, str, bool]:
     """What a model annotator proposes by from this version on, what that learnt from, in words, and whether
@@ -385,7 +386,7 @@ def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
     lacking = []
     for row in model_annotators.campaigns_with_model_annotators():
         annotator = model_at_work(row.pk)
-        # What cannot be read is not asked for: a lesson has to come first.
+        # What cannot be read is not asked for: a training run has to come first.
         if annotator is None or annotator.from_file or not _metadata(annotator):
             continue
         if model_annotators.lacks_proposals(annotator):
@@ -395,7 +396,7 @@ def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
 
 def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _TrainingRun) -> BoxProposer:
     """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last
-    a part is held out, as in earlier lessons."""
+    a part is held out, as in earlier training runs."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
@@ -416,5 +417,5 @@ def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _
             begin=begin,
             device=training.device,
             report_progress=partial(training.report_progress, "learning from finished images"),
-            steps=settings.lesson_steps(learned, from_scratch=begin is None),
+            steps=settings.training_steps(learned, from_scratch=begin is None),
         )

@@ -1,4 +1,4 @@
-"""Teaching a model annotator, as an operation."""
+"""Training a model annotator, as an operation."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,12 +9,12 @@ from annotation.campaigns import model_annotators
 from annotation.campaigns.model_annotators import ModelAnnotatorName
 from annotation.common.operations import Help, OperationContext
 from annotation.selectors.stored_kinds import CampaignRequest
-from evaluation.services.model_annotators.teaching import Taught, train_model_annotator
+from evaluation.services.model_annotators.training import TrainingReport, train_model_annotator
 from evaluation.services.systems.sources import DeviceField
 from phrasebox.device import CPU
 
 #: Where the share of the whole begins that is left for proposing.
-_TAUGHT_AT = 0.8
+_TRAINED_AT = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +40,13 @@ def check_model_annotator_free(
     return request
 
 
-def teach(request: TrainModelAnnotatorRequest, context: OperationContext) -> Taught:
-    """Teach the model annotator. Where the clock asks for it, boxes that came from a file are not replaced.
+def train(request: TrainModelAnnotatorRequest, context: OperationContext) -> TrainingReport:
+    """Train the model annotator. Where the clock asks for it, boxes that came from a file are not replaced.
     Raises as `train_model_annotator`, and Invalid where the campaign has no such model annotator."""
     model_annotators.model_annotator_in(request.row(), request.model_annotator)
 
     def report_progress(phase: str, done: int, of: int) -> None:
-        start, end = (_TAUGHT_AT, 1.0) if phase.startswith("proposing") else (0.0, _TAUGHT_AT)
+        start, end = (_TRAINED_AT, 1.0) if phase.startswith("proposing") else (0.0, _TRAINED_AT)
         context.report_progress(phase, start + (end - start) * done / max(1, of))
 
     return train_model_annotator(
@@ -59,11 +59,11 @@ def teach(request: TrainModelAnnotatorRequest, context: OperationContext) -> Tau
     )
 
 
-def taught_text(taught: Taught) -> str:
-    """What became of a lesson."""
+def training_text(trained: TrainingReport) -> str:
+    """What became of a training run."""
     return (
-        f"model annotator {taught.model_annotator}, version {taught.version}, learnt from {taught.source}: "
-        f"boxes for {taught.images} images; {taught.answers} questions answered at once"
-        + (f"; they replace those of {taught.replaced}" if taught.replaced else "")
-        + (f"; {taught.unreadable} pictures cannot be read" if taught.unreadable else "")
+        f"model annotator {trained.model_annotator}, version {trained.version}, "
+        f"learned from {trained.source}: boxes for {trained.images} images; {trained.answers} questions answered at once"
+        + (f"; they replace those of {trained.replaced}" if trained.replaced else "")
+        + (f"; {trained.unreadable} pictures cannot be read" if trained.unreadable else "")
     )

@@ -58,7 +58,7 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A model annotator is taught in a campaign about chains; its jobs are tested in
+#: A model annotator is trained in a campaign about chains; its jobs are tested in
 #: `systems/test_training_models.py`.
 IN_CAMPAIGNS = {"propose_boxes", "train_model_annotator"}
 #: Every other job that evaluation has: a new one belongs into the round.
@@ -100,8 +100,8 @@ class Round:
         yield "train_word_vectors", "training word vectors", words
         drawn = {"corpus": CORPUS, "name": "drawn", **seen, "method": "gold", "limit": 50}
         yield "extract_regions", "writing features", drawn
-        taught = {"regions": "drawn", "words": "words", "layer": Layer.objects.get().name}
-        ground = {"name": "ground", "recipe": "Region-phrase-CCA", "corpus": CORPUS, **taught}
+        trained = {"regions": "drawn", "words": "words", "layer": Layer.objects.get().name}
+        ground = {"name": "ground", "recipe": "Region-phrase-CCA", "corpus": CORPUS, **trained}
         yield "train_system", "adding up covariances", ground
         yield "localize", "localizing mentions", {"system": "ground", "regions": "parts"}
         yield "score_localization", "scoring localizations", {"localization_set": "ground"}

@@ -1,5 +1,5 @@
-"""What a model annotator's lessons begin from: a stored proposer, as it is or to go on from; another one;
-none."""
+"""What a model annotator's training runs begin from: a stored proposer, as it is or to go on from; another
+one; none."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from evaluation.services.common import InputError
 from evaluation.services.model_annotators.examples import proposals_of
 from evaluation.services.model_annotators.schedule import train_model_annotators
 from evaluation.services.model_annotators.stored_proposers import proposer_folder, stored_proposer
-from evaluation.services.model_annotators.teaching import (
+from evaluation.services.model_annotators.training import (
     model_annotators_to_propose,
     model_annotators_to_train,
     propose_boxes,
     version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
+from tests.evaluation.systems.training import call, quick, settings_now, to_propose, world
 from tests.queue.world import World
 
 __all__ = ["quick", "world"]
 
-LESSON = {"campaign": "quay", "model_annotator": "drawer"}
+TRAINING_JOB = {"campaign": "quay", "model_annotator": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
@@ -141,7 +141,7 @@ def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) ->
     settings_now(world, from_images=2)
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
     assert call("train_model_annotator", world.campaign.name, "drawer")["learnt"] >= 2
-    # With no further lessons it stays what is stored.
+    # With no further training runs it stays what is stored.
     ModelAnnotator.objects.update(learnt=0)
     settings_now(world, retrain_each=0)
     assert model_annotators_to_train() == []
@@ -193,7 +193,7 @@ def test_what_a_model_learnt_and_cannot_be_read_is_said_once(world: World) -> No
     assert model_annotators_to_propose() == [(world.campaign, "drawer")]
     (version_folder(model_annotator, 1) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(
-        CampaignError, match=r"^what model annotator 'drawer' learnt last cannot be used: .* teach it$"
+        CampaignError, match=r"^what model annotator 'drawer' learnt last cannot be used: .* train it$"
     ):
         propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
     (version_folder(model_annotator, 1) / "manifest.json").unlink()
@@ -202,7 +202,7 @@ def test_what_a_model_learnt_and_cannot_be_read_is_said_once(world: World) -> No
     assert ModelProposals.objects.count() == 3
 
 
-def test_no_job_is_asked_for_while_a_model_is_taught_by_command(world: World) -> None:
+def test_no_job_is_asked_for_while_a_model_is_trained_by_command(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
@@ -213,7 +213,7 @@ def test_no_job_is_asked_for_while_a_model_is_taught_by_command(world: World) ->
     assert train_model_annotators() == 1
 
 
-def test_boxes_of_a_file_wait_for_a_lesson_and_an_empty_file_changes_nothing(
+def test_boxes_of_a_file_wait_for_a_training_run_and_an_empty_file_changes_nothing(
     world: World, tmp_path: Path
 ) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
@@ -224,7 +224,7 @@ def test_boxes_of_a_file_wait_for_a_lesson_and_an_empty_file_changes_nothing(
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.from_file) == (0, False)
     file.write_text(json.dumps({"image": world.images()[0].image.key, "boxes": {}}) + "\n")
-    jobs.enqueue(kind="train_model_annotator", arguments=LESSON, campaign=world.campaign)
+    jobs.enqueue(kind="train_model_annotator", arguments=TRAINING_JOB, campaign=world.campaign)
     with pytest.raises(CommandError, match="wait for the end of that job, or cancel it"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
     Job.objects.update(state=Job.DONE)

@@ -1,4 +1,5 @@
-"""A model annotator's boxes come from a file: read, cut to the picture, refused; and replaced by a lesson."""
+"""A model annotator's boxes come from a file: read, cut to the picture, refused; and replaced by a training
+run."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ from annotation.models import Judgment, ModelProposals, OpenImage
 from annotation.protocol.model_annotators import ProposedBox
 from evaluation.services.model_annotators.schedule import train_model_annotators
 from evaluation.services.model_annotators.stored_proposers import proposer_folder
-from evaluation.services.model_annotators.teaching import model_annotators_to_train
+from evaluation.services.model_annotators.training import model_annotators_to_train
 from phrasebox.text_files import FormatError
-from tests.evaluation.systems.teaching import call, quick, settings_now, world
+from tests.evaluation.systems.training import call, quick, settings_now, world
 from tests.queue.world import World
 from tests.web import world as people
 
@@ -54,7 +55,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
         True,
         None,
     )
-    # However many images are finished, it is not taught by the clock: that would replace these boxes.
+    # However many images are finished, it is not trained by the clock: that would replace these boxes.
     assert len(model_annotators_to_train()) == 0
     OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
     proposer_folder("scenes").mkdir(parents=True)
@@ -71,7 +72,7 @@ def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, clie
     model_annotators.record_training(model_annotator, images=None, source="file boxes.jsonl", from_file=True)
     client.force_login(people.account("ada", "researcher"))
     page = client.get(reverse("model_annotators", args=[world.campaign.name])).content.decode()
-    assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page
+    assert "Its boxes come from a file, so it does not learn by itself. Training it replaces them." in page
     (result,) = client.get(reverse("v1_model_annotators", args=[world.campaign.name])).json()["results"]
     assert result["from_file"] and result["learnt"] is None
     call("train_proposer", "scenes", "--corpus", world.corpus.name)

@@ -1,4 +1,5 @@
-"""Model annotators are taught: from finished images, from a stored proposer, by command, job and schedule."""
+"""Model annotators are trained: from finished images, from a stored proposer, by command, job and
+schedule."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from evaluation.jobs.kinds.propose_boxes import propose_boxes_job
 from evaluation.services.model_annotators.examples import pictures_on_disk, proposals_of, training_pictures
 from evaluation.services.model_annotators.schedule import train_model_annotators
 from evaluation.services.model_annotators.stored_proposers import proposer_folder
-from evaluation.services.model_annotators.teaching import (
+from evaluation.services.model_annotators.training import (
     model_annotators_to_propose,
     model_annotators_to_train,
     propose_boxes,
@@ -37,14 +38,14 @@ from evaluation.services.model_annotators.teaching import (
     version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-from tests.evaluation.systems.teaching import call, quick, settings_now, to_propose, world
+from tests.evaluation.systems.training import call, quick, settings_now, to_propose, world
 from tests.queue.world import World
 from tests.web import world as people
 from tests.web.staff import words
 
 __all__ = ["quick", "world"]
 
-LESSON = {"campaign": "quay", "model_annotator": "drawer"}
+TRAINING_JOB = {"campaign": "quay", "model_annotator": "drawer"}
 pytestmark = pytest.mark.django_db
 
 
@@ -63,7 +64,7 @@ def test_a_model_learns_from_finished_images_and_proposes_for_the_rest(world: Wo
     assert done <= learnt <= 3
     assert train_model_annotators() == 1 and train_model_annotators() == 0
     job = Job.objects.get(kind="train_model_annotator")
-    assert job.arguments == LESSON and job.campaign == world.campaign
+    assert job.arguments == TRAINING_JOB and job.campaign == world.campaign
     report = call("train_model_annotator", world.campaign.name, "drawer")
     assert report["version"] == 1 and report["learnt"] == learnt and report["images"] == 3 - done
     model_annotator.refresh_from_db()
@@ -122,14 +123,14 @@ def test_a_model_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pyt
         call("train_model_annotator", world.campaign.name, "drawer")
 
 
-def test_images_that_come_after_a_lesson_get_boxes_as_the_model_learnt_last(world: World) -> None:
+def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learnt_last(world: World) -> None:
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, retrain_each=0, share=0.0)
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     late = world.images()[2]
     image, mentions = late.image, tuple(mention_from(mention) for mention in late.mentions)
     late.delete()
-    # At share 0 a lesson stores no boxes. Raising the share has it propose, by what it learnt then.
+    # At share 0 a training run stores no boxes. Raising the share has it propose, by what it learnt then.
     assert call("train_model_annotator", world.campaign.name, "drawer")["images"] == 0
     assert train_model_annotators() == 0
     shutil.rmtree(proposer_folder("scenes"))
@@ -185,7 +186,7 @@ def test_what_a_deleted_model_learnt_is_removed(world: World) -> None:
     ]
 
 
-def test_what_is_taught_is_what_was_accepted(world: World) -> None:
+def test_what_is_trained_is_what_was_accepted(world: World) -> None:
     world.work()
     records = list(model_annotators.finished_records(world.campaign))
     assert len(records) == 3
@@ -218,7 +219,7 @@ def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_p
         assert stored_pictures == []
 
 
-def test_a_lesson_that_fails_leaves_the_model_as_it_was(
+def test_a_training_run_that_fails_leaves_the_model_as_it_was(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
@@ -237,7 +238,7 @@ def test_a_lesson_that_fails_leaves_the_model_as_it_was(
             )
             raise ValueError("the disk is full")
 
-    monkeypatch.setattr("evaluation.services.model_annotators.teaching.proposals_of", failing)
+    monkeypatch.setattr("evaluation.services.model_annotators.training.proposals_of", failing)
     with pytest.raises(ValueError, match="the disk is full"):
         train_model_annotator(campaign=world.campaign.name, model_annotator="drawer")
     # What it has proposed so far is not used, and goes; and it learns again.
@@ -254,11 +255,11 @@ def test_a_lesson_that_fails_leaves_the_model_as_it_was(
     assert model_answers.take_turns(world.campaign, submission.submit) > 0
 
 
-def test_a_lesson_proposes_for_some_images_and_the_others_follow(
+def test_a_training_run_proposes_for_some_images_and_the_others_follow(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is told once the lesson counts: who is told may stop it."""
-    monkeypatch.setattr("evaluation.services.model_annotators.teaching.PROPOSED_BY_TRAINING", 2)
+    """Nothing is told once the training run counts: who is told may stop it."""
+    monkeypatch.setattr("evaluation.services.model_annotators.training.PROPOSED_BY_TRAINING", 2)
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
@@ -271,20 +272,20 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
         assert model_annotator.version == 0
         seen.append((phase, done, of))
 
-    taught = train_model_annotator(
+    trained = train_model_annotator(
         campaign=world.campaign.name, model_annotator="drawer", report_progress=reported
     )
-    assert taught.images == 2 and seen[0] == ("reading pictures", 0, 1)
+    assert trained.images == 2 and seen[0] == ("reading pictures", 0, 1)
     assert any(phase == "learning from finished images" for phase, _, _ in seen)
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
     assert model_annotators_to_propose() == [(world.campaign, "drawer")]
-    # Asked for, cancelled, and after the next lesson asked for again.
+    # Asked for, cancelled, and after the next training run asked for again.
     Job.objects.all().delete()
     for _ in (1, 2):
         assert train_model_annotators() == 1
         Job.objects.update(state=Job.CANCELLED)
         assert train_model_annotators() == 0
-        jobs.enqueue(kind="train_model_annotator", arguments=LESSON, campaign=world.campaign)
+        jobs.enqueue(kind="train_model_annotator", arguments=TRAINING_JOB, campaign=world.campaign)
         Job.objects.filter(state=Job.QUEUED).update(state=Job.DONE)
     seen.clear()
     result = propose_boxes(
@@ -296,7 +297,7 @@ def test_a_lesson_proposes_for_some_images_and_the_others_follow(
     assert model_annotators_to_propose() == []
 
 
-def test_an_older_model_is_taught_and_another_one_works(world: World) -> None:
+def test_an_older_model_is_trained_and_another_one_works(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="older")
     model_annotators.model_annotator_add(campaign=world.campaign, name="newer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
@@ -306,21 +307,21 @@ def test_an_older_model_is_taught_and_another_one_works(world: World) -> None:
     assert call("train_model_annotator", world.campaign.name, "newer")["answers"] > 0
 
 
-def test_a_model_that_a_job_is_about_is_not_taught_beside_it(world: World) -> None:
+def test_a_model_that_a_job_is_about_is_not_trained_beside_it(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     job = jobs.enqueue(kind="propose_boxes", arguments={"model_annotator": "drawer"}, campaign=world.campaign)
     ada = people.signed_in("ada", "researcher")
-    act = {**LESSON, "next": reverse("model_annotators", args=[world.campaign.name])}
+    act = {**TRAINING_JOB, "next": reverse("model_annotators", args=[world.campaign.name])}
     address = reverse("operation", args=["train_model_annotator"])
     assert "wait for the end of that job, or cancel it" in words(ada.post(address, act, follow=True))
-    train = reverse("v1_teach_model_annotator", args=[world.campaign.name, "drawer"])
+    train = reverse("v1_train_model_annotator", args=[world.campaign.name, "drawer"])
     assert ada.post(train, content_type="application/json").status_code == 409
     assert list(Job.objects.values_list("pk", flat=True)) == [job.pk]
     Job.objects.update(state=Job.DONE)
     assert "The model annotator is being trained" in words(ada.post(address, act, follow=True))
 
 
-def test_a_cancelled_lesson_is_not_asked_for_again_however_many_jobs_came_since(world: World) -> None:
+def test_a_cancelled_training_run_is_not_asked_for_again_however_many_jobs_came_since(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
@@ -341,7 +342,7 @@ def test_the_models_of_a_closed_campaign_learn_no_more(world: World) -> None:
     with pytest.raises(CommandError, match=r"campaign .* is closed: its model annotators learn no more"):
         call("train_model_annotator", world.campaign.name, "drawer")
     ada = people.signed_in("ada", "researcher")
-    act = ada.post(reverse("operation", args=["train_model_annotator"]), LESSON)
+    act = ada.post(reverse("operation", args=["train_model_annotator"]), TRAINING_JOB)
     assert "is closed: its model annotators learn no more" in words(act)
     assert not Job.objects.exists()
     model_annotator.refresh_from_db()

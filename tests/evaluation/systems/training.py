@@ -1,4 +1,4 @@
-"""A corpus of three scenes with a campaign whose model annotator learns quickly, for tests of teaching it."""
+"""A corpus of three scenes with a campaign whose model annotator learns quickly, for tests of training it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a campaign's model annotators: what people said of their boxes, a new one, and teaching one
+"""The page of a campaign's model annotators: what people said of their boxes, a new one, and training one
 now."""
 
 import re
@@ -49,7 +49,7 @@ def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpRespon
             saved_rows=list(zip(LOOKING_SECONDS, saving.shares, strict=True)),
             answers=bool(model_kinds(campaign.kinds)),
             finished=training_records.count_training_images(campaign),
-            teaches=model_annotators.TRAIN_JOB in every_job_kind(),
+            can_train=model_annotators.TRAIN_JOB in every_job_kind(),
             add=act_form(request, "add_model_annotator", ids="new-%s"),
         ),
     )
