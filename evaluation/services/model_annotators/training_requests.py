@@ -63,7 +63,8 @@ def training_text(trained: TrainingReport) -> str:
     """What became of a training run."""
     return (
         f"model annotator {trained.model_annotator}, version {trained.version}, "
-        f"learned from {trained.source}: boxes for {trained.images} images; {trained.answers} questions answered at once"
+        f"learned from {trained.source}: boxes for {trained.images} images; "
+        f"{trained.answers} questions answered at once"
         + (f"; they replace those of {trained.replaced}" if trained.replaced else "")
         + (f"; {trained.unreadable} pictures cannot be read" if trained.unreadable else "")
     )
