@@ -106,11 +106,11 @@ def _database() -> str:
         lambda: plan(BatchRequest(corpus="made", runs=[shortlist.name for shortlist in lists]))
     )
     rows.append(["plan (60 runs read, pooled, filtered)", planned.pooled_pairs, taken])
-    cut = replace(planned, asked=planned.asked[:PAIRS])
+    cut = replace(planned, selected=planned.selected[:PAIRS])
     taken, done = seconds(lambda: launch(cut, "batch", begin=False))
     assert done.opened is not None
     rows.append([f"launch ({done.opened.tasks} pages)", done.opened.pairs, taken])
-    pairs = _judged(space, planned.asked, relevant)
+    pairs = _judged(space, planned.selected, relevant)
     crowd = JudgmentsPlace(corpus="made", name="crowd", format="table", source="memory")
     taken, _ = seconds(lambda: store_judgments(pairs, crowd))
     rows.append([f"judgments kept ({len(pairs) * JUDGES} answers)", len(pairs), taken])

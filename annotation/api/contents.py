@@ -88,7 +88,7 @@ def offer(task: AvailableTask) -> WorkerOffer:
         "title": str(TASK_TYPES.get(task.kind).title),
         "trust": task.reads,
         "items": task.trust.items,
-        "test": {"asked": task.test.asked, "answered": task.test.answered} if task.test else None,
+        "test": {"items": task.test.items, "answered": task.test.answered} if task.test else None,
         "in_hand": task.in_hand,
         "pay": {
             "basis": pay.basis,

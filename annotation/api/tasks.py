@@ -92,7 +92,7 @@ def begin_worker_test(
     begun = qualification.begin_qualification(worker=worker, campaign=campaign, kind=kind)
     if isinstance(begun, Refusal):
         return no_task_answer(NoTask(begun.code, begun.text))
-    return {"asked": begun.asked, "answered": begun.answered}
+    return {"items": begun.items, "answered": begun.answered}
 
 
 @worker_call("worker_consent", "Show what workers of a campaign agree to", method="GET")

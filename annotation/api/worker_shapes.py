@@ -70,7 +70,7 @@ class WorkerToday(TypedDict):
 class WorkerTest(TypedDict):
     """A qualification test: how many items it has, and how many are answered."""
 
-    asked: int
+    items: int
     answered: int
 
 

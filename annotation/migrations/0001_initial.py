@@ -822,7 +822,7 @@ class Migration(migrations.Migration):
                 ('entered_tasks', models.PositiveIntegerField(blank=True, null=True)),
                 ('entered_approved', models.FloatField(blank=True, null=True)),
                 ('examined_right', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('examined_asked', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('examined_items', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('attempt', models.PositiveSmallIntegerField(default=0)),
                 ('items', models.PositiveIntegerField(default=0)),
                 ('known', models.PositiveIntegerField(default=0)),

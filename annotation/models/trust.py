@@ -78,7 +78,7 @@ class TrustState(models.Model):
     entered_tasks = models.PositiveIntegerField(null=True, blank=True)
     entered_approved = models.FloatField(null=True, blank=True)
     examined_right = models.PositiveSmallIntegerField(null=True, blank=True)
-    examined_asked = models.PositiveSmallIntegerField(null=True, blank=True)
+    examined_items = models.PositiveSmallIntegerField(null=True, blank=True)
     attempt = models.PositiveSmallIntegerField(default=0)
     items = models.PositiveIntegerField(default=0)
     known = models.PositiveIntegerField(default=0)

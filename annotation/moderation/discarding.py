@@ -210,8 +210,8 @@ def reinstate_worker(
                 rules = _rules(campaign, row, settings)
                 if row.entered:
                     trust = trust_after(trust, Entered(row.entered_tasks, row.entered_approved), rules)
-                if row.examined_asked and not failed:
-                    result = Examined(row.examined_right or 0, row.examined_asked)
+                if row.examined_items and not failed:
+                    result = Examined(row.examined_right or 0, row.examined_items)
                     trust = trust_after_or_same(trust, result, rules)
                 worker_trust.store_trust(row, trust, since=newest or 0, blocked=False, reason="")
             elif row.blocked:

@@ -48,7 +48,7 @@ def replay_row(row: Row) -> WorkerTrust:
     trust = WorkerTrust(
         row.kind,
         entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
-        examined=Examined(row.examined_right or 0, row.examined_asked) if row.examined_asked else None,
+        examined=Examined(row.examined_right or 0, row.examined_items) if row.examined_items else None,
     )
     if row.state != BEFORE:
         trust = admitted(trust)

@@ -43,15 +43,15 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A qualification test was handed in: `right` of `asked` answers."""
+    """A qualification test was handed in: `right` of `items` answers."""
 
     right: int
-    asked: int
+    items: int
 
     def __post_init__(self) -> None:
-        if self.asked < 1 or not 0 <= self.right <= self.asked:
+        if self.items < 1 or not 0 <= self.right <= self.items:
             raise ValueError(
-                f"a test with {self.right} right of {self.asked} is none: expected 0 <= right <= asked"
+                f"a test with {self.right} right of {self.items} is none: expected 0 <= right <= items"
             )
 
 
@@ -182,7 +182,7 @@ def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> Worke
 
 
 def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
-    return test.right / test.asked >= settings.bar_of(kind)
+    return test.right / test.items >= settings.bar_of(kind)
 
 
 def _admitted(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
@@ -270,7 +270,7 @@ def why_not(trust: WorkerTrust, settings: TrustSettings) -> Refusal | None:
             "no_test", _("This task begins with a short test, which you have not taken yet: take the test.")
         )
     if not _passed(trust.examined, trust.kind, settings):
-        right, answered = trust.examined.right, trust.examined.asked
+        right, answered = trust.examined.right, trust.examined.items
         needed = next(n for n in range(answered + 1) if n / answered >= settings.bar_of(trust.kind))
         return Refusal(
             "test_failed",

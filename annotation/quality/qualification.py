@@ -49,7 +49,7 @@ class QualificationTest:
     """A test under way: which of the worker's tests of the kind it is, from 1, and how far it is."""
 
     attempt: int
-    asked: int
+    items: int
     answered: int
 
 

@@ -52,7 +52,7 @@ from annotation.selectors.same_question import met_as_control
 from annotation.workers import sessions
 
 #: What a trust state knows of a test.
-_TEST = ("examined_right", "examined_asked")
+_TEST = ("examined_right", "examined_items")
 
 
 class ProvisionalWorkerMoved(Exception):
@@ -304,7 +304,7 @@ def _merge_trust_states(was: int, stays: int) -> None:
             row.save(update_fields=["worker"])
             continue
         failed_for_good = ours.state == QUALIFICATION and ours.attempt >= qualification.TEST_ATTEMPTS
-        if ours.state == QUALIFICATION and row.examined_asked and not failed_for_good:
+        if ours.state == QUALIFICATION and row.examined_items and not failed_for_good:
             for name in (*_TEST, "state"):
                 setattr(ours, name, getattr(row, name))
         ours.entered = ours.entered or row.entered

@@ -153,7 +153,7 @@ class Migration(migrations.Migration):
                 ('source', models.TextField(blank=True, help_text='The file that they were imported from')),
                 ('source_digest', models.CharField(blank=True, help_text='SHA-256 of that file', max_length=64)),
                 ('asks', models.CharField(blank=True, choices=[('image', 'image'), ('caption', 'caption')], help_text='Empty: both', max_length=10)),
-                ('pairs_asked', models.PositiveIntegerField(help_text='Pairs that the batch had asked about', null=True)),
+                ('pairs_selected', models.PositiveIntegerField(help_text='Pairs that the batch had asked about', null=True)),
                 ('pairs_judged', models.PositiveIntegerField(help_text='Of them, those with enough answers', null=True)),
                 ('name', models.SlugField(max_length=100)),
                 ('version', models.PositiveIntegerField()),

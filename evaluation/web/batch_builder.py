@@ -110,7 +110,7 @@ def _page(
         paged=plan is not None and pair_tasks(plan.tasks).paged,
         plan=plan,
         numbers=numbers,
-        share_asked=numbers.asked / numbers.pooled if numbers is not None and numbers.pooled else 0,
+        share_selected=numbers.selected / numbers.pooled if numbers is not None and numbers.pooled else 0,
         one_sided=[system for system, sides in _sides(plan).items() if len(sides) == 1],
         few=len(_sides(plan)) < _FEW,
         held=[

@@ -157,7 +157,7 @@ class Place:
 
     def _admit(self, row: Worker, kind: str) -> None:
         TrustState.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
-            state="trusted", items=1000, entered=True, examined_right=12, examined_asked=12
+            state="trusted", items=1000, entered=True, examined_right=12, examined_items=12
         )
 
 

@@ -378,7 +378,7 @@ class Managed:
 
     def _check_state(self, now: Recount, seen: BatchState) -> None:
         requested = len(now.own.asked["wanted"])
-        assert (seen.judges, seen.numbers["asked"], seen.state) == (2, requested, now.own.campaign.state)
+        assert (seen.judges, seen.numbers["selected"], seen.state) == (2, requested, now.own.campaign.state)
         assert (seen.judged, seen.short) == (now.judged(), now.short())
         assert (seen.reused, seen.lacking) == now.reused()
         assert (seen.open, seen.answers_to_come) == (now.own.open(), now.own.wanting())

@@ -228,7 +228,7 @@ def test_the_test_asks_one_known_image_at_a_time():
     error = leases.take_lease(worker=worker, campaign=created, kind=RELEVANCE)
     assert isinstance(error, NoTask) and error.code == "no_test"
     begun = qualification.begin_qualification(worker=worker, campaign=created, kind=RELEVANCE)
-    assert isinstance(begun, qualification.QualificationTest) and begun.asked == 3
+    assert isinstance(begun, qualification.QualificationTest) and begun.items == 3
     for _ in range(3):
         lease = held(created, worker)
         assert len(lease.content["blocks"]) == 1

@@ -170,7 +170,7 @@ def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
     begun = qualification.begin_qualification(
         worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK
     )
-    assert isinstance(begun, qualification.QualificationTest) and begun.asked == 4
+    assert isinstance(begun, qualification.QualificationTest) and begun.items == 4
     keys = set(
         Assignment.objects.filter(role=qualification.QUALIFICATION_ROLE).values_list(
             "control__key", flat=True

@@ -123,11 +123,11 @@ def take_test(world: World, *, right: int, worker: int = 0) -> int:
     """Begin a test and answer all of it, the first `right` items rightly; how many items it had."""
     test = begin(world, worker)
     assert isinstance(test, qualification.QualificationTest)
-    for number in range(test.asked):
+    for number in range(test.items):
         lease = world.held(worker)
         answer = known(lease) if number < right else {"yes": "no", "no": "yes"}[known(lease)]
         world.submit(worker, lease, Answer(answer), then=False)
-    return test.asked
+    return test.items
 
 
 def trust_state(world: World, worker: int = 0):
@@ -145,7 +145,7 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
     assert (
         trust_state(world).state,
         trust_state(world).examined_right,
-        trust_state(world).examined_asked,
+        trust_state(world).examined_items,
     ) == (
         "warm_up",
         10,

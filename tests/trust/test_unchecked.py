@@ -82,7 +82,7 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     assert f"before there were gold answers: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])
     bad = TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
-    assert bad.state == SUSPENDED and bad.examined_asked is None
+    assert bad.state == SUSPENDED and bad.examined_items is None
     assert all(row.items >= before.get(row.pk, 0) for row in TrustState.objects.all())
     assert told_again(world)
 

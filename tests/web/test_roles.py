@@ -178,7 +178,7 @@ def built() -> dict[str, Any]:
         row_count=0,
         published=True,
     )
-    about = {"campaign": world.campaign, "depth": 1, "judges": 3, "seed": 1, "numbers": {"asked": 0}}
+    about = {"campaign": world.campaign, "depth": 1, "judges": 3, "seed": 1, "numbers": {"selected": 0}}
     Batch.objects.create(corpus=world.corpus, name="q-batch", **about)
     Report.objects.create(corpus=world.corpus, name="q-report", qrels=qrels, inputs={}, files={})
     export = Job.objects.create(

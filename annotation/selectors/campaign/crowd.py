@@ -125,7 +125,7 @@ def workers(
                     trust_row.kind,
                     trust_row.state,
                     known[trust_row.kind],
-                    examined=trust_row.examined_asked is not None,
+                    examined=trust_row.examined_items is not None,
                     is_model=rows[trust_row.worker_id].is_model,
                 ),
                 blocked=trust_row.blocked,

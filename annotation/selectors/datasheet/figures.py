@@ -158,7 +158,7 @@ def _question(
 
     read: dict[str, int] = {}
     trust_states = TrustState.objects.filter(campaign=campaign, kind=kind, worker__kind=Worker.PERSON)
-    rows = trust_states.order_by().values_list("state", "blocked", "withdrawn_at", "examined_asked")
+    rows = trust_states.order_by().values_list("state", "blocked", "withdrawn_at", "examined_items")
     for state, blocked, withdrawn, answers in rows:
         reading = trust_reading(kind, state, known, examined=answers is not None)
         read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading

@@ -139,7 +139,7 @@ def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, Work
         "worker__kind",
         "kind",
         "state",
-        "examined_asked",
+        "examined_items",
         "known",
         "right",
         "last",

@@ -100,7 +100,7 @@ def practice_due(request: HttpRequest, work: WorkContext) -> bool:
     if not practice_is_entry(work.kind, rules, known):
         return False
     row = TrustState.objects.filter(campaign=work.campaign, worker=work.worker, kind=work.kind).first()
-    if row is not None and (row.items or row.examined_asked):
+    if row is not None and (row.items or row.examined_items):
         return False
     graded = [number for number, item in enumerate(PRACTICE.get(work.kind).items, 1) if item.right]
     answered = request.session.get(PRACTISED, {}).get(_mark(work), {})

@@ -52,7 +52,7 @@ def next_pairs_of_round(
     tasks: str,
     choice: RoundChoice,
 ) -> NextPairs:
-    """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
+    """What to ask next of `candidates`, where `selected` were asked or are known; both are sorted.
 
     Raises UnknownName for a strategy nobody knows, BatchError for a share that is none, BadPool.
     """

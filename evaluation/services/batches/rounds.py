@@ -49,7 +49,7 @@ STABLE, EXHAUSTED = "stable", "exhausted"
 class RoundStatus:
     """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
 
-    `asked` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
+    `selected` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
     smallest Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch
     had ended, but its answers have changed since, so that neither why nor its tau holds.
     """
@@ -57,7 +57,7 @@ class RoundStatus:
     batch: str
     rounds: int
     pairs: int
-    asked: int
+    selected: int
     askable: int
     tau: float | None
     ended: str
@@ -79,7 +79,7 @@ def number_round(request: NextRoundRequest, context: OperationContext) -> NextRo
     """The request of the round after the last one; raises BatchError for a batch that has none."""
     batch = batch_named(request.batch)
     _check_rounds(batch)
-    return request if request.round is not None else replace(request, round=len(batch.rounds["asked"]) + 1)
+    return request if request.round is not None else replace(request, round=len(batch.rounds["selected"]) + 1)
 
 
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
@@ -184,11 +184,11 @@ def _written(
                 campaign=batch.campaign,
                 pairs=pairs,
                 fillers=fillers,
-                round=len(rounds["asked"]) + 1,
+                round=len(rounds["selected"]) + 1,
                 actor=actor,
             )
-            rounds["asked"] = [*rounds["asked"], opened.pairs]
-            numbers["asked"] += opened.pairs
+            rounds["selected"] = [*rounds["selected"], opened.pairs]
+            numbers["selected"] += opened.pairs
             numbers["task_count"] += opened.tasks
             numbers |= page_fill_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
@@ -218,9 +218,9 @@ def round_status(batch: Batch, pairs: int = 0) -> RoundStatus:
     outdated = is_ending_outdated(batch)
     return RoundStatus(
         batch=batch.name,
-        rounds=len(batch.rounds["asked"]),
+        rounds=len(batch.rounds["selected"]),
         pairs=pairs,
-        asked=batch.numbers["asked"],
+        selected=batch.numbers["selected"],
         askable=batch.numbers["askable"],
         tau=None if outdated else batch.rounds["tau"],
         ended="" if outdated else batch.rounds["ended"],

@@ -124,7 +124,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         numbers=batch.numbers,
         open=sum(person.open for person in counts[1].values()),
         answers_to_come=answers_to_come,
-        judged=batch.numbers["asked"] - short,
+        judged=batch.numbers["selected"] - short,
         short=short,
         reused=reused,
         lacking=lacking,

@@ -258,7 +258,7 @@ def _fill(
 ) -> None:
     """Write the rows, from where the same was left."""
     before = json.loads((part / _WRITTEN).read_text()) if (part / _WRITTEN).is_file() else {}
-    if before.get("asked") != specification:
+    if before.get("specification") != specification:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         before = {"rows": 0}
@@ -286,7 +286,7 @@ def _fill(
         vectors[done : done + len(rows)] = rows
         vectors.flush()
         done += len(rows)
-        _write(part / _WRITTEN, {"asked": specification, "rows": done})
+        _write(part / _WRITTEN, {"specification": specification, "rows": done})
     if done != total:
         shutil.rmtree(part, ignore_errors=True)
         raise InputError(f"feature set {new.name!r} has {total} ids and {done} rows; expected as many")

@@ -110,10 +110,10 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
         progress=PhaseShares(context.report_progress),
     )
     names, metadata = [crossed_system.recipe.name for crossed_system in crossed.systems], crossed.metadata
-    pairs_asked = [
+    requested_pairs = [
         (first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)
     ]
-    tests = compare_systems(crossed.systems, [*printed_pairs(names), *pairs_asked])
+    tests = compare_systems(crossed.systems, [*printed_pairs(names), *requested_pairs])
     # Each image asks once, and so does each of its captions.
     basis = FigureBasis(
         cases="images",

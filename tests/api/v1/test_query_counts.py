@@ -90,7 +90,7 @@ def grow(first: int, end: int) -> None:
             depth=1,
             judges=1,
             seed=1,
-            numbers={"asked": 0},
+            numbers={"selected": 0},
         )
         for item in campaigns
     )

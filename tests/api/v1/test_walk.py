@@ -74,7 +74,7 @@ class TaskClient:
         """Begin the test of a kind, before which there are no tasks; how many questions it has."""
         by_name = {"campaign": campaign, "kind": kind}
         assert self.call("tasks/next", by_name)["nothing"] == "no_test"
-        return int(self.call("tasks/test", by_name)["asked"])
+        return int(self.call("tasks/test", by_name)["items"])
 
     def works(self, campaign: str, kind: str, choose: Choose) -> int:
         """Answer what there is of a kind; how many there were, without those of a test."""

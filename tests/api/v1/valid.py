@@ -209,7 +209,7 @@ def _frozen() -> ValidCall:
 
 
 def _in_rounds() -> ValidCall:
-    Batch.objects.filter(name="batch").update(strategy="depth", rounds={"asked": [1], "ended": ""})
+    Batch.objects.filter(name="batch").update(strategy="depth", rounds={"selected": [1], "ended": ""})
     return ValidCall({"batch": "batch"}, body={})
 
 

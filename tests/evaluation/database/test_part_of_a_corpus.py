@@ -123,12 +123,12 @@ def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_r
 def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list[str]) -> None:
     plan = planned(pooled_runs, threshold=0)
     names = names_of("quay")
-    images, captions = plan.pooled.ids(plan.asked)
+    images, captions = plan.pooled.ids(plan.selected)
     expected = [
         (names.image_name[image], names.image_name[names.owner[caption]], names.number[caption])
         for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
     ]
-    requested = plan.pooled.called(plan.asked)
+    requested = plan.pooled.called(plan.selected)
     called = ((pair.image, *pair.caption.rsplit("#", 1)) for pair in requested)
     assert [(f"{i}.jpg", f"{owner}.jpg", int(n)) for i, owner, n in called] == expected
     batch = launch(plan, "first").batch

@@ -317,7 +317,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     text, latex = output_of(*command), output_of(*command, "--latex")
     assert all(line in text for line in messages) and all(f"% {line}" in latex for line in messages)
     report = json.loads(output_of(*command, "--json"))
-    assert (report["queries"], report["asked"]) == (8, 24) and set(messages) <= set(report["remarks"])
+    assert (report["queries"], report["total_queries"]) == (8, 24) and set(messages) <= set(report["remarks"])
     head, first, *_ = output_of(*command, "--csv").split("\n")
     assert head.endswith("not ranked,candidates,basis") and ",8,80," in first
     worst = json.loads(output_of(*command, "--missing", "worst", "--json"))

@@ -180,4 +180,4 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     assert f"{after.lacking} have fewer answers now than required" in page
     assert "The judgments are simulated" in page and row.inputs["qrels"]["simulated"]
     # A new batch of the same runs asks for just these.
-    assert len(planned(pooled_runs, depth=3, simulated=True).asked) == after.lacking
+    assert len(planned(pooled_runs, depth=3, simulated=True).selected) == after.lacking

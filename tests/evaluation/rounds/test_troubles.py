@@ -192,8 +192,8 @@ class Round:
         assert (now.short, now.open, now.judgments) == (0, 0, "first")
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
-        assert len(batch.rounds["asked"]) == 2
-        assert sum(batch.rounds["asked"]) == batch.numbers["asked"] == len(asked_pairs_of(batch))
+        assert len(batch.rounds["selected"]) == 2
+        assert sum(batch.rounds["selected"]) == batch.numbers["selected"] == len(asked_pairs_of(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()

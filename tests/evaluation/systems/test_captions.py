@@ -349,7 +349,7 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         *("--known-from", "controls", "--runs", *mixed["runs"]),
     )
     batch = Batch.objects.get(name="first")
-    assert batch.numbers["originals"] == 0 and batch.numbers["asked"] == mixed["captions"]
+    assert batch.numbers["originals"] == 0 and batch.numbers["selected"] == mixed["captions"]
     recorded = {}
     for caption in captions.select_related("image"):
         people = [

@@ -34,9 +34,9 @@ def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Pa
     freeze_qrels(name="q", corpus="quay", judgments="first")
     report = built(wanted(names, batch="first"))
     now, numbers = batch_state("first"), report["findings"]["batch"]
-    assert (numbers["numbers"]["asked"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
+    assert (numbers["numbers"]["selected"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
         *(
-            now.numbers["asked"],
+            now.numbers["selected"],
             now.judged,
             now.answers,
             sum(person.answers > 0 for person in now.people.values()),
@@ -108,9 +108,9 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     (section,) = [item for item in plain()["sections"] if item["title"].startswith("Batch first")]
     (table,) = section["tables"]
     rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
-    requested, askable = batch.numbers["asked"], batch.numbers["askable"]
+    requested, askable = batch.numbers["selected"], batch.numbers["askable"]
     assert 0 < requested < askable
-    assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
+    assert (rows["selected"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
     assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 control items right.",
