@@ -63,7 +63,7 @@ def save_model(
             "version": FORMAT_VERSION,
             "kind": kind,
             "settings": settings,
-            "facts": metadata or {},
+            "metadata": metadata or {},
             "made_with": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
             "arrays": {name: _description(array) for name, array in sorted(contiguous.items())},
             "sha256": file_digest(scratch / ARRAYS),

@@ -40,7 +40,7 @@ def _save_sums(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
         "revision": campaign.revision,
         "until": until,
         "counted_at": counted_at,
-        "sums": [way.plain(*key_and_sum) for key_and_sum in sorted(sums.items())],
+        "sums": [way.to_json(*key_and_sum) for key_and_sum in sorted(sums.items())],
     }
     with database.writing():
         CampaignSums.objects.update_or_create(campaign=campaign, what=way.what, defaults=values)

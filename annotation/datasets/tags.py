@@ -35,7 +35,7 @@ def keep_tags(
     images: Iterable[tuple[str, Sequence[tuple[str, float]]]],
     unit: str,
     alpha: float,
-    place: str = "words",
+    placed_by: str = "words",
 ) -> KeptTags:
     """Keep the tags of a corpus's images, each by its key with its tags and their scores, the best first.
 
@@ -46,7 +46,7 @@ def keep_tags(
     busy = f"tags of corpus {corpus.name!r} are being kept by another process; wait for its end"
     with exclusive_folder(f"tags.{corpus.pk}", busy=busy):
         _remove(TagList.objects.filter(corpus=corpus, published=False))  # what a killed one left
-        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=place)
+        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, placed_by=placed_by)
         try:
             counts = _write(tag_list, dict(corpus.images.values_list("key", "pk")), images)
         except BaseException:

@@ -149,7 +149,7 @@ class MessageWorkersRequest(ChosenWorkers):
 class MessagedWorkers:
     """To how many workers a message was sent, and to how many of them by e-mail too."""
 
-    sent: int
+    messaged: int
     mailed: int
 
 
@@ -163,7 +163,7 @@ def message_workers(request: MessageWorkersRequest, context: OperationContext) -
             campaign=campaign, workers=workers, text=request.text, actor=context.actor
         )
         mailed = ask_for_messages(messages=stored, language=_language())
-    return MessagedWorkers(sent=len(stored), mailed=mailed)
+    return MessagedWorkers(messaged=len(stored), mailed=mailed)
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int:

@@ -79,7 +79,7 @@ class SweptJobs:
     again: int = 0
     failed: int = 0
     cancelled: int = 0
-    sent: int = 0
+    resent: int = 0
 
 
 def enqueue(
@@ -230,7 +230,7 @@ def sweep_jobs() -> SweptJobs:
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
         swept = replace(swept, **{name: getattr(swept, name) + 1 for name in did})
-    return replace(swept, sent=_send_again())
+    return replace(swept, resent=_send_again())
 
 
 def _set_right() -> None:

@@ -714,7 +714,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('unit', models.CharField(max_length=40)),
                 ('alpha', models.FloatField()),
-                ('place', models.CharField(default='words', max_length=40)),
+                ('placed_by', models.CharField(default='words', max_length=40)),
                 ('published', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tag_lists', to='annotation.corpus')),

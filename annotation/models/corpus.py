@@ -106,14 +106,14 @@ LONGEST_KEPT_TAG = 200
 class TagList(models.Model):
     """The tags of all images of a corpus, as they were ranked once. The published one is in force.
 
-    `unit` is what became a tag, `alpha` the weight of frequency, and `place` by what tags were placed in a
-    caption: its words, or the tree of its parse.
+    `unit` is what became a tag, `alpha` the weight of frequency, and `placed_by` by what tags were placed in
+    a caption: its words, or the tree of its parse.
     """
 
     corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="tag_lists")
     unit = models.CharField(max_length=40)
     alpha = models.FloatField()
-    place = models.CharField(max_length=40, default="words")
+    placed_by = models.CharField(max_length=40, default="words")
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

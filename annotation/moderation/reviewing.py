@@ -231,7 +231,7 @@ def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) 
         image=request.image,
         complete=reviewed.open.complete,
         version=reviewed.open.version,
-        judgments=len(reviewed.said),
+        judgments=len(reviewed.judgments),
         mentions={name: mention.text for name, mention in reviewed.mentions.items()},
         chains=_chains(reviewed.open),
         merged=tuple(

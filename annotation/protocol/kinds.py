@@ -61,15 +61,15 @@ class Number:
 class WrittenControlItem:
     """A control item as people write it down, of a kind that is only counted.
 
-    `image`: its key. `captions`: (image key, place from 0) of those shown. `found`: the same captions as
-    [image id, place]. `image_id`: the image's id. `sentence`: what a test of sentences asks about.
+    `image`: its key. `captions`: (image key, place from 0) of those shown. `caption_ids`: the same captions
+    as [image id, place]. `image_id`: the image's id. `sentence`: what a test of sentences asks about.
     """
 
     image: str
     image_id: int
     known: Any
     captions: tuple[tuple[str, int], ...]
-    found: list[list[int]]
+    caption_ids: list[list[int]]
     sentence: str = ""
 
 

@@ -99,12 +99,12 @@ def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
 
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:
     """Kind -> answers that were given before there was anything to check them by, where it has that now."""
-    unchecked = {}
+    counts = {}
     for kind, since in control_metadata(campaign.pk, campaign.revision).since.items():
         early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
         if kind not in unchecked_kinds(campaign) and (count := early.count()):
-            unchecked[kind] = count
-    return unchecked
+            counts[kind] = count
+    return counts
 
 
 def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:

@@ -71,7 +71,7 @@ class WorkerReport:
 
 
 @dataclass(slots=True)
-class SaidJudgment:
+class ReviewedJudgment:
     """A judgment as a reviewer reads it, and the mentions that it is about."""
 
     judgment: Judgment
@@ -100,7 +100,7 @@ class ImageUnderReview:
     open: OpenImage
     captions: list[Caption]
     mentions: dict[str, Mention]
-    said: list[SaidJudgment]
+    judgments: list[ReviewedJudgment]
     moves: dict[str, list[Move]] = field(default_factory=dict)
     rulings: list[GivenRuling] = field(default_factory=list)
 
@@ -170,8 +170,9 @@ def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
         open=row,
         captions=list(Caption.objects.filter(image=row.image_id).order_by("number")),
         mentions={mention.id: mention for mention in map(mention_from, row.mentions)},
-        said=[
-            SaidJudgment(item, _about(item.key, names), getattr(item, "report", None)) for item in judgments
+        judgments=[
+            ReviewedJudgment(item, _about(item.key, names), getattr(item, "report", None))
+            for item in judgments
         ],
         moves=dict(moves),
         rulings=[

@@ -343,7 +343,7 @@ def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) ->
     )
     if identity is not None and _is_claimed(identity, study.provider, arrival.participant):
         return identity
-    account = pseudonyms.admit(campaign=study.campaign, provider=study.provider)
+    account = pseudonyms.create_annotator(campaign=study.campaign, provider=study.provider)
     return Identity.objects.select_related("account", "worker").get(account=account)
 
 

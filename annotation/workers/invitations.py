@@ -225,7 +225,7 @@ def accept_invitation(
         if why := why_over(locked):
             raise InvitationError(why)
         Invitation.objects.filter(pk=locked.pk).update(used=F("used") + 1)
-        account = pseudonyms.admit(
+        account = pseudonyms.create_annotator(
             campaign=locked.campaign, provider=_PROVIDER, username=username, password=password or code
         )
         worker = pseudonyms.worker_of(account)

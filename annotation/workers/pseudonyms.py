@@ -106,7 +106,7 @@ def draw_pseudonym(length: int) -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
-def admit(
+def create_annotator(
     *,
     campaign: Campaign,
     provider: str,

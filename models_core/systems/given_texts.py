@@ -23,13 +23,13 @@ from phrasebox.kernels.documents import Document
 class GivenTexts:
     """Captions as vectors that somebody gives, `dimensions` numbers each; they are described by their names.
 
-    `given` has these vectors, which a stored side has not: see `reading`. `training` and `owners` are needed
-    while a system is trained, and not stored.
+    `caption_vectors` has these vectors, which a stored side has not: see `reading`. `training` and `owners`
+    are needed while a system is trained, and not stored.
     """
 
     settings: GivenTextSettings
     dimensions: int
-    given: GivenCaptionVectors | None = None
+    caption_vectors: GivenCaptionVectors | None = None
     training: Sequence[Document] = ()
     owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
 
@@ -50,7 +50,7 @@ class GivenTexts:
                 f"captions of {caption_vectors.vectors.shape[1]} numbers against {self.dimensions}; "
                 "expected the same"
             )
-        return replace(self, given=caption_vectors)
+        return replace(self, caption_vectors=caption_vectors)
 
     def digest_parts(self) -> dict[str, Any]:
         """The vectors of the training captions."""
@@ -66,9 +66,9 @@ class GivenTexts:
     def describe(self, captions: Sequence[Document]) -> View:
         """Shape (captions, dimensions); of several captions of an item, their mean. Raises ValueError for a
         caption that has no vector."""
-        assert self.given is not None, "a stored side is given vectors before it describes captions"
+        assert self.caption_vectors is not None, "a stored side is given vectors before it describes captions"
         names = [name for image_captions in captions for caption in image_captions for name in caption]
-        vectors = self.given.of(names)
+        vectors = self.caption_vectors.of(names)
         if len(names) == len(captions):
             return vectors
         begin = np.cumsum([0, *(len(image_captions) for image_captions in captions[:-1])])

@@ -76,8 +76,8 @@ def check_predicts(recipe: Recipe, prediction: Prediction) -> None:
 class TrainedSystem:
     """What training made: both sides, and the `model` of its method.
 
-    `facts` go into the manifest: what it was trained on and when. `seen` has the identities of images that it
-    learned from and chose settings on, as whoever trained it knows images; they are stored with it.
+    `metadata` go into the manifest: what it was trained on and when. `seen` has the identities of images that
+    it learned from and chose settings on, as whoever trained it knows images; they are stored with it.
     """
 
     recipe: Recipe
@@ -85,7 +85,7 @@ class TrainedSystem:
     texts: TextSide
     images: ImageSide
     model: Retriever | Captioner | Localizer | ImageTagger
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     seen: PhaseArrays = field(default_factory=dict)
 
     @property
@@ -192,7 +192,11 @@ class TrainedSystem:
             learned, settings[kind.stored] = self.model.state()
             arrays |= {f"{kind.stored}.{name}": array for name, array in learned.items()}
         storage.save_model(
-            folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": installed_versions(_PACKAGES)}
+            folder,
+            SYSTEM_KIND,
+            arrays,
+            settings,
+            {**self.metadata, "versions": installed_versions(_PACKAGES)},
         )
 
     @classmethod
@@ -213,7 +217,7 @@ class TrainedSystem:
                 SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].load(recipe.text, arrays, settings),
                 SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].load(recipe.image, arrays, settings),
                 kind.load(recipe.settings, (learned, model_settings)),
-                stored.manifest["facts"],
+                stored.manifest["metadata"],
             )
         except KeyError as missing:
             raise storage.BadModel(f"{folder} lacks {missing} of a system; train it again") from missing

@@ -283,7 +283,7 @@ def joins(page: Page, address: str, campaign: str) -> str:
 def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     """Two people answer all six questions, while the dashboard moves by itself."""
     ada.get_by_role("link", name="Overview").click()
-    metadata = ada.locator(".facts")
+    metadata = ada.locator(".key-figures")
     expect(metadata).to_contain_text(f"0 of {IMAGES}")
     before = metadata.inner_text()
     takes_the_test(ann, q.COREF_LINK)
@@ -434,10 +434,10 @@ def suspends_and_pays(walk: Walk, ada: Page, bob: Page) -> None:
     why = "A researcher has suspended you from this task: The boxes are too large. Choose another task"
     expect(bob.locator("#main")).to_contain_text(why)
     bob.get_by_role("link", name="My earnings").click()
-    expect(figure(bob.locator(".facts"), "paid")).to_have_text(f"{due} USD")
+    expect(figure(bob.locator(".key-figures"), "paid")).to_have_text(f"{due} USD")
     ada.goto("/campaigns/people/payments/")
     left = earned(walk.answers) - due
-    expect(figure(ada.locator(".facts"), "due")).to_have_text(f"{left} USD")
+    expect(figure(ada.locator(".key-figures"), "due")).to_have_text(f"{left} USD")
     walk.picture(ada, "payments")
 
 
@@ -522,7 +522,7 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     ada.get_by_text("As TOML").click()
     ada.get_by_role("textbox", name="Settings of the campaign").fill(BATCH_SETTINGS)
     ada.get_by_role("button", name="Show size and cost").click()
-    metadata = ada.locator(".priced .facts")
+    metadata = ada.locator(".priced .key-figures")
     pages = int(figure(metadata, "pages").inner_text())
     expect(metadata).to_contain_text(f"{2 * pages * A_PAGE} USD")
     walk.picture(ada, "price")
@@ -539,8 +539,8 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         page.wait_for_url("**/tasks/first/relevance/")
         assert judges(walk, page) == pages
     ada.goto("/evaluation/batches/first/?fresh=1")
-    expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages} answers; none still to come")
-    expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages * A_PAGE} USD")
+    expect(ada.locator(".key-figures").first).to_contain_text(f"{2 * pages} answers; none still to come")
+    expect(ada.locator(".key-figures").first).to_contain_text(f"{2 * pages * A_PAGE} USD")
     ada.get_by_label("Qrels").fill("pooled")
     ada.get_by_role("button", name="Collect and freeze").click()
     expect(ada.locator("#main")).to_contain_text("Frozen as pooled, version 1.")

@@ -452,7 +452,7 @@ class Managed:
         pay = settings_of(campaign.settings).pay
         reported = overview(campaign, pay, fresh=True)
         coming = glance.forecast(campaign, pay)
-        assert (reported.pace.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
+        assert (reported.throughput.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
         assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
         assert (reported.cost.answers, reported.cost.earned) == (now.own.handed_in(), now.own.earned())
         assert reported.cost.paid == now.own.payouts
@@ -532,7 +532,7 @@ def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(kept, "SLOW", 0.0)
     monkeypatch.setattr(building, "as_svg", lambda plot: "")
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
-    monkeypatch.setattr(batch_state, "pace", lambda campaign, **how: mock.Mock(ends_at=None))
+    monkeypatch.setattr(batch_state, "throughput", lambda campaign, **how: mock.Mock(ends_at=None))
     cache.clear()
     yield
     cache.clear()

@@ -217,7 +217,7 @@ class Managed(Play):
         seen = glance.overview(campaign, pay_of(campaign), at=self.at)
         assert asdict(seen.funnel) == now.funnel()
         assert {kind: asdict(of) for kind, of in seen.tasks.items()} == now.open_tasks()
-        assert (seen.pace.to_come, seen.pay_to_come) == (now.to_come(), now.pay_to_come())
+        assert (seen.throughput.to_come, seen.pay_to_come) == (now.to_come(), now.pay_to_come())
         assert progress.complete_images(campaign) == now.funnel()["complete"]
         earned = {(e.worker, e.kind, e.role): (e.answers, e.pay) for e in sums.earned(campaign)}
         assert earned == now.earned()

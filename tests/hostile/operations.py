@@ -864,7 +864,7 @@ def retired(at: At) -> Call:
     item = Control.objects.filter(campaign__name="tested", active=True).values_list("pk", flat=True)
     fields = [("campaign", "tested"), ("item", str(item.order_by("-pk").first() or 1))]
     address = reverse("operation", args=["retire_control_item"])
-    return Call("POST", address, fields=[*fields, ("wrong", at.one("true", "false"))])
+    return Call("POST", address, fields=[*fields, ("incorrect", at.one("true", "false"))])
 
 
 get("texts", RUNNERS, _campaign)

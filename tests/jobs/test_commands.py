@@ -71,7 +71,7 @@ def test_a_running_job_that_is_being_cancelled_says_so(capsys):
 def test_a_sweep_says_what_it_did(capsys):
     silent()
     call_command("sweep_jobs", "--json")
-    assert json.loads(capsys.readouterr().out) == {"again": 1, "failed": 0, "cancelled": 0, "sent": 0}
+    assert json.loads(capsys.readouterr().out) == {"again": 1, "failed": 0, "cancelled": 0, "resent": 0}
 
 
 def test_with_a_broker_no_embedded_worker_is_started(tmp_path):

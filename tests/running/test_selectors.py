@@ -95,12 +95,12 @@ def test_the_pace_counts_answers_on_tasks_of_the_last_hour_and_day(clock):
     clock.turn(hours=5)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_DRAWING), then=False)
-    now = progress.pace(world.campaign, at=clock.at)
+    now = progress.throughput(world.campaign, at=clock.at)
     assert (now.last_hour, now.per_hour, now.newest_at) == (2, 3 / 5, clock.at)
     clock.turn(hours=24)
-    later = progress.pace(world.campaign, at=clock.at - timedelta(minutes=1))
+    later = progress.throughput(world.campaign, at=clock.at - timedelta(minutes=1))
     assert later.per_hour == 2 / 24
-    assert progress.pace(World(name="new").campaign).newest_at is None
+    assert progress.throughput(World(name="new").campaign).newest_at is None
 
 
 def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
@@ -111,9 +111,9 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
     tasks_by_kind = progress.open_tasks_by_kind(world.campaign)
     row = replace(progress.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
-    assert progress.pace(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
+    assert progress.throughput(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
     two = replace(row, complete=2, finished=2, answers_finished=60)
-    now = progress.pace(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
+    now = progress.throughput(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
     assert now.to_come == 30 * 8 - 27
     assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
 
@@ -146,7 +146,7 @@ def test_a_closed_campaign_has_nothing_to_come():
     world.submit(0, world.held(0), then=False)
     close_campaign(campaign=world.campaign)
     seen = glance.overview(world.campaign, pay_of(world.campaign))
-    assert (seen.pace.to_come, seen.pay_to_come, seen.pace.ends_at) == (0, 0, None)
+    assert (seen.throughput.to_come, seen.pay_to_come, seen.throughput.ends_at) == (0, 0, None)
 
 
 def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
@@ -154,14 +154,14 @@ def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
     world = World(some_images(3))
     OpenImage.objects.filter(pk=world.images()[0].pk).update(version=1, complete=True)
     counts = progress.open_tasks_by_kind(world.campaign)
-    assert progress.pace(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
+    assert progress.throughput(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
 
 
 def test_a_complete_campaign_has_nothing_to_come():
     world = World(some_images(2), settings=PAID)
     world.work()
     overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
-    assert overview.pace.to_come == 0 and overview.pay_to_come == 0
+    assert overview.throughput.to_come == 0 and overview.pay_to_come == 0
     assert overview.funnel.complete == 2 and overview.funnel.chains["BOXED"] == 4
 
 
@@ -187,7 +187,7 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     checks = done.filter(role="double_check").count()
     assert sum(of.double_checks for of in whole.kinds.values()) == checks > 0
     overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
-    assert overview.pace.to_come and overview.pay_to_come == 10_000 * overview.pace.to_come
+    assert overview.throughput.to_come and overview.pay_to_come == 10_000 * overview.throughput.to_come
 
 
 def test_agreement_is_that_of_the_first_two_people():

@@ -18,12 +18,12 @@ from annotation.selectors.campaign.cost import CampaignCost, costs
 from annotation.selectors.campaign.kept import counted_at, kept_figure
 from annotation.selectors.campaign.progress import (
     Funnel,
-    Pace,
     TaskCounts,
+    Throughput,
     funnel,
     open_tasks_by_kind,
-    pace,
     submitted,
+    throughput,
     to_come,
 )
 
@@ -116,7 +116,7 @@ class Overview:
 
     funnel: Funnel
     tasks: dict[str, TaskCounts]
-    pace: Pace
+    throughput: Throughput
     cost: CampaignCost
     pay_to_come: int | None
     agreement: dict[str, DoubleCheckAgreement]
@@ -130,12 +130,12 @@ def overview(
     """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
-    flow = pace(campaign, at=at, fresh=fresh, counts=(now, open_counts))
+    flow = throughput(campaign, at=at, fresh=fresh, counts=(now, open_counts))
     counted = counted_at(campaign, ("funnel", "tasks", "agreement", "recent"))
     return Overview(
         funnel=now,
         tasks=open_counts,
-        pace=flow,
+        throughput=flow,
         cost=so_far,
         pay_to_come=forecast_from(campaign, now, open_counts, so_far).pay,
         agreement=agreed,

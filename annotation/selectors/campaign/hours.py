@@ -68,8 +68,8 @@ HOURS = LedgerSums(
     newer=lambda after, until: {
         campaign: _read(campaign, after=since, until=until) for campaign, since in after.items()
     },
-    plain=lambda hour, came_to: [hour.isoformat(), *came_to],
-    from_plain=lambda line: (datetime.fromisoformat(line[0]), HourSum(*line[1:])),
+    to_json=lambda hour, came_to: [hour.isoformat(), *came_to],
+    from_json=lambda line: (datetime.fromisoformat(line[0]), HourSum(*line[1:])),
 )
 
 

@@ -53,15 +53,15 @@ class LedgerSums(Generic[_Key, _Sum]):
     """One way of adding up: what it is called, and how it is read.
 
     `all_of(campaigns, until)` adds up all that ended at a time or before; `newer(after, until)` what ended
-    after each campaign's time, and at `until` or before where it is given. `plain` and `from_plain` turn a
+    after each campaign's time, and at `until` or before where it is given. `to_json` and `from_json` turn a
     key and its sum into a list of JSON, and back.
     """
 
     what: str
     all_of: Callable[[Sequence[int], datetime], Mapping[int, _Sums[_Key, _Sum]]]
     newer: Callable[[Mapping[int, datetime], datetime | None], Mapping[int, _Sums[_Key, _Sum]]]
-    plain: Callable[[_Key, _Sum], list[Any]]
-    from_plain: Callable[[list[Any]], tuple[_Key, _Sum]]
+    to_json: Callable[[_Key, _Sum], list[Any]]
+    from_json: Callable[[list[Any]], tuple[_Key, _Sum]]
 
     def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
         """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
@@ -98,7 +98,7 @@ class LedgerSums(Generic[_Key, _Sum]):
 
     def of_row(self, row: CampaignSums) -> Settled[_Key, _Sum]:
         """The sums that a row keeps."""
-        return Settled(row.until, dict(map(self.from_plain, row.sums)), row.counted_at)
+        return Settled(row.until, dict(map(self.from_json, row.sums)), row.counted_at)
 
     def advanced(
         self, known: Mapping[int, Settled[_Key, _Sum]], until: datetime

@@ -68,7 +68,7 @@ class TaskCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Throughput:
     """Answers on tasks, control items left out: those of the last hour, and an hour over the last day.
 
     `newest_at` is when the newest came.
@@ -169,13 +169,13 @@ def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str
     return counts
 
 
-def pace(
+def throughput(
     campaign: Campaign,
     *,
     at: datetime | None = None,
     fresh: bool = False,
     counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
-) -> Pace:
+) -> Throughput:
     """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand.
 
     Recent answers are kept as `funnel` is, unless `at` names another time than now.
@@ -188,7 +188,7 @@ def pace(
     last_hour, last_day = count() if named else kept_figure(campaign, "recent", count, fresh=fresh)
     per_hour = last_day / hours
     left = to_come(campaign, now, open_counts)
-    return Pace(
+    return Throughput(
         last_hour=last_hour,
         per_hour=per_hour,
         newest_at=newest_answer_at(campaign),

@@ -57,7 +57,7 @@ def campaign_series(
         hour: spending.pay + bonuses_by_hour[hour] for hour, spending in hours.items()
     }
     cost = _running(paid, now)
-    ends_at = seen.pace.ends_at if campaign.state != Campaign.CLOSED else None
+    ends_at = seen.throughput.ends_at if campaign.state != Campaign.CLOSED else None
     budget = settings.stop.budget
     to_come = seen.pay_to_come
     return CampaignSeries(

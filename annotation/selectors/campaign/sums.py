@@ -118,8 +118,8 @@ EARNED = LedgerSums(
     CampaignSums.EARNED,
     all_of=_first,
     newer=_newer,
-    plain=lambda key, came_to: [*key, *came_to],
-    from_plain=lambda line: ((line[0], line[1], line[2]), _Sum(*line[3:])),
+    to_json=lambda key, came_to: [*key, *came_to],
+    from_json=lambda line: ((line[0], line[1], line[2]), _Sum(*line[3:])),
 )
 
 

@@ -59,7 +59,7 @@ class WorkerFigures:
         return self.right / self.known if self.known else None
 
     @property
-    def each(self) -> float | None:
+    def seconds_per_answer(self) -> float | None:
         """Seconds that an answer took on average."""
         return self.seconds / self.answers if self.answers else None
 
@@ -71,7 +71,7 @@ class WorkerFigures:
             case "accuracy":
                 return self.accuracy
             case "seconds":
-                return self.each
+                return self.seconds_per_answer
             case _:
                 return float(getattr(self, sort))
 

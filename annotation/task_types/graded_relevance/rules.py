@@ -31,10 +31,10 @@ def _stratum(known: int) -> str:
 
 
 def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if len(item.found) != 1:
-        raise BadItem(f"{len(item.found)} captions to be graded; expected one")
+    if len(item.caption_ids) != 1:
+        raise BadItem(f"{len(item.caption_ids)} captions to be graded; expected one")
     key, index = item.captions[0]
-    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
+    return {"caption": item.caption_ids[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
 
 
 def _graded_answer(answer: Any) -> int:

@@ -20,7 +20,7 @@ from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
-from annotation.selectors.review import GivenRuling, ImageUnderReview, SaidJudgment, chain_title
+from annotation.selectors.review import GivenRuling, ImageUnderReview, ReviewedJudgment, chain_title
 from annotation.web.common.marking import MarkedCaption, mark_words
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import hue, letters
@@ -47,7 +47,7 @@ class BoxView:
 class JudgmentInWords:
     """A judgment in words. `weight` says why it does not count, "" where it does."""
 
-    stored: SaidJudgment
+    stored: ReviewedJudgment
     question: str
     answer: str
     weight: str
@@ -188,7 +188,7 @@ def build_review_page(
         chain.lit = chain.number == lit
         names = set(stored["m"])
         chain.answers = [
-            _answered(row, superseded, chains, names) for row in review.said if names & set(row.mentions)
+            _answered(row, superseded, chains, names) for row in review.judgments if names & set(row.mentions)
         ]
         chain.moves = review.moves.get(" ".join(stored["m"]), [])
         chain.rulings = [_ruling(row, chains) for row in review.rulings if names & row.mentions]
@@ -262,7 +262,7 @@ def marked_captions(
 
 
 def _answered(
-    stored_judgment: SaidJudgment,
+    stored_judgment: ReviewedJudgment,
     superseded: Collection[str],
     chains: Sequence[ReviewedChain],
     names: Collection[str],

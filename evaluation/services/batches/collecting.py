@@ -274,5 +274,6 @@ def _store_answers(
 
 
 def short_of(batch: Batch, answers: Answers, pairs: Collection[tuple[int, int]]) -> int:
-    """How many of the pairs `selected` have fewer answers than the batch wants; answers of any batch count."""
+    """How many of the pairs `selected` have fewer answers than the batch wants; answers of any batch
+    count."""
     return sum(len(answers.of.get(pair, ())) < batch.judges for pair in pairs)

@@ -18,7 +18,7 @@ from annotation.protocol.paging import Filling
 from annotation.selectors.campaign.cost import costs, money
 from annotation.selectors.campaign.glance import forecast_from
 from annotation.selectors.campaign.kept import kept_figure
-from annotation.selectors.campaign.progress import funnel, open_tasks_by_kind, pace
+from annotation.selectors.campaign.progress import funnel, open_tasks_by_kind, throughput
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.pair_tasks import pair_tasks
@@ -133,7 +133,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         collected=is_collected(batch, answers, who),
         earned=money(cost.earned, pay.currency),
         to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
-        ends_at=pace(campaign, fresh=True, counts=counts).ends_at if answers_to_come else None,
+        ends_at=throughput(campaign, fresh=True, counts=counts).ends_at if answers_to_come else None,
         people=people,
         unused={judge: person.unused for judge, person in people.items() if person.unused and person.answers},
         top_up=plan_reassignment(batch, people),

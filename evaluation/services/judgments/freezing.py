@@ -69,12 +69,12 @@ _INSERT = (
 class QrelsReport:
     """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
 
-    `queries_by_kind` counts the queries that were asked, by kind ("image", "caption"), as far as that is known, and
-    `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many pairs would
-    be relevant under each rule of its kind; `pool` describes the protocol, and is empty elsewhere.
-    `excluded` pairs do not take part in a subset, or are about what the corpus lacks, and `lacking` names the
-    first of that. `asks` is what the rankings are for, "" for both. Of a batch's judgments, `pairs_judged` of
-    the `pairs_selected` had enough answers.
+    `queries_by_kind` counts the queries that were asked, by kind ("image", "caption"), as far as that is
+    known, and `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many
+    pairs would be relevant under each rule of its kind; `pool` describes the protocol, and is empty
+    elsewhere. `excluded` pairs do not take part in a subset, or are about what the corpus lacks, and
+    `lacking` names the first of that. `asks` is what the rankings are for, "" for both. Of a batch's
+    judgments, `pairs_judged` of the `pairs_selected` had enough answers.
     """
 
     qrels: str

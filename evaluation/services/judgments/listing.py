@@ -74,8 +74,9 @@ class QueriesByKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QrelsDetail(QrelsSummary):
-    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of `pairs_selected`
-    had enough answers when they were frozen. `remarks` say what is not known, and how to freeze again."""
+    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of
+    `pairs_selected` had enough answers when they were frozen. `remarks` say what is not known, and how to
+    freeze again."""
 
     queries: int
     queries_by_kind: QueriesByKind

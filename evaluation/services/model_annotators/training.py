@@ -239,7 +239,7 @@ def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
 def _metadata(annotator: ModelAnnotator) -> Mapping[str, Any]:
     """What is noted beside what a model annotator learnt last."""
     try:
-        return read_manifest(version_folder(annotator, annotator.version)).get("facts") or {}
+        return read_manifest(version_folder(annotator, annotator.version)).get("metadata") or {}
     except (BadModel, OSError):
         return {}
 

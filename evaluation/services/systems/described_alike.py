@@ -28,7 +28,7 @@ def check_described_alike(
     system: str, metadata: Mapping[str, Any], corpus: str, sources: Sources
 ) -> tuple[str, ...]:
     """Raise InputError where images, regions or captions of `corpus` are known to be described otherwise
-    than those that the system of these `facts` learned from. Return what is not known, a sentence each.
+    than those that the system of these `metadata` learned from. Return what is not known, a sentence each.
 
     Where a system learned from whole images alone, regions have to be described as those images were.
     """

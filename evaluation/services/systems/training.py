@@ -222,8 +222,8 @@ def _train(
             background.lines,
             background.excluded,
             *mentions,
-            selection=tuple(stored["facts"].get("selection", ())),
-            remarks=tuple(stored["facts"].get("remarks", ())),
+            selection=tuple(stored["metadata"].get("selection", ())),
+            remarks=tuple(stored["metadata"].get("remarks", ())),
         )
 
     def trained(store: PhaseCache) -> TrainedSystem:
@@ -250,7 +250,7 @@ def _train(
             aids,
             cache=PhaseCache(store.folder, store.progress, kernels=kernels),
             options=FitOptions(
-                facts=metadata,
+                metadata=metadata,
                 device=request.device,
                 seed=seed,
                 auxiliary=further.pairs,
@@ -269,7 +269,7 @@ def _train(
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")
         if unchanged:
-            existing = storage.read_manifest(folder)["facts"]
+            existing = storage.read_manifest(folder)["metadata"]
             if any(existing.get(key) != value for key, value in metadata.items()):
                 raise InputError(
                     f"system {name!r} already exists with a different recipe or other images; choose "

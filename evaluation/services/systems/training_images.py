@@ -116,7 +116,7 @@ def check_not_learned_from(
     Folds are dealt by their number among the images that can be used. With other features or regions, or
     another seed, than at the training, a fold of the same name has other images.
     """
-    if not FOLD.fullmatch(what) or dataset.corpus != stored.facts.get("corpus"):
+    if not FOLD.fullmatch(what) or dataset.corpus != stored.metadata.get("corpus"):
         return
     learned = {name_learned.partition(OF_REGION)[0] for name_learned in stored.names}
     seen = [dataset.examples[index].name for index in places if dataset.examples[index].name in learned]

@@ -67,7 +67,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             importing=_form(request, "import_features"),
             parsing=_form(request, "import_parses"),
             word_vectors=vectors,
-            tags_form=_form(request, "rank_tags", "corpus", "unit", "place"),
+            tags_form=_form(request, "rank_tags", "corpus", "unit", "placed_by"),
             largest=filesizeformat(LARGEST_FORM),
             jobs=lines,
             live=any(job.live for job in lines),

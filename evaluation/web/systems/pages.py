@@ -167,7 +167,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             system=row,
             origin=origin,
             gone=_gone(row),
-            facts=_setting_rows(row),
+            details=_setting_rows(row),
             selection=row.settings.get("selection", []),
             remarks=row.settings.get("remarks", []),
             sources=sorted(row.sources.items()),

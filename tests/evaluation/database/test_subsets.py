@@ -26,7 +26,7 @@ from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.building import outdated
-from evaluation.services.runs.files import BREAK, RunImport, import_run, write_run_file
+from evaluation.services.runs.files import BREAK_TIES, RunImport, import_run, write_run_file
 from phrasebox.formats.trec import read_run
 from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import matrix_file, output_of
@@ -105,7 +105,7 @@ def a_case(folder: Path, seed: int) -> None:
     run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
     if tied:
         # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
-        write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK)
+        write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK_TIES)
         run = f"apart-{seed}"
         import_run(
             RunImport(name=run, corpus="many", file=folder / f"apart-{seed}.txt", direction=direction),

@@ -112,7 +112,7 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
         "0.00 USD",
         False,
     )
-    assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
+    assert overview(row.campaign, pay).throughput.to_come == overview(row.campaign, pay).pay_to_come == 0
     text = output_of("batch_status", "first")
     assert "0 answers are still to come, 0.00 USD" in text and "its campaign is closed, and" in text
     assert "a new batch of the same runs" in text

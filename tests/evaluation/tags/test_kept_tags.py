@@ -44,7 +44,7 @@ def test_a_page_asks_for_them(tmp_path: Path, settings: Any, pets: str) -> None:
     assert TagList.objects.get(corpus=Corpus.objects.get(name="pets")).unit == "compounds"
     for payload, reported in (
         ({"unit": "verbs"}, "Expected one of:"),
-        ({"unit": "nouns", "place": "tree"}, "corpus 'pets' has no parses"),
+        ({"unit": "nouns", "placed_by": "tree"}, "corpus 'pets' has no parses"),
     ):
         response = ada.post("/operations/rank_tags/", {"corpus": "pets", **payload})
         assert reported in html.unescape(response.content.decode())

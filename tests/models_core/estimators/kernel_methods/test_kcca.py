@@ -187,7 +187,7 @@ def test_a_stored_model_scores_the_same(tmp_path):
         model.save(tmp_path / solver, {"corpus": "abc"})
         again = KCCA.load(tmp_path / solver)
         assert again.solver_ == solver
-        assert storage.read_manifest(tmp_path / solver)["facts"] == {"corpus": "abc"}
+        assert storage.read_manifest(tmp_path / solver)["metadata"] == {"corpus": "abc"}
         np.testing.assert_array_equal(
             again.score_pairs(provided.new_x, provided.new_y),
             model.score_pairs(provided.new_x, provided.new_y),
