@@ -60,7 +60,7 @@ hypothesis.settings.load_profile("phrasebox")
 SQLITE = "django.db.backends.sqlite3"
 
 #: How much of a failure's message is told at the very end of a run, in characters.
-SAID = 300
+MESSAGE_LENGTH = 300
 
 #: A test may be left out for want of these files, which cannot be installed; for nothing else.
 REAL_DATA = "real data"
@@ -214,18 +214,19 @@ def _failures(reporter: Any) -> Iterator[str]:
     for kind in ("failed", "error"):
         for report in reporter.stats.get(kind, ()):
             crash = getattr(report.longrepr, "reprcrash", None)
-            said = crash.message if crash else str(report.longrepr)
+            message = crash.message if crash else str(report.longrepr)
             at = f" at {crash.path}:{crash.lineno}" if crash else ""
-            yield f"{report.nodeid} ({report.when}{at})\n{textwrap.indent(said[:SAID].strip(), '    ')}\n"
+            beginning = textwrap.indent(message[:MESSAGE_LENGTH].strip(), "    ")
+            yield f"{report.nodeid} ({report.when}{at})\n{beginning}\n"
 
 
 def need(key: str) -> Path:
     """Where the component is; leaves the test out, saying what to install, where it is missing."""
-    found = prepare.find(key)
-    if found is None:
+    path = prepare.find(key)
+    if path is None:
         component = next(c for c in prepare.COMPONENTS if c.key == key)
         pytest.skip(prepare.reason_to_skip(component))
-    return found
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import time
 from django.db import connection, transaction
 
 #: Made with the tables; no test changes them.
-KEPT = {"django_content_type", "auth_permission", "django_migrations"}
+UNCHANGED_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
 #: Seconds for which whoever still writes is waited for: the last statement of a process that was killed.
 PATIENCE = 10.0
 
@@ -23,7 +23,7 @@ _OTHERS = """
 
 def empty() -> None:
     """Delete every row of every table, but what came with the tables."""
-    tables = [name for name in connection.introspection.table_names() if name not in KEPT]
+    tables = [name for name in connection.introspection.table_names() if name not in UNCHANGED_TABLES]
     quoted = [connection.ops.quote_name(name) for name in sorted(tables)]
     if connection.vendor == "postgresql":
         _wait_for_others()

@@ -110,7 +110,7 @@ def save_study(
         if other_study is not None:
             raise VisitError(_("This study already belongs to another campaign."))
         codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
-        study, _made = studies.update_or_create(
+        study, _created = studies.update_or_create(
             campaign=campaign,
             provider=provider,
             external_id=external_id,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from tests.apart.measure import FULL, Found, Row, evened, found_by_learner, rows_of
+from tests.apart.measure import FULL, Row, Separation, evened, found_by_learner, rows_of
 
 #: The name of what was learned of all kinds together.
 ALL = "all"
@@ -15,7 +15,7 @@ ALL = "all"
 
 def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool) -> None:
     """Print for each seed how well known items are told apart, of each kind and of all; at last, as JSON."""
-    result: dict[int, dict[str, Found]] = {}
+    result: dict[int, dict[str, Separation]] = {}
     for seed in seeds:
         started = time.perf_counter()
         rows: list[Row] = []

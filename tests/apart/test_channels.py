@@ -60,7 +60,7 @@ from tests.trust.scenes import crowd_works, scenes
 pytestmark = pytest.mark.django_db
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ASKED, KNOWN = 24, 30
+UNKNOWN, KNOWN = 24, 30
 #: Every other item is a known one, and there is no test.
 HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}}
 PAGE = {"page": {"images": 4, "captions": 6}}
@@ -74,9 +74,9 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, item: int = 6) -> Campai
             f"i{n}",
             *(f"thing{n} {act} {' '.join(numbers[: k + n % 3])} ." for k, act in enumerate(numbers)),
             layered=False,
-            split="train" if n < ASKED else "val",
+            split="train" if n < UNKNOWN else "val",
         )
-        for n in range(ASKED + KNOWN)
+        for n in range(UNKNOWN + KNOWN)
     ]
     a_corpus("quay", records)
     campaign = campaigns.create_campaign(
@@ -84,8 +84,8 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, item: int = 6) -> Campai
     )
     if campaigns.asks_pairs(tasks):
         pairs = [
-            Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")
-            for n in range(ASKED)
+            Pair(f"i{n}", f"i{(n + k // 5) % UNKNOWN}#{k % 5}")
+            for n in range(UNKNOWN)
             for k in range(item - n % 3)
         ]
         campaigns.open_pairs(campaign=campaign, pairs=pairs)

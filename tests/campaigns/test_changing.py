@@ -246,7 +246,7 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
         for _ in range(times):
             lease = world.held(0)
             assert lease.control is not None
-            world.submit(0, lease, world.wrong(lease), then=False)
+            world.submit(0, lease, world.wrong_answer(lease), then=False)
 
     fail(1)
     change(world.campaign, trust={**trust, "bar": 0.0})

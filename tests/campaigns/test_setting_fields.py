@@ -92,7 +92,7 @@ INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "pay.idle_after": (TIME, 30),
     "stop.budget": (MONEY, 100),
     "stop.until": (("2026-13-01", "tomorrow", "2026-12-31\n", 2026, ""), "2026-12-31"),
-    "stop.images": (tuple(each for each in COUNT if each is not None), 10),
+    "stop.images": (tuple(value for value in COUNT if value is not None), 10),
     "page.images": ((*FROM_ONE, 1), 7),
     "page.captions": (FROM_ONE, 5),
     "page.controls": ((*COUNT, 6), 0),

@@ -242,10 +242,13 @@ class Managed:
         try:
             done = collecting.collect(batch.name, count=names)
         except BatchError:
-            assert not now.given
+            assert not now.answers_by_pair
             self.met["nothing to collect"] += 1
             return
-        assert (done.pairs, done.answers) == (len(now.given), sum(map(len, now.given.values())))
+        assert (done.pairs, done.answers) == (
+            len(now.answers_by_pair),
+            sum(map(len, now.answers_by_pair.values())),
+        )
         assert (done.short, done.unused) == (now.short(), now.unused())
         self.met["collected"] += not done.unchanged
 
@@ -258,7 +261,7 @@ class Managed:
                 settle_request = closing.SettleRequest(batch=batch.name, qrels=name)
                 done = closing.settle_batch(settle_request, OperationContext()).frozen
             except BatchError:
-                assert not self.now[batch.name].given
+                assert not self.now[batch.name].answers_by_pair
                 return
         elif batch.judgments is None:
             return
@@ -282,7 +285,7 @@ class Managed:
         up_to_date = stood and self.built[name] == self.inputs_of(name)
         try:
             done = building.build_report(
-                replace(self.wanted(batch), replace=bool(step % 2)), OperationContext()
+                replace(self.report_request(batch), replace=bool(step % 2)), OperationContext()
             )
         except ReportError:
             assert stood and not up_to_date and not step % 2
@@ -292,7 +295,7 @@ class Managed:
         self.built[name] = self.inputs_of(name)
         self.met["replaced" if stood and not up_to_date else "stands" if stood else "built"] += 1
 
-    def wanted(self, batch: Batch) -> ReportRequest:
+    def report_request(self, batch: Batch) -> ReportRequest:
         return ReportRequest(
             name=f"r-{batch.name}",
             qrels=f"q-{batch.name}",
@@ -356,7 +359,7 @@ class Managed:
         batch_states: dict[str, BatchState] = {}
         for number, (name, now) in enumerate(self.now.items()):
             # The judges of the batches before it count, and whom these count by name.
-            decided.append((now.own.decided(), now.batch.judgments and now.batch.judgments.pk))
+            decided.append((now.newest.decided(), now.batch.judgments and now.batch.judgments.pk))
             if len(self.now) > 1 and not both and number != second_choice:
                 continue
             batch_states[name] = batch_state.batch_state(name)
@@ -377,16 +380,20 @@ class Managed:
                 assert (building.outdated(row) == []) == up_to_date, building.outdated(row)
 
     def _check_state(self, now: Recount, seen: BatchState) -> None:
-        requested = len(now.own.asked["wanted"])
-        assert (seen.judges, seen.numbers["selected"], seen.state) == (2, requested, now.own.campaign.state)
+        requested = len(now.newest.pairs_by_role["wanted"])
+        assert (seen.judges, seen.numbers["selected"], seen.state) == (
+            2,
+            requested,
+            now.newest.campaign.state,
+        )
         assert (seen.judged, seen.short) == (now.judged(), now.short())
         assert (seen.reused, seen.lacking) == now.reused()
-        assert (seen.open, seen.answers_to_come) == (now.own.open(), now.own.wanting())
-        assert seen.answers == now.own.handed_in()
-        assert seen.stored == sum(map(len, now.given.values()))
+        assert (seen.open, seen.answers_to_come) == (now.newest.open(), now.newest.wanting())
+        assert seen.answers == now.newest.handed_in()
+        assert seen.stored == sum(map(len, now.answers_by_pair.values()))
         assert seen.collected == now.collected()
-        to_come = now.own.to_come()
-        assert seen.earned == money(now.own.earned(), "USD")
+        to_come = now.newest.to_come()
+        assert seen.earned == money(now.newest.earned(), "USD")
         assert seen.to_come == ("" if to_come is None else money(to_come, "USD"))
         people = {
             name: (
@@ -422,10 +429,10 @@ class Managed:
         assert seen.agreement.value == (None if alpha is None else pytest.approx(alpha))
         assert seen.loss == now.loss()
         assert (seen.filling.pages, seen.filling.fillers) == (
-            len(now.own.pages),
-            len(now.own.asked["filler"]),
+            len(now.newest.pages),
+            len(now.newest.pairs_by_role["filler"]),
         )
-        assert seen.complete == (not now.own.wanting() and not now.short() and not now.reused()[1])
+        assert seen.complete == (not now.newest.wanting() and not now.short() and not now.reused()[1])
         self.met["complete"] += seen.complete
         self.met["lacking"] += bool(seen.lacking)
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
@@ -448,19 +455,22 @@ class Managed:
 
     def _check_campaign(self, now: Recount) -> None:
         """Its campaign's figures are the batch's."""
-        campaign = now.own.campaign
+        campaign = now.newest.campaign
         pay = settings_of(campaign.settings).pay
         reported = overview(campaign, pay, fresh=True)
         coming = glance.forecast(campaign, pay)
-        assert (reported.throughput.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
-        assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
-        assert (reported.cost.answers, reported.cost.earned) == (now.own.handed_in(), now.own.earned())
-        assert reported.cost.paid == now.own.payouts
+        assert (reported.throughput.to_come, reported.pay_to_come) == (
+            now.newest.wanting(),
+            now.newest.to_come(),
+        )
+        assert (coming.answers, coming.pay) == (now.newest.wanting(), now.newest.to_come())
+        assert (reported.cost.answers, reported.cost.earned) == (now.newest.handed_in(), now.newest.earned())
+        assert reported.cost.paid == now.newest.payouts
 
     def check_reports(self) -> None:
         """What says that it is up to date stands as it is when it is built again, and nothing else does."""
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
-            expected = self.wanted(Batch.objects.get(reports=row))
+            expected = self.report_request(Batch.objects.get(reports=row))
             if building.outdated(row):
                 with pytest.raises(ReportError):
                     building.build_report(expected, OperationContext())

@@ -260,7 +260,7 @@ def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
 
 
 def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
-    status, _headers, _said, taken = raw_request("/sign-in/", None)
+    status, _headers, _body, taken = raw_request("/sign-in/", None)
     assert status != "413" and taken == 0
 
 

@@ -126,7 +126,7 @@ def _asked_for(errors: list[CheckMessage], folder: Path) -> list[str]:
 
 
 #: Says what a process knows of the examples, what the checks find, and what they had to import.
-ASKED = """
+PROBE = """
 import importlib, sys
 from django.core.management import call_command
 importlib.import_module("config.urls")
@@ -149,7 +149,7 @@ def test_settings_name_the_packages_and_what_the_pages_need_is_all_that_the_chec
     """A process of its own, since settings are read once: seconds, most of them for the pages."""
     provided = dict.fromkeys(("TASK_TYPE_PACKAGES", "FORMAT_PACKAGES", "METRIC_PACKAGES"), HERE)
     root = str(FOLDER.parents[1])
-    done = manage(tmp_path, "shell", "--no-imports", "-c", ASKED, fresh=True, PYTHONPATH=root, **provided)
+    done = manage(tmp_path, "shell", "--no-imports", "-c", PROBE, fresh=True, PYTHONPATH=root, **provided)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "System check identified no issues (0 silenced).",

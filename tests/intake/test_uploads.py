@@ -251,7 +251,7 @@ def test_what_cannot_be_begun_says_why(ada: Account):
         begun(ada, 1, name="one-more")
 
 
-WRONG = {("picture", "p07.jpg"), ("picture", "p21.jpg"), ("no_caption", "p39.jpg")}
+PROBLEMS = {("picture", "p07.jpg"), ("picture", "p21.jpg"), ("no_caption", "p39.jpg")}
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -261,7 +261,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
     upload = uploaded(ada, {"forty.zip": zipped(files)} if packed else files)
     result = checked(upload)
     assert (result.format, result.images, result.pictures) == ("flickr8k", SOUND, SOUND)
-    assert {(problem.sort, Path(problem.file).name) for problem in result.problems} == WRONG
+    assert {(problem.sort, Path(problem.file).name) for problem in result.problems} == PROBLEMS
     assert all(str(upload.folder) not in str(problem) for problem in result.problems)
     assert result.english == 1
     if packed:
@@ -270,7 +270,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
         import_upload(upload, format=result.format, skip_problems=False)
     assert not Corpus.objects.exists()
     report = import_upload(upload, format=result.format, skip_problems=True)
-    assert {(problem.sort, Path(problem.file).name) for problem in report.problems} == WRONG
+    assert {(problem.sort, Path(problem.file).name) for problem in report.problems} == PROBLEMS
     corpus = Corpus.objects.get(name="mine")
     assert (corpus.published, corpus.image_count) == (True, SOUND)
     assert corpus.source.startswith("upload of ") and str(upload.folder) not in corpus.source

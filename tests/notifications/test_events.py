@@ -77,7 +77,7 @@ def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Accoun
     world = World(some_images(2), settings=TRUSTING)
     hook(researcher, ADDRESS, campaign=world.campaign.name)
     world.work()
-    for _turn in range(2):
+    for _round in range(2):
         cache.clear()
         assert schedule.do("look_after_campaigns")
     assert [item["why"] for item in messages_of(CAMPAIGN_FINISHED)] == ["complete"]

@@ -12,7 +12,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 KEYS = [f"{GRADED_RELEVANCE}|a|a#{n}" for n in range(3)]
 QUESTIONS = [
-    CountedQuestion(GRADED_RELEVANCE, key, wanted) for key, wanted in zip(KEYS, (1, 2, 3), strict=True)
+    CountedQuestion(GRADED_RELEVANCE, key, answers) for key, answers in zip(KEYS, (1, 2, 3), strict=True)
 ]
 
 votes = st.builds(

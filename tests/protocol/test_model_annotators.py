@@ -205,7 +205,7 @@ class Links(Play):
         return self
 
     @property
-    def asked(self) -> list[tuple[str, ...]]:
+    def verifications(self) -> list[tuple[str, ...]]:
         return [
             question.mentions for question in self.state.questions if question.kind == "chain_verification"
         ]
@@ -216,16 +216,16 @@ IMAGE = ("a man/people", "a man/people", "a guitarist/people")
 
 def test_what_people_linked_is_not_verified_again_once_it_was_refused() -> None:
     play = Links(mentions(*IMAGE)).link("ann").link("bob").verify("cid", "false")
-    assert play.asked == []
+    assert play.verifications == []
     assert [len(chain.mentions) for chain in play.state.chains] == [2, 1]
 
 
 def test_what_a_model_linked_is_verified_until_a_person_has_said_that_it_is_one() -> None:
     play = Links(mentions(*IMAGE)).link("model_annotator").link("bob").verify("cid", "false")
-    assert play.asked == [("0:0-2", "1:0-2")]
+    assert play.verifications == [("0:0-2", "1:0-2")]
     assert {chain.stage for chain in play.state.chains if len(chain.mentions) == 2} == {"VERIFICATION"}
     play.verify("dan", "true")
-    assert play.asked == [] and [len(chain.mentions) for chain in play.state.chains] == [2, 1]
+    assert play.verifications == [] and [len(chain.mentions) for chain in play.state.chains] == [2, 1]
 
 
 def test_what_a_model_linked_and_people_refuse_twice_goes_to_review() -> None:

@@ -21,14 +21,15 @@ WITH_MODEL = {**TRUSTING, "model_annotator": {"share": 1.0}}
 
 
 #: Boxes that show nothing, none like another.
-_WRONG = (Box(1, 1, 4, 4), Box(6, 1, 9, 4))
+_BAD_BOXES = (Box(1, 1, 4, 4), Box(6, 1, 9, 4))
 
 
 def proposals_of(truth: Truth, *, chance: float = 0.9, invalid: bool = False, bad: int = 0) -> Proposals:
     """For each mention its chain's gold boxes, after so many `bad` ones; or a corner of the picture."""
     return {
         name: [
-            ProposedBox(box, chance) for box in (_WRONG[:1] if invalid else _WRONG[:bad] + truth.boxes[chain])
+            ProposedBox(box, chance)
+            for box in (_BAD_BOXES[:1] if invalid else _BAD_BOXES[:bad] + truth.boxes[chain])
         ]
         for name, chain in truth.chain_of.items()
     }

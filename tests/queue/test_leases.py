@@ -170,7 +170,7 @@ def test_a_known_item_comes_when_it_is_due_and_looks_like_any_other():
     control = known_link(world, world.images()[0].image_id)
     lease = world.held(0)
     assert lease.control == control.pk and lease.content == control.content
-    assert world.submit(0, lease, world.wrong(lease)).counted
+    assert world.submit(0, lease, world.wrong_answer(lease)).counted
     trust_state = TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
     assert (trust_state.items, trust_state.known, trust_state.right) == (1, 1, 0)
     assert not world.images()[0].judgments.exists()

@@ -105,7 +105,7 @@ def a_person(world: World, rng: Random) -> None:
     if step < 0.05:
         leases.return_lease(worker=world.workers[worker], assignment=result.id)
     elif step < 0.15 and kind != q.BOX_DRAWING:
-        world.submit(worker, result, world.wrong(result), then=False)
+        world.submit(worker, result, world.wrong_answer(result), then=False)
     elif step < 0.15:
         world.submit(worker, result, Answer("drawn", Box(2, 2, 8, 8)), then=False)
     else:

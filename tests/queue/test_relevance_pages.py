@@ -25,7 +25,7 @@ from tests.queue.test_counted import held, submit, workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ASKED, OTHERS = 30, 40
+JUDGED, OTHERS = 30, 40
 MEASURED: dict[str, Any] = {"trust": {"qualification": False}}
 
 
@@ -35,12 +35,12 @@ def corpus() -> None:
         "quay",
         [
             an_image(f"i{n}", *(f"thing{n} does act{k} ." for k in range(5)), layered=False)
-            for n in range(ASKED + OTHERS)
+            for n in range(JUDGED + OTHERS)
         ],
     )
 
 
-def pairs(images: int = ASKED, item: int = 10) -> list[Pair]:
+def pairs(images: int = JUDGED, item: int = 10) -> list[Pair]:
     """For each image its own captions and five of others."""
     return [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n in range(images) for k in range(item)]
 
@@ -51,7 +51,7 @@ def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: An
     campaigns.open_pairs(campaign=created, **{"pairs": pairs(), **also})
     items = controls.from_captions(
         campaign=created,
-        images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
+        images=[f"i{n}" for n in range(JUDGED, JUDGED + OTHERS)],
         seed=1,
         per_page=10,
         purposes={Control.CONTROL: known},
@@ -82,10 +82,10 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
     corpus()
     created = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
     expected = pairs(item=7)
-    fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(ASKED, ASKED + 30)}
-    fillers |= {f"i{n}": [f"i{(n + 9) % ASKED}#{k}" for k in range(5)] for n in range(ASKED)}
+    fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(JUDGED, JUDGED + 30)}
+    fillers |= {f"i{n}": [f"i{(n + 9) % JUDGED}#{k}" for k in range(5)] for n in range(JUDGED)}
     done = campaigns.open_pairs(campaign=created, pairs=[*expected, *expected], fillers=fillers)
-    assert (done.pairs, done.tasks, done.filling.missing) == (len(expected), ASKED // 5, 0)
+    assert (done.pairs, done.tasks, done.filling.missing) == (len(expected), JUDGED // 5, 0)
     keys = dict(Image.objects.values_list("pk", "key"))
     result: dict[str, list[Pair]] = {}
     for task in Task.objects.all():
@@ -97,7 +97,7 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
                 pair = Pair(keys[content["image"]], f"{keys[image]}#{index}")
                 result.setdefault(PAGE_ROLES[role], []).append(pair)
     assert sorted(result["wanted"]) == sorted(expected)
-    assert len(result[ROLE_FILLER]) == done.filling.fillers == ASKED * 3
+    assert len(result[ROLE_FILLER]) == done.filling.fillers == JUDGED * 3
 
 
 def test_every_page_has_one_known_image_and_nobody_is_told_which():
@@ -217,7 +217,7 @@ def test_the_test_asks_one_known_image_at_a_time():
     created = campaign({"trust": {"verdict_known": 3}}, known=0)
     items = controls.from_captions(
         campaign=created,
-        images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
+        images=[f"i{n}" for n in range(JUDGED, JUDGED + OTHERS)],
         seed=2,
         per_page=10,
         purposes={Control.QUALIFICATION: 9},

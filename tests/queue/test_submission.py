@@ -180,7 +180,7 @@ def test_two_votes_are_asked_of_two_workers_and_the_second_waits_for_the_first()
     task = task_of(item)
     assert (task.needed, task.live) == (2, 2)
     world.submit(0, item, then=False)
-    world.submit(1, two, world.wrong(two), then=False)
+    world.submit(1, two, world.wrong_answer(two), then=False)
     task.refresh_from_db()
     assert (task.needed, task.live, task.state) == (3, 2, Task.OPEN)
     assert world.held(2).task == task.pk
@@ -209,7 +209,7 @@ def test_a_share_of_single_answers_is_asked_twice_outside_the_fold():
     check = world.held(1)
     assert check.task == lease.task and check.role == q.DOUBLE_CHECK
     before = world.images()[0].state["chains"]
-    world.submit(1, check, world.wrong(check), then=False)
+    world.submit(1, check, world.wrong_answer(check), then=False)
     task.refresh_from_db()
     assert task.state == Task.SETTLED
     assert world.images()[0].state["chains"] == before

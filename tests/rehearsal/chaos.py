@@ -123,23 +123,23 @@ class _Insisting:
         self.lost = 0
 
     def take(self, kind: str, holding: Sequence[int]) -> Any:
-        return self._asked(lambda: self._desk.take(kind, holding))
+        return self._retried(lambda: self._desk.take(kind, holding))
 
     def submit(self, task: Any, reply: Any, *, token: str, **also: Any) -> Any:
-        taken = self._asked(lambda: self._desk.submit(task, reply, token=token, **also))
+        taken = self._retried(lambda: self._desk.submit(task, reply, token=token, **also))
         self._note(f"ack {task.id} {token}")
         return taken
 
     def counted(self, task: Any) -> bool:
-        return bool(self._asked(lambda: self._desk.counted(task)))
+        return bool(self._retried(lambda: self._desk.counted(task)))
 
     def give_back(self, task: Any) -> bool:
-        return bool(self._asked(lambda: self._desk.give_back(task)))
+        return bool(self._retried(lambda: self._desk.give_back(task)))
 
     def begin_test(self, kind: str) -> bool:
         return False
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _retried(self, ask: Callable[[], T]) -> T:
         return retried(ask, lost=self._count)
 
     def _count(self) -> None:

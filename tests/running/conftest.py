@@ -33,7 +33,7 @@ class Clock:
     def __call__(self) -> datetime:
         return self.at
 
-    def turn(self, **later: float) -> None:
+    def advance(self, **later: float) -> None:
         self.at += timedelta(**later)
 
 

@@ -92,12 +92,12 @@ def test_the_pace_counts_answers_on_tasks_of_the_last_hour_and_day(clock):
     world = World(some_images(4))
     world.campaign.opened_at = clock.at
     world.submit(0, world.held(0), then=False)
-    clock.turn(hours=5)
+    clock.advance(hours=5)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_DRAWING), then=False)
     now = progress.throughput(world.campaign, at=clock.at)
     assert (now.last_hour, now.per_hour, now.newest_at) == (2, 3 / 5, clock.at)
-    clock.turn(hours=24)
+    clock.advance(hours=24)
     later = progress.throughput(world.campaign, at=clock.at - timedelta(minutes=1))
     assert later.per_hour == 2 / 24
     assert progress.throughput(World(name="new").campaign).newest_at is None
@@ -334,7 +334,7 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
     for item in range(8):
         worker, kind = item % 3, (q.COREF_LINK, q.BOX_DRAWING)[item % 2]
         world.submit(worker, world.held(worker, kind), seconds=0.0, then=False)
-        clock.turn(minutes=4)
+        clock.advance(minutes=4)
         if in_the_database:
             cache.clear()
             if item % 2:
@@ -355,7 +355,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     world = World(some_images(6), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
-    clock.turn(minutes=11)
+    clock.advance(minutes=11)
     stored_sums.store_sums(world.campaign)
     right = sums.earned(world.campaign)
     # What is kept is read: a wrong sum shows, until all answers are counted again.
@@ -365,7 +365,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
 
     def now(**later: int) -> int:
         cache.clear()
-        clock.turn(**later)
+        clock.advance(**later)
         return sums.earned(world.campaign)[0].answers
 
     assert now() == right[0].answers + 100
@@ -379,7 +379,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     assert now() == right[0].answers
     world.campaign.revision -= 1
     world.campaign.save()
-    clock.turn(hours=25)
+    clock.advance(hours=25)
     stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers
     assert len(sums.earned(world.campaign)) == 2
@@ -395,7 +395,7 @@ def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
     world = World(some_images(3), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
-    clock.turn(minutes=11)
+    clock.advance(minutes=11)
     before = sums.earned(world.campaign)
     with CaptureQueriesContext(connection) as queries:
         assert sums.earned(world.campaign) == before
@@ -419,10 +419,10 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
         return earned
 
     world.submit(0, world.held(0), seconds=0.0, then=False)
-    clock.turn(hours=2)  # too fast
+    clock.advance(hours=2)  # too fast
     world.submit(1, world.held(1), seconds=0.0, then=False)
     assert stored() == 2
-    clock.turn(hours=-2)
+    clock.advance(hours=-2)
     world.submit(2, world.held(2), seconds=0.0, then=False)
     assert stored() == 3
 
@@ -432,18 +432,18 @@ def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkey
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
     def earned(**later: int) -> int:
-        clock.turn(**later)
+        clock.advance(**later)
         return sum(line.answers for line in sums.earned(world.campaign))
 
     world.submit(0, world.held(0), seconds=0.0, then=False)
     assert earned(hours=2) == 1
-    clock.turn(hours=-2)
+    clock.advance(hours=-2)
     world.submit(1, world.held(1), seconds=0.0, then=False)
     # Nobody looked before the clock had caught up: nothing tells that it was set back.
     assert earned(hours=3) == 1
     assert [earned(hours=8) for _ in range(3)] == [1, 1, 2]
     # The periodic work counts anew first: its row is read, and not all of the ledger.
-    clock.turn(hours=24)
+    clock.advance(hours=24)
     stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:
         assert earned(hours=2) == 2

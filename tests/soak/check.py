@@ -60,7 +60,7 @@ class Findings:
 
 
 #: What must not be, in the order of the table.
-LOST, DOUBLED, OVER, OWN, UNKNOWN, NO_LEASE = (
+LOST, DOUBLED, OVER, JUDGED_OWN, UNKNOWN, NO_LEASE = (
     "lost",
     "doubled",
     "over-assigned",
@@ -87,7 +87,7 @@ def _acknowledged(
     findings: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> None:
     """What workers were told is there, and what is there was sent by them."""
-    payload = {(note.worker, note.key): note for note in notes if note.what == ledger.SENT}
+    payload = {(note.worker, note.key): note for note in notes if note.what == ledger.SENDING}
     reported: dict[tuple[str, str], Note] = {}
     for note in notes:
         if note.what in (ledger.STORED, ledger.REPEATED):
@@ -156,7 +156,7 @@ def _own_boxes(findings: Findings, stored: Stored) -> None:
         box = judgment.key.split("|")[1]
         findings.counted["boxes judged"] += 1
         if drawn.get((judgment.image, box)) == judgment.worker:
-            findings.add(OWN, f"judgment {judgment.id} of {judgment.worker}")
+            findings.add(JUDGED_OWN, f"judgment {judgment.id} of {judgment.worker}")
 
 
 def _over_assigned(

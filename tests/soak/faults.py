@@ -78,7 +78,7 @@ class Faults:
             disk.top_up()
         if self._starts and self._starts[0] <= now:
             self._starts.pop(0)
-            self._one()
+            self._next_fault()
 
     def end(self) -> None:
         """All is well again: what was stopped goes on, disks have room, the clock is right."""
@@ -86,7 +86,7 @@ class Faults:
         while self._due:
             heapq.heappop(self._due)[2]()
 
-    def _one(self) -> None:
+    def _next_fault(self) -> None:
         if not self._bag:
             self._bag = [*KILLED[self.product.database], "pause", "pause", "disk", "clock"]
             if self.product.database == SQLITE:

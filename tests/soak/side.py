@@ -205,7 +205,7 @@ class Side:
             if name != "entities"
             for kind in kinds.kinds_of_tasks(name)
         ]
-        self.crowd.board.offers = open_offers
+        self.crowd.board.tasks = open_offers
         self.crowd.board.refreshed()
         self.staff.campaigns = newest
 
@@ -224,7 +224,7 @@ class Side:
         next_sample, next_minute = 0.0, 60.0
         while (now := time.monotonic() - self.load_began) < self.minutes * 60:
             self.faults.tick()
-            for name in self.product.keep():
+            for name in self.product.restart():
                 self.log(f"{name} was started again")
             if now >= next_sample:
                 next_sample = now + SAMPLE * min(1.0, self.scale * 1.5)
@@ -292,7 +292,7 @@ class Side:
         assert self.product
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            for name in self.product.keep():
+            for name in self.product.restart():
                 self.log(f"{name} was started again")
             time.sleep(0.25)
 
@@ -346,7 +346,7 @@ class Side:
                 row.state == "leased" and row.expires_at < at - OVERDUE for row in rows.assignments.values()
             ),
             "recount": recount,
-            "refused": dict(self.crowd.troubles.refused),
+            "refused": dict(self.crowd.troubles.rejected),
             "troubles": dict(self.crowd.troubles.kinds),
             "counts": dict(self.crowd.troubles.counts),
             "staff": dict(self.staff.jobs.troubles),
@@ -442,7 +442,7 @@ class Side:
                 counts["whose archive was fetched otherwise"] += 1
         return {
             "faults": dict(counts),
-            "asked": self.staff.jobs.asked,
+            "asked": self.staff.jobs.requested,
             "shown": len(self.staff.jobs.seen),
             "fetched": len(self.staff.jobs.fetched),
             "archives": archives,

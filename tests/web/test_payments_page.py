@@ -214,7 +214,7 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
             (Visit.CONFIRMED, Visit.SCREENED_OUT),
         ]
     ):
-        row, _made = Identity.objects.update_or_create(
+        row, _created = Identity.objects.update_or_create(
             worker=worker(world, index), defaults={"provider": "prolific", "external_id": f"person{index}"}
         )
         Visit.objects.create(

@@ -185,7 +185,7 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
 
     def at_once(value: str) -> int:
         accepted.clear()
-        threads = [Thread(target=enter, args=(value,)) for _each in range(4)]
+        threads = [Thread(target=enter, args=(value,)) for _number in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

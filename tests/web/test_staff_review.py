@@ -167,7 +167,7 @@ def test_a_chain_is_asked_again_by_page_unless_the_campaign_is_closed(world, rev
 
 def test_a_merge_is_undone_and_done_again_by_page(world, rev):
     lease = world.held(0)
-    world.submit(0, lease, world.wrong(lease), then=False)
+    world.submit(0, lease, world.wrong_answer(lease), then=False)
     world.work()
     page = rev.get(IMAGE)
     assert "Boxes of chains 1, 3 were merged, because they overlap by 100 %." in words(page)

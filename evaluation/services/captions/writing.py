@@ -178,8 +178,8 @@ def _fill(
         texts += [[row.image_id, row.box, row.text] for row in chunk]
     known = writer.training_captions()
     caption_set.caption_count, caption_set.image_count = len(texts), len(places)
-    caption_set.distinct = len({text for *_place, text in texts})
-    caption_set.in_training = sum(text in known for *_place, text in texts)
+    caption_set.distinct = len({text for *_ids, text in texts})
+    caption_set.in_training = sum(text in known for *_ids, text in texts)
     names = writer.dataset.names.image_name
     caption_set.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
 

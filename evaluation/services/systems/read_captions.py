@@ -85,7 +85,7 @@ def _with_names(dataset: Examples, sources: Sources) -> Examples:
 
 
 _READERS: Mapping[CaptionForm, Callable[[Examples, Recipe, Sources, PhaseProgress], Examples]] = {
-    "edges": lambda found, recipe, sources, progress: with_edges(found),
-    "names": lambda found, recipe, sources, progress: _with_names(found, sources),
-    "tags": lambda found, recipe, sources, progress: with_tags(found, recipe.text.unit, progress),
+    "edges": lambda examples, recipe, sources, progress: with_edges(examples),
+    "names": lambda examples, recipe, sources, progress: _with_names(examples, sources),
+    "tags": lambda examples, recipe, sources, progress: with_tags(examples, recipe.text.unit, progress),
 }

@@ -90,11 +90,13 @@ class Drawn:
         """The first `number` cases, drawn where they are not yet; copies, since sending changes a case."""
         while len(self.cases) < number:
             # Of an operation that can be called in a few ways only, each is drawn once a turn.
-            seeded(SEED + self.turns)(_settings(number - len(self.cases))(given(self.strategy)(self._keep)))()
+            seeded(SEED + self.turns)(
+                _settings(number - len(self.cases))(given(self.strategy)(self._collect))
+            )()
             self.turns += 1
         return [_copied(case) for case in self.cases[:number]]
 
-    def _keep(self, case: Any) -> None:
+    def _collect(self, case: Any) -> None:
         self.cases.append(case)
 
 
@@ -120,7 +122,7 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each
             return
         if way != AS_DRAWN:
             call = valid[name]()
-            case.path_parameters = call.place
+            case.path_parameters = call.path_values
             if way == VALID_CALL:
                 case.body = NOT_SET if call.body is None else call.body
         # Of what is at another place schemathesis cannot say any more whether it is wrong.

@@ -54,7 +54,7 @@ class ValidCall:
     """Where a call goes, and what it carries: of the address the places, the query, JSON or a form's
     fields and files (name of the field -> name of the file, content)."""
 
-    place: dict[str, Any] = field(default_factory=dict)
+    path_values: dict[str, Any] = field(default_factory=dict)
     query: dict[str, Any] = field(default_factory=dict)
     body: dict[str, Any] | None = None
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -258,11 +258,13 @@ def _webhook(**more: Any) -> Make:
 
 def _line() -> ValidCall:
     created = _webhook()()
-    return ValidCall({**created.place, "delivery": perform("test_webhook", **created.place).number})
+    return ValidCall(
+        {**created.path_values, "delivery": perform("test_webhook", **created.path_values).number}
+    )
 
 
 def _log() -> ValidCall:
-    return ValidCall({"webhook": _line().place["webhook"]})
+    return ValidCall({"webhook": _line().path_values["webhook"]})
 
 
 def _subscription() -> ValidCall:
@@ -343,7 +345,7 @@ def _further() -> ValidCall:
 
 def _unlabelled() -> dict[str, Any]:
     """The place of an image whose phrases nothing names yet."""
-    corpus = Corpus.objects.get(name=_spare_corpus().place["corpus"])
+    corpus = Corpus.objects.get(name=_spare_corpus().path_values["corpus"])
     image = Image.objects.create(corpus=corpus, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     return {"corpus": corpus.name, "image": image.key}
@@ -493,10 +495,10 @@ VALID: dict[str, Make] = {
     "learn_links": with_body({"corpus": "quay", "layer": "import"}, campaign="quay"),
     "show_protocol": nothing,
     "export_proposals": lambda: ValidCall(
-        {"campaign": "quay", "model_annotator": _model_annotator().place["model_annotator"]}
+        {"campaign": "quay", "model_annotator": _model_annotator().path_values["model_annotator"]}
     ),
     "import_proposals": lambda: ValidCall(
-        {"campaign": "quay", "model_annotator": _model_annotator().place["model_annotator"]},
+        {"campaign": "quay", "model_annotator": _model_annotator().path_values["model_annotator"]},
         files={"file": ("boxes.jsonl", b"{}")},
     ),
     "export_judgment_table": at(campaign="quay"),

@@ -21,7 +21,7 @@ from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import (
-    ASKED,
+    JUDGED,
     UNTESTED,
     asked_on_pages,
     crowd,
@@ -42,7 +42,7 @@ def test_a_plan_counts_what_is_pooled_and_writes_nothing(pooled_runs: list[str])
     assert left == numbers.selected == len(plan.selected) > 0
     assert numbers.filtered == len(plan.fillers) > 0 == numbers.known
     assert numbers.judgments == 3 * numbers.selected
-    assert [part.pairs for part in numbers.runs] == [ASKED * 4] * 4
+    assert [part.pairs for part in numbers.runs] == [JUDGED * 4] * 4
     assert numbers.runs[0].unjudged == len(
         [
             p

@@ -20,7 +20,7 @@ from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
-    ASKED,
+    JUDGED,
     asked_on_pages,
     crowd,
     planned,
@@ -60,7 +60,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
 
     frozen = freeze_qrels(name="pooled", corpus="quay", judgments="first-2")
     relevant = QrelsRow.objects.filter(snapshot=snapshot_named("pooled"), relevance=1)
-    assert relevant.count() == frozen.relevant > ASKED
+    assert relevant.count() == frozen.relevant > JUDGED
     by_run = {
         name: {
             m: s.value
@@ -217,7 +217,7 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
     omissions = batch_state("grades", omissions=True).omissions
     assert omissions is not None and {row.run for row in omissions} == set(pooled_runs)
     frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
-    assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
+    assert frozen.by_rule["mean_grade"] == frozen.relevant > JUDGED
     by_run = {name: score(run_named(name), snapshot_named("graded"), ["nDCG@10"]) for name in pooled_runs}
     for direction in ("annotation", "search"):
         values = [by_run[f"{name}-{direction}"].scores["nDCG@10"].value for name in ("sharp", "blunt")]

@@ -22,7 +22,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.pooled_runs import pooled
 from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.freezing import freeze_protocol
-from tests.evaluation.database.pooled_world import ASKED, crowd, planned
+from tests.evaluation.database.pooled_world import JUDGED, crowd, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,7 +140,7 @@ def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list
 def test_a_run_of_one_direction_is_pooled_with_the_images_of_its_captions(pooled_runs: list[str]) -> None:
     alone = pooled("quay", [run_named("sharp-annotation")])
     both = pooled("quay", [run_named(name) for name in ("sharp-annotation", "sharp-search")])
-    assert alone.image.tolist() == both.image.tolist() and len(alone.image) == ASKED
+    assert alone.image.tolist() == both.image.tolist() and len(alone.image) == JUDGED
     assert alone.caption.tolist() == both.caption.tolist()
     names = names_of("quay")
     owners = [names.owner[caption] for caption in alone.caption.tolist()]

@@ -68,7 +68,7 @@ KINDS = {
         for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
         if not module.ispkg
     ),
-    *(one.name for one in all_operations() if one.as_job and one.app == "evaluation"),
+    *(row.name for row in all_operations() if row.as_job and row.app == "evaluation"),
 } - IN_CAMPAIGNS
 
 

@@ -23,17 +23,17 @@ LINE = Dataset(
     {LINK: np.arange(3)},
 )
 #: The tags of the line in another order, and one that is none of them.
-ASKED = CandidateTags(("c", "new", "b", "a"), np.array([2, -1, 1, 0]))
+CANDIDATES = CandidateTags(("c", "new", "b", "a"), np.array([2, -1, 1, 0]))
 
 
 def test_frequency_is_the_share_of_training_images_and_nothing_for_other_tags():
     model = TagFrequency(FrequencySettings()).fit(LINE, None, FitContext())
-    np.testing.assert_allclose(model.score_tags(np.ones((2, 1)), ASKED), [[1 / 3, 0, 2 / 3, 1 / 3]] * 2)
+    np.testing.assert_allclose(model.score_tags(np.ones((2, 1)), CANDIDATES), [[1 / 3, 0, 2 / 3, 1 / 3]] * 2)
 
 
 def test_a_random_order_depends_on_seed_and_image_alone():
     created = [RandomTags(RandomSettings()).fit(LINE, None, FitContext(seed)) for seed in (0, 0, 1)]
-    result = [model.score_tags(LINE.images, ASKED) for model in created]
+    result = [model.score_tags(LINE.images, CANDIDATES) for model in created]
     np.testing.assert_array_equal(result[0], result[1])
     assert (result[0] != result[2]).all() and len(np.unique(result[0])) == result[0].size
 
@@ -41,7 +41,7 @@ def test_a_random_order_depends_on_seed_and_image_alone():
 def test_neighbours_vote_by_distance():
     settings = NeighbourSettings(neighbours=(2,), decays=(2.0,))
     model = NeighbourVotes(settings).fit(LINE, None, FitContext())
-    result = model.score_tags(np.array([[0.25]]), ASKED)[0]
+    result = model.score_tags(np.array([[0.25]]), CANDIDATES)[0]
     # Images 0 and 1 at 0.25 and 0.75: weights exp(-2/3) and exp(-2), as shares of their sum.
     near = np.exp(-2 / 3) / (np.exp(-2 / 3) + np.exp(-2))
     np.testing.assert_allclose(result, [0, 0, 1, near], atol=1e-5)
@@ -114,6 +114,6 @@ def test_choosing_needs_held_out_images(model, match):
 def test_images_of_another_width_and_numbers_that_are_not_finite_are_refused(model):
     model.fit(LINE, None, FitContext())
     with pytest.raises(ValueError, match="images of 2 numbers against 1; expected the same"):
-        model.score_tags(np.ones((1, 2)), ASKED)
+        model.score_tags(np.ones((1, 2)), CANDIDATES)
     with pytest.raises(ValueError, match="every entry must be a finite number"):
-        model.score_tags(np.array([[np.nan]]), ASKED)
+        model.score_tags(np.array([[np.nan]]), CANDIDATES)
