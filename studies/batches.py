@@ -88,7 +88,7 @@ def _database() -> str:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
-    from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
+    from evaluation.services.judgments.importing import JudgmentsTarget, store_judgments
     from evaluation.services.runs.files import RunMetadata, store_run
 
     call_command("migrate", verbosity=0)
@@ -111,7 +111,7 @@ def _database() -> str:
     assert done.opened is not None
     rows.append([f"launch ({done.opened.tasks} pages)", done.opened.pairs, taken])
     pairs = _judged(space, planned.selected, relevant)
-    crowd = JudgmentsPlace(corpus="made", name="crowd", format="table", source="memory")
+    crowd = JudgmentsTarget(corpus="made", name="crowd", format="table", source="memory")
     taken, _ = seconds(lambda: store_judgments(pairs, crowd))
     rows.append([f"judgments kept ({len(pairs) * JUDGES} answers)", len(pairs), taken])
     taken, frozen = seconds(lambda: freeze_qrels(name="q", corpus="made", judgments="crowd"))

@@ -10,7 +10,7 @@ The same generated scenes, crowd and figures; each arm of each seed is a campaig
 `simulate_crowd --through queue`, without control items and misconduct. A model annotator is turned on by the
 campaign's settings (`model_annotator.share` 1). In the arms *a* it begins with nothing and learns as the
 service trains it, from what is finished by then (`model_annotator.from_images`,
-`model_annotator.retrain_each`), and at most `--at-once` unfinished images are asked about
+`model_annotator.retrain_every`), and at most `--at-once` unfinished images are asked about
 (`model_annotator.images_at_once`); in the others all are opened at once, and its boxes come as from a file.
 *printed* is people alone again, asked about links in the printed order, and *savings* people alone with fewer
 questions. Training runs (on `--device`) take no time here, nor do reviewers' rulings: people's seconds are
@@ -161,7 +161,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
         model_annotators.record_training(
             model_annotator, images=None, source="file of the benchmark", from_file=True
         )
-        model_answers.take_turns(campaign, submission.submit)
+        model_answers.answer_waiting_images(campaign, submission.submit)
     train = partial(_train, run.device)
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, train=train)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
@@ -274,7 +274,7 @@ def main() -> None:
     parser.add_argument(
         "--retrain-each",
         type=int,
-        default=usual.retrain_each,
+        default=usual.retrain_every,
         help="Further ones of each further training run",
     )
     parser.add_argument("--least-chance", type=float, default=usual.least_chance)
@@ -309,7 +309,7 @@ def main() -> None:
         known,
         images_at_once=options.at_once,
         from_images=options.from_images,
-        retrain_each=options.retrain_each,
+        retrain_every=options.retrain_every,
     )
     arms = [(PEOPLE_ALONE, PEOPLE_ALONE), *((name, _TITLES[name]) for name in names)]
 
@@ -319,8 +319,8 @@ def main() -> None:
         return boxes if arm in _TRAINED_BEFORE else {}
 
     with tempfile.TemporaryDirectory(prefix="phrasebox-model_annotators-queue-") as folder:
-        folder_to_keep, template = options.keep or Path(folder) / "kept", Path(folder) / "template"
-        folder_to_keep.mkdir(parents=True, exist_ok=True)
+        results_folder, template = options.keep or Path(folder) / "kept", Path(folder) / "template"
+        results_folder.mkdir(parents=True, exist_ok=True)
         template.mkdir()
         runs = [
             CampaignRun(
@@ -334,7 +334,7 @@ def main() -> None:
                 name in _LEARNING,
                 learning if name in _LEARNING else known,
                 template,
-                folder_to_keep,
+                results_folder,
                 options.device,
             )
             for seed in range(options.seeds)

@@ -359,7 +359,7 @@ def forgetful() -> None:
     from annotation.selectors import answers, spelling
     from annotation.selectors.campaign import kept
     from annotation.selectors.controls import control_metadata
-    from annotation.task_types.shown import shown_image
+    from annotation.task_types.shown import displayed_image
 
     # A busy machine would keep what a quick one counts anew; tests of what is kept say so (0.0).
     kept.SLOW = float("inf")
@@ -367,7 +367,7 @@ def forgetful() -> None:
     control_pool.cache_clear()
     likeness._known.cache_clear()
     control_metadata.cache_clear()
-    shown_image.cache_clear()
+    displayed_image.cache_clear()
     image_state._unruled.cache_clear()
     answers._key.cache_clear()
     spelling.corpus_words.cache_clear()

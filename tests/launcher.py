@@ -464,7 +464,7 @@ def _run(request: _Request) -> None:
 
 
 if __name__ == "__main__":
-    asked_by = socket.socket(fileno=int(sys.argv[1]))
+    requested_by = socket.socket(fileno=int(sys.argv[1]))
     _load()
-    if (job := _serve(asked_by)) is not None:
+    if (job := _serve(requested_by)) is not None:
         _become(job)

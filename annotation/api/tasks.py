@@ -24,9 +24,9 @@ from annotation.api.worker_shapes import (
     UnknownWords,
     WorkerConsent,
     WorkerNothing,
-    WorkerOffers,
     WorkerReceipt,
     WorkerTask,
+    WorkerTaskList,
     WorkerTest,
     WorkerToday,
     answer_request,
@@ -52,7 +52,7 @@ _EXAMPLE = {"campaign": "quay", "kind": next(iter(names()))}
 
 
 @worker_call("worker_tasks", "List what there is to work on", method="GET")
-def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> WorkerOffers:
+def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> WorkerTaskList:
     """What there is for me."""
     return {"tasks": [offer(task) for task in available_tasks(worker=Worker.objects.get(pk=worker))]}
 

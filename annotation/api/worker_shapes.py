@@ -100,7 +100,7 @@ class WorkerOffer(TypedDict):
     again_at: TimeText | None
 
 
-class WorkerOffers(TypedDict):
+class WorkerTaskList(TypedDict):
     """All that there is to do."""
 
     tasks: list[WorkerOffer]

@@ -78,9 +78,9 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
         folder = root / RESTORING
         again = (folder / BEFORE).exists()
         about, files = _unpack(source, kind, folder, again)
-        with _in_place(folder, again):
+        with _swapped_folders(folder, again):
             kind.replace(folder / _NEW / kind.member)
-        erased, withdrawn = _bring_up_to_date(folder / _NEW / ERASURES_MEMBER, about)
+        erased, withdrawn = _migrate_restored(folder / _NEW / ERASURES_MEMBER, about)
         os.rename(folder / BEFORE, folder / _DONE)
         shutil.rmtree(folder, ignore_errors=True)
     return RestoredBackup(
@@ -178,7 +178,7 @@ def _check_about(about: _About, kind: databases.Database) -> None:
 
 
 @contextmanager
-def _in_place(folder: Path, again: bool) -> Iterator[None]:
+def _swapped_folders(folder: Path, again: bool) -> Iterator[None]:
     """While open, the folders of `new` are where they shall be; where the block fails they go back.
 
     Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
@@ -216,7 +216,7 @@ def _in_place(folder: Path, again: bool) -> Iterator[None]:
         raise
 
 
-def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
+def _migrate_restored(listed: Path, about: _About) -> tuple[list[str], int]:
     """Bring the database that was put in place to this version; whoever was erased goes, and so does what was
     withdrawn: their pseudonyms, and how many pictures."""
     try:

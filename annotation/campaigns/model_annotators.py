@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import exclusive_folder, is_held
+from annotation.common.locks import is_held, locked_folder
 from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.datasets import layers
 from annotation.models import (
@@ -232,7 +232,7 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     """
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"
-    with exclusive_folder(_lock_name(model_annotator), busy=busy) as folder:
+    with locked_folder(_lock_name(model_annotator), busy=busy) as folder:
         model_annotator.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
         ModelProposals.objects.filter(
             model_annotator=model_annotator, version__gt=model_annotator.version

@@ -29,7 +29,7 @@ from annotation.selectors.campaign.progress import (
 )
 from annotation.selectors.campaign.watch import (
     active,
-    controls_met,
+    controls_seen_by_kind,
     failed_jobs,
     in_review,
     overdue,
@@ -107,7 +107,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
     if not trust.control_share:
         return
     able = _able(campaign, settings)
-    met = controls_met(campaign, able)
+    met = controls_seen_by_kind(campaign, able)
     for kind in campaign.kinds:
         if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
             continue

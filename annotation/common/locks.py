@@ -59,7 +59,7 @@ def nobody_at_work(*, busy: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
+def locked_folder(name: str, *, busy: str) -> Iterator[Path]:
     """A folder `name` in `work` of DATA_DIR, empty and ours alone until the block ends; then it is removed.
 
     Raises Busy with the text `busy` where another process, or another block of this one, holds
@@ -80,7 +80,7 @@ def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
 
 
 def is_held(name: str) -> bool:
-    """Whether somebody holds the folder `name` in `work` of DATA_DIR (`exclusive_folder`)."""
+    """Whether somebody holds the folder `name` in `work` of DATA_DIR (`locked_folder`)."""
     try:
         handle = os.open(Path(settings.DATA_DIR) / "work" / name, os.O_RDONLY)
     except FileNotFoundError:

@@ -10,7 +10,7 @@ one, a reader tells the listener, leaves out just what is wrong (a line, an imag
     try:
         ...
     except FormatError as error:
-        tell_problem(error)        # raises it again where nobody listens
+        report_problem(error)        # raises it again where nobody listens
 
 A format names in `Format.says` what its files can say of a record beside its id and its captions.
 `checks.writable` counts the rest as left out.
@@ -117,7 +117,7 @@ _listening: ContextVar[ProblemListener | None] = ContextVar("problems of a sourc
 
 
 @contextmanager
-def problems_told(listener: ProblemListener) -> Iterator[None]:
+def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
     """Have readers tell `listener` what is wrong, and go on, until the context ends."""
     before = _listening.set(listener)
     try:
@@ -126,7 +126,7 @@ def problems_told(listener: ProblemListener) -> Iterator[None]:
         _listening.reset(before)
 
 
-def tell_problem(error: FormatError) -> None:
+def report_problem(error: FormatError) -> None:
     """Tell whoever listens what is wrong; raise `error` where nobody does."""
     listener = _listening.get()
     if listener is None:

@@ -19,7 +19,7 @@ from annotation.formats.base import (
     LEFT_OUT_MENTIONS,
     Format,
     Written,
-    tell_problem,
+    report_problem,
 )
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
@@ -85,11 +85,11 @@ class Coco(Format):
                     entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
                     _ADD[name](spool, entry, number)
                 except FormatError as error:
-                    tell_problem(error)
+                    report_problem(error)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         for image, caption in spool.orphans():
-            tell_problem(
+            report_problem(
                 FormatError(
                     f"annotation {caption or '?'} is of the image {image}, which is not among the images",
                     file=file,

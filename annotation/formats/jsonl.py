@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, tell_problem
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
@@ -58,7 +58,7 @@ class Jsonl(Format):
                 value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
                 record = _record(value, images)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, number
 

@@ -99,21 +99,21 @@ def enqueue(
     JobError for arguments that it does not take or JSON cannot hold.
     """
     try:
-        plain_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
+        json_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
-    if problem := job_kind_named(kind).invalid_arguments(plain_arguments):
+    if problem := job_kind_named(kind).invalid_arguments(json_arguments):
         raise JobError(f"arguments of a {kind!r} job: {problem}")
     with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
             kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
-            if job.arguments == plain_arguments:
+            if job.arguments == json_arguments:
                 return job
         job = Job.objects.create(
             kind=kind,
-            arguments=plain_arguments,
+            arguments=json_arguments,
             campaign=campaign,
             corpus=corpus,
             created_by=actor,

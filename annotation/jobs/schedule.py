@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotation import jobs
 from annotation.campaigns import opening, stored_sums
 from annotation.common import database
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails, upkeep
 from annotation.models import Campaign, PlannedImage
@@ -58,7 +58,7 @@ def let_models_answer() -> None:
     """Let model annotators answer what an answer of a person did not leave to them at once: after rulings,
     after answers were withdrawn, after verdicts by which they go on."""
     rows = Campaign.objects.filter(state=Campaign.OPEN, model_annotators__isnull=False).distinct()
-    _for_each(rows, lambda row: model_answers.take_turns(row, submission.submit))
+    _for_each(rows, lambda row: model_answers.answer_waiting_images(row, submission.submit))
 
 
 def look_after_server() -> None:
@@ -128,7 +128,7 @@ def do(name: str) -> bool:
     """Do the entry `name` now; whether it was done: not where another is at it, nor where it failed."""
     begun = database.now()
     try:
-        with exclusive_folder(f"periodic.{name}", busy=f"{name} is under way"):
+        with locked_folder(f"periodic.{name}", busy=f"{name} is under way"):
             PERIODIC[name].work()
     except Busy:
         return False

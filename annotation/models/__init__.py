@@ -16,7 +16,7 @@ from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Me
 from annotation.models.model_annotators import ModelAnnotator, ModelProposals
 from annotation.models.notifications import (
     AlarmSubscription,
-    LastTurn,
+    PeriodicRun,
     RaisedAlarm,
     Webhook,
     WebhookDelivery,
@@ -64,7 +64,7 @@ __all__ = [
     "Item",
     "Job",
     "Judgment",
-    "LastTurn",
+    "PeriodicRun",
     "Layer",
     "LayerImage",
     "ModelAnnotator",

@@ -100,7 +100,7 @@ class PhraseMarks(models.Model):
 
 
 #: A tag has no more characters than this.
-LONGEST_KEPT_TAG = 200
+LONGEST_STORED_TAG = 200
 
 
 class TagList(models.Model):
@@ -132,7 +132,7 @@ class CorpusTag(models.Model):
     """A tag of a list, and how many images have it."""
 
     tag_list = models.ForeignKey(TagList, on_delete=models.CASCADE, related_name="tags", db_index=False)
-    text = models.CharField(max_length=LONGEST_KEPT_TAG)
+    text = models.CharField(max_length=LONGEST_STORED_TAG)
     images = models.PositiveIntegerField(default=0)
 
     class Meta:

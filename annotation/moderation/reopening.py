@@ -46,7 +46,7 @@ from annotation.protocol.trust import SUSPENDED
 from annotation.queue import answer_rows, image_state, lease_terms, task_rows
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, LeasedAssignment
 from annotation.queue.image_state import Vote
-from annotation.selectors.workers.recent_answers import given_answer, recent_assignments
+from annotation.selectors.workers.recent_answers import recent_assignments, stored_answer
 
 
 class CannotReopen(ValueError):
@@ -73,10 +73,10 @@ class Reopened:
 
 def reopen_answer(*, worker: int, assignment: int) -> Reopened:
     """The answer, where its worker may change it now; nothing is locked or written. Raises CannotReopen."""
-    row = _own_assignment(worker, assignment)
+    row = _changeable_assignment(worker, assignment)
     judgment = _judgment(row)
     _check_not_built_on(row, judgment)
-    return Reopened(row.campaign, row.kind, given_answer(judgment))
+    return Reopened(row.campaign, row.kind, stored_answer(judgment))
 
 
 def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int = 1) -> bool:
@@ -93,17 +93,17 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
             OpenImage.objects.select_for_update(no_key=True).get(pk=image)
             Task.objects.select_for_update(no_key=True).get(assignments=assignment)
         Assignment.objects.select_for_update(no_key=True).get(pk=assignment)
-        row = _own_assignment(worker, assignment)
+        row = _changeable_assignment(worker, assignment)
         judgment = _judgment(row)
-        before = given_answer(judgment)
-        after = replace(answer, content=_kept_content(row, answer))
+        before = stored_answer(judgment)
+        after = replace(answer, content=_stored_content(row, answer))
         if after == before:
             return False
         _check_not_built_on(row, judgment, after)
         _report(judgment, after)
         _store(judgment, after, schema)
         if image is not None:
-            _show_anew(image, image_state.refold_image(image))
+            _update_contents(image, image_state.refold_image(image))
             task_rows.count_checks([image])
             control_items.retire_contradicted_items([image], because=AuditEntry.CHANGE_ANSWER)
             trust_replay.replay_rows(_drawers(row))
@@ -130,7 +130,7 @@ def _campaign_and_image(worker: int, assignment: int) -> tuple[int, int | None]:
     return place_of_answer
 
 
-def _own_assignment(worker: int, assignment: int) -> Assignment:
+def _changeable_assignment(worker: int, assignment: int) -> Assignment:
     """The worker's assignment, where its answer is one of the last and they are still at work."""
     rows = Assignment.objects.select_related("campaign", "worker", "task__image", "control")
     assignment_row = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
@@ -164,7 +164,7 @@ def _judgment(row: Assignment) -> Judgment:
     return judgment
 
 
-def _kept_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
+def _stored_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
     """What the answer's judgment is to keep beside its word. Raises BadJudgment where the question does not
     take the answer."""
     of, item = ("t", "annotation_task t ON t.id = a.task_id JOIN annotation_openimage o ON o.id = t.image_id")
@@ -274,7 +274,7 @@ def _check_leaves_others(
         raise _BuiltOn
 
 
-def _show_anew(image: int, state: ImageState) -> None:
+def _update_contents(image: int, state: ImageState) -> None:
     """Let questions show what they ask about now: one about a box that was drawn anew keeps its key."""
     for question in state.questions:
         if question.pending is not None:

@@ -24,7 +24,7 @@ from annotation.models import Account, Campaign, Control, Flag, Image, OpenImage
 from annotation.models import Ruling as Row
 from annotation.moderation import control_items
 from annotation.protocol.boxes import REVIEW
-from annotation.protocol.contents import corners, mention_from, plain_ruling
+from annotation.protocol.contents import corners, mention_from, ruling_json
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.state import LINKING, ImageState
 from annotation.protocol.terms import Box, mention_id
@@ -68,7 +68,7 @@ def make_ruling(
         if any(frozenset(chain) not in chains for chain in seen):
             raise Changed(_("The image has changed in the meantime: look at it again, then decide."))
         _check(row, ruling, chains)
-        created = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
+        created = Row.objects.create(image=row, content=ruling_json(ruling), comment=comment, made_by=actor)
         state = _folded(row)
         record(
             actor=actor,

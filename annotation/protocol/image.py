@@ -179,20 +179,20 @@ class Fold:
                     chain.append(mention)
                     return "joined"
         flags: set[str] = set()
-        for i, shown_mention in candidates(
+        for i, mention_in_order in candidates(
             mention, chains, order=self.settings.order, likeness=self._likeness, chances=self._chances
         ):
             if ruled.get(i) == "apart":
                 continue
-            key = q.link_key(shown_mention, mention)
+            key = q.link_key(mention_in_order, mention)
             votes: list[str] = []
             outcome, _ = reading.take(key, self._link_rule, votes, flags, self.settings.flags_to_review)
             if outcome is None:
                 needed = self._link_rule.votes_needed(votes)
                 pair = (
-                    (shown_mention.id, mention.id)
-                    if shown_mention.span < mention.span
-                    else (mention.id, shown_mention.id)
+                    (mention_in_order.id, mention.id)
+                    if mention_in_order.span < mention.span
+                    else (mention.id, mention_in_order.id)
                 )
                 reading.questions.append(Question(q.COREF_LINK, key, needed, reading.barred(key), pair))
                 return None

@@ -158,7 +158,7 @@ class Kind:
     - `measured_on`: CONTROLS, VERDICTS or NOTHING. `judges`: the kind whose answers its own are verdicts on.
     - `bar`, `verdict`, `window`, `over`: the names of the trust settings that hold for it: the least share
       right, the checked answers before a verdict, those looked at, and over how many few are judged.
-    - `from_plain(known)`: a gold answer as the grader takes it, from its row. `graded(answer)`: what the
+    - `from_json(known)`: a gold answer as the grader takes it, from its row. `graded(answer)`: what the
     grader
       takes of an answer. `written_known(text, captions)`: a gold answer from a table's cell.
     - `item(written)`: the (content, key) of a control item; raises BadItem. None: it has none.
@@ -202,7 +202,7 @@ class Kind:
     verdict: str = "verdict_known"
     window: str = "window"
     over: str = "window"
-    from_plain: Callable[[Any], Any] = _same
+    from_json: Callable[[Any], Any] = _same
     graded: Callable[[Any], Any] = _word
     written_known: Callable[[str, tuple[tuple[str, int], ...]], Any] | None = None
     item: Callable[[WrittenControlItem], tuple[dict[str, Any], str]] | None = None

@@ -57,7 +57,7 @@ class ModelAnnotatorSettings(CheckedRecord):
     from_images: Annotated[
         WholeFromOne, Field(description=_("Finished images from which a model annotator learns first"))
     ] = field(default=15, metadata={"source": "decided (docs/model_annotators.md)"})
-    retrain_each: Annotated[
+    retrain_every: Annotated[
         WholeNumber,
         Field(
             description=_(
@@ -235,13 +235,13 @@ def categories_left(
 
 def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learnt: int | None) -> bool:
     """Whether a model annotator that last learnt from `learnt` finished images (None: never) is to learn from
-    `finished`: after `retrain_each` further ones, or a quarter more, whichever is more; never from fewer than
-    `from_images`."""
+    `finished`: after `retrain_every` further ones, or a quarter more, whichever is more; never from fewer
+    than `from_images`."""
     if not settings.share:
         return False
     if learnt is None:
         return bool(settings.system) or finished >= settings.from_images
-    if not settings.retrain_each or finished < settings.from_images:
+    if not settings.retrain_every or finished < settings.from_images:
         return False
-    further = max(settings.retrain_each, _FURTHER_SHARE * learnt)
+    further = max(settings.retrain_every, _FURTHER_SHARE * learnt)
     return learnt < settings.from_images or finished - learnt >= further

@@ -249,7 +249,7 @@ def controls_on_page(
     return settings.images if str(index) in places else settings.controls
 
 
-def places_shown(
+def displayed_positions(
     known: Sequence[bool], size: int, *, seed: Seed, worker: str, control: int | str
 ) -> list[int]:
     """The places of `size` captions of a control image (all, where it has no more), in their order.

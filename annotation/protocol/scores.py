@@ -64,12 +64,12 @@ class LayerScores:
 
 def b_cubed(chains: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> LayerScores:
     """B-cubed sums of one document; clusters are sequences of mention ids."""
-    found_of = {name: frozenset(cluster) for cluster in chains for name in cluster}
+    predicted_of = {name: frozenset(cluster) for cluster in chains for name in cluster}
     gold_of = {name: frozenset(cluster) for cluster in gold for name in cluster}
-    scores = LayerScores(predicted=len(found_of), gold=len(gold_of))
-    for name in found_of.keys() & gold_of.keys():
-        shared = len(found_of[name] & gold_of[name])
-        scores.precision_sum += shared / len(found_of[name])
+    scores = LayerScores(predicted=len(predicted_of), gold=len(gold_of))
+    for name in predicted_of.keys() & gold_of.keys():
+        shared = len(predicted_of[name] & gold_of[name])
+        scores.precision_sum += shared / len(predicted_of[name])
         scores.recall_sum += shared / len(gold_of[name])
     return scores
 

@@ -77,7 +77,7 @@ class BoxJudged:
 Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
 
 
-class OutOfTurn(ValueError):
+class InvalidEvent(ValueError):
     """An event that cannot happen to this trust state; the message names kind, state and event."""
 
     def __init__(self, trust: WorkerTrust, event: Event, because: str) -> None:
@@ -111,7 +111,7 @@ class WorkerTrust:
 
 
 def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """The trust state that `event` leads to. Raises OutOfTurn on an event that cannot come.
+    """The trust state that `event` leads to. Raises InvalidEvent on an event that cannot come.
 
     A suspended worker's items in hand and boxes under judgment still count, but nothing
     leads out of suspension: who is to have another chance is given a new trust state. Where
@@ -121,17 +121,17 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
         return _admitted(replace(trust, entered=event), settings)
     if isinstance(event, Examined):
         if trust.state != QUALIFICATION:
-            raise OutOfTurn(trust, event, "the test is behind them")
+            raise InvalidEvent(trust, event, "the test is behind them")
         passed = trust.examined is not None and _passed(trust.examined, trust.kind, settings)
         return trust if passed else _admitted(replace(trust, examined=event), settings)
     trust = _admitted(trust, settings)
     if trust.state == QUALIFICATION:
-        raise OutOfTurn(trust, event, "nobody works before they are admitted")
+        raise InvalidEvent(trust, event, "nobody works before they are admitted")
     if isinstance(event, ItemDone):
         return _judge(replace(trust, items=trust.items + 1), settings)
     source = MEASURED_ON_CONTROLS if isinstance(event, ControlGraded) else MEASURED_ON_VERDICTS
     if (measured_on := kind_of(trust.kind).measured_on) != source:
-        raise OutOfTurn(trust, event, f"its accuracy is measured on {measured_on}")
+        raise InvalidEvent(trust, event, f"its accuracy is measured on {measured_on}")
     right = event.right if isinstance(event, ControlGraded) else event.good
     return _judge(
         replace(
@@ -150,7 +150,7 @@ def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSetting
     researcher gave them a new trust state leaves it as it is."""
     try:
         return trust_after(trust, event, settings)
-    except OutOfTurn:
+    except InvalidEvent:
         return trust
 
 

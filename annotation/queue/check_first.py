@@ -16,7 +16,7 @@ from annotation.protocol import trust
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.kinds import draws, judged_by
 from annotation.queue.dispatch import NoTask
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.same_question import seen_as_control
 
 
 def may_hold(settings: CampaignSettings, kind: str) -> bool:
@@ -48,7 +48,7 @@ def why_check_first(
                     WHERE newer.campaign_id = m.campaign_id AND newer.id > m.id)
                 AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                     WHERE a.task_id = t.id AND a.worker_id = %s)
-                AND NOT {met_as_control(judging)}
+                AND NOT {seen_as_control(judging)}
                 AND (own.state IN (%s, %s) AND NOT own.blocked AND own.withdrawn_at IS NULL
                     OR own.id IS NULL AND t.campaign_id IN ({database.parameters(at_once)}))
             GROUP BY t.campaign_id""",

@@ -40,7 +40,7 @@ from annotation.protocol.terms import Box
 from annotation.queue import lease_terms, task_rows
 
 #: Folds kept by a process: opening one costs as much as folding an image once.
-FOLDS_KEPT = 1024
+CACHED_FOLDS = 1024
 
 
 class OpenImageRow(NamedTuple):
@@ -142,7 +142,7 @@ def fold_of(row: OpenImageRow) -> Fold | CountedFold:
     return Fold(stored.mentions, stored.settings, rulings)
 
 
-@lru_cache(maxsize=FOLDS_KEPT)
+@lru_cache(maxsize=CACHED_FOLDS)
 def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
     """Neither mentions, questions nor settings change; but ids are used again by databases that are thrown
     away, hence the time of opening."""
@@ -211,8 +211,8 @@ def image_difference(
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in by_key.items():
-        votes_wanted = votes_of_key[key] + question.needed
-        now_open[key] = [votes_wanted, votes_of_key[key]]
+        votes_needed = votes_of_key[key] + question.needed
+        now_open[key] = [votes_needed, votes_of_key[key]]
         if key not in before:
             fresh.append(question)
             if key in row.state["checks"]:
@@ -220,9 +220,9 @@ def image_difference(
                 statements.append(task_rows.end_task(row.id, key, Task.WITHDRAWN))
             continue
         was, had = before[key]
-        if (was, had) != (votes_wanted, votes_of_key[key]):
+        if (was, had) != (votes_needed, votes_of_key[key]):
             statements.append(
-                task_rows.update_wanted(row.id, key, votes_wanted, votes_of_key[key] - had - (key == placed))
+                task_rows.update_needed(row.id, key, votes_needed, votes_of_key[key] - had - (key == placed))
             )
     # A question that comes back has been drawn, or not, as it opened: whether it does depends on answers.
     answered = {vote.judgment.key for vote in votes}

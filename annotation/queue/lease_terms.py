@@ -145,16 +145,16 @@ def no_task_without_consent() -> NoTask:
     return NoTask("no_consent", _("Before you begin, read how your answers will be used, and agree to it."))
 
 
-def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
+def why_no_lease(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
     rules = terms_trust_rules(terms, holder.trust.kind, is_model=holder.is_model)
-    return why_refused_by(rules, holder, terms, in_a_test=_in_a_test)
+    return why_no_lease_by(rules, holder, terms, in_a_test=_in_a_test)
 
 
-def why_refused_by(
+def why_no_lease_by(
     rules: TrustSettings, holder: WorkerState, terms: Terms, *, in_a_test: Callable[[WorkerState], bool]
 ) -> NoTask | None:
-    """As `why_refused`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
+    """As `why_no_lease`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
     worker is in the middle of a test."""
     if holder.blocked:
         return NoTask(

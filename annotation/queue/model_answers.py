@@ -76,7 +76,7 @@ class _Round:
         )
 
 
-def take_turn(image: int, submit: Submit) -> int:
+def answer_open_image(image: int, submit: Submit) -> int:
     """Answer what the campaign's model annotator can answer about an open image (its row's id); how many
     answers."""
     row = OpenImage.objects.select_related("campaign", "image").get(pk=image)
@@ -86,7 +86,7 @@ def take_turn(image: int, submit: Submit) -> int:
     return 0 if annotator is None else _answer_image(row, _Round(row.campaign, annotator, submit))
 
 
-def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
+def answer_waiting_images(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
     """The same for the campaign's open images that wait for it, at most so many; how many answers."""
     annotator = model_at_work(campaign.pk)
     if annotator is None:

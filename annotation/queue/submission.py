@@ -165,7 +165,7 @@ def _let_model_answer(image: int) -> None:
     """Give a model annotator its turn at an image, once the answer is stored. Not on commit: SQLite's turn to
     write is still held then. Whatever goes wrong with it is no fault of the answer."""
     try:
-        model_answers.take_turn(image, submit)
+        model_answers.answer_open_image(image, submit)
     except Exception:
         _log.exception("the model annotator's turn at open image %d", image)
 

@@ -22,7 +22,7 @@ from annotation.protocol.questions import VOTE
 from annotation.protocol.trust_settings import GoldCoverage
 
 #: Campaigns of which a process remembers what they know.
-FACTS_KEPT = 256
+CACHED_CAMPAIGNS = 256
 
 
 def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
@@ -49,7 +49,7 @@ class ControlMetadata(NamedTuple):
     since: Mapping[str, datetime]
 
 
-@lru_cache(maxsize=FACTS_KEPT)
+@lru_cache(maxsize=CACHED_CAMPAIGNS)
 def control_metadata(campaign: int, revision: int) -> ControlMetadata:
     """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
     return control_metadata_of([campaign])[campaign]

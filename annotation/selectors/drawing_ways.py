@@ -12,7 +12,7 @@ from django.db import connection
 
 from annotation.models import Campaign
 from annotation.protocol.questions import DRAWING_WAYS
-from annotation.selectors.campaign.kept import kept_figure
+from annotation.selectors.campaign.kept import cached_figure
 
 #: Boxes looked at, the newest ones: more of them tell no more about today's crowd.
 _NEWEST = 5_000
@@ -36,7 +36,7 @@ def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]
     Where counting is slow, a minute old at most unless `fresh`. Control items and double checks are left out:
     nobody judges those. So are the boxes of model annotators, which take no time.
     """
-    return kept_figure(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
+    return cached_figure(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
 
 
 def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:

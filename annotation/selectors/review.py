@@ -80,7 +80,7 @@ class ReviewedJudgment:
 
 
 @dataclass(slots=True)
-class GivenRuling:
+class RulingDetail:
     """A ruling with what it asserts."""
 
     row: Ruling
@@ -102,7 +102,7 @@ class ImageUnderReview:
     mentions: dict[str, Mention]
     judgments: list[ReviewedJudgment]
     moves: dict[str, list[Move]] = field(default_factory=dict)
-    rulings: list[GivenRuling] = field(default_factory=list)
+    rulings: list[RulingDetail] = field(default_factory=list)
 
     @property
     def chains(self) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
         ],
         moves=dict(moves),
         rulings=[
-            GivenRuling(ruling, asserts, named(asserts))
+            RulingDetail(ruling, asserts, named(asserts))
             for ruling in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
             for asserts in [ruling_from(ruling.content)]
         ],

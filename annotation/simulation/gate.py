@@ -30,7 +30,7 @@ from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_f
 from annotation.simulation.workers import SimulatedWorker
 
 #: The simulator lets everybody in and relies on control items, so that their work is seen.
-OPEN_DOOR = TrustSettings(qualification=False)
+NO_QUALIFICATION = TrustSettings(qualification=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ class Gate:
     """
 
     def __init__(
-        self, items: dict[str, list[SimulatedControlItem]], *, seed: int, settings: TrustSettings = OPEN_DOOR
+        self,
+        items: dict[str, list[SimulatedControlItem]],
+        *,
+        seed: int,
+        settings: TrustSettings = NO_QUALIFICATION,
     ) -> None:
         self.settings = settings
         self.seed = str(seed)

@@ -90,7 +90,7 @@ class _Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnTaking:
+class VisitScheduling:
     """How visits take turns.
 
     `seed` draws their order. Moments that come within `patience` seconds by `clock` are waited for, by
@@ -107,7 +107,7 @@ class TurnTaking:
     model_annotators: Callable[[], object] = lambda: None
 
 
-def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -> None:
+def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: VisitScheduling) -> None:
     """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
@@ -148,7 +148,7 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
 def run_crowd(
     people: Sequence[SimulatedPerson],
     visits: Visits,
-    turns: TurnTaking,
+    turns: VisitScheduling,
     *,
     processes: int,
     threads: int,

@@ -17,7 +17,7 @@ from annotation.campaigns import gold_layer
 from annotation.campaigns.opening import open_next_portion
 from annotation.campaigns.states import mark_simulated
 from annotation.common import database
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.datasets import layers
 from annotation.models import Assignment, Campaign, Layer, OpenImage, Task, TrustState
 from annotation.moderation import rulings
@@ -32,7 +32,7 @@ from annotation.simulation.driver import rulings_of
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.visits import USUAL_CONDUCT, Conduct, SimulatedVisit, TaskClient, VisitTally
 from annotation.simulation.workers import make_crowd
-from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, run_crowd
+from annotation.simulation_driver.crowd_executor import THREADS, VisitScheduling, run_crowd
 from annotation.simulation_driver.http_pages import Connection, HttpTaskClient, Session
 from annotation.simulation_driver.people import SimulatedPerson, check_mix, enrol, withdraw_passwords
 from annotation.simulation_driver.soundness import violations
@@ -127,13 +127,13 @@ def run_campaign_crowd(
 
     def model_annotators() -> int:
         plan.train()
-        return open_next_portion(campaign) + model_answers.take_turns(campaign, submission.submit)
+        return open_next_portion(campaign) + model_answers.answer_waiting_images(campaign, submission.submit)
 
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another seed, or wait for "
         "its end"
     )
-    with exclusive_folder(f"rehearsal.{plan.seed}", busy=busy):
+    with locked_folder(f"rehearsal.{plan.seed}", busy=busy):
         people = enrol(workers, campaign=campaign, accounts=plan.through == HTTP)
         try:
             for person in people:
@@ -141,7 +141,7 @@ def run_campaign_crowd(
             tally = run_crowd(
                 people,
                 partial(_visits, campaign, truths, known, plan),
-                TurnTaking(
+                VisitScheduling(
                     plan.seed,
                     _clock,
                     plan.patience,

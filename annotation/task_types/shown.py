@@ -14,19 +14,19 @@ from annotation.common import database
 from annotation.images.pictures import picture_size
 
 #: Images kept by a process; one is some 2 KB.
-IMAGES_KEPT = 4096
+CACHED_IMAGES = 4096
 #: Digits of an image's name.
 NAME_LENGTH = 20
 
 
-class ShownCaption(NamedTuple):
+class DisplayedCaption(NamedTuple):
     """A caption as it was written, and its words, by which mentions are placed."""
 
     text: str
     words: tuple[str, ...]
 
 
-class ShownImage(NamedTuple):
+class DisplayedImage(NamedTuple):
     """An image of a corpus. `width` and `height` are 0 where nobody knows; `picture` may be empty."""
 
     id: int
@@ -34,7 +34,7 @@ class ShownImage(NamedTuple):
     width: int
     height: int
     picture: str
-    captions: tuple[ShownCaption, ...]
+    captions: tuple[DisplayedCaption, ...]
 
     @property
     def name(self) -> str:
@@ -46,16 +46,16 @@ class ShownImage(NamedTuple):
         return name_of(self.id) if self.id else self.key
 
 
-@lru_cache(maxsize=IMAGES_KEPT)
-def shown_image(image: int) -> ShownImage:
+@lru_cache(maxsize=CACHED_IMAGES)
+def displayed_image(image: int) -> DisplayedImage:
     """The image with this id, in one query. Raises LookupError where there is none."""
-    images = shown_images([image])
+    images = displayed_images([image])
     if image not in images:
         raise LookupError(f"there is no image with the id {image}")
     return images[image]
 
 
-def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
+def displayed_images(images: Collection[int]) -> dict[int, DisplayedImage]:
     """The images with these ids, by id, in one query; ids that no image has are left out."""
     if not images:
         return {}
@@ -72,17 +72,19 @@ def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
     return {image: _from_rows(image, image_rows) for image, image_rows in rows.items()}
 
 
-def _from_rows(image: int, rows: Sequence[tuple[Any, ...]]) -> ShownImage:
+def _from_rows(image: int, rows: Sequence[tuple[Any, ...]]) -> DisplayedImage:
     key, width, height, picture = rows[0][:4]
     if picture and not (width and height):
         width, height = picture_size(picture) or (0, 0)
     captions = tuple(
-        ShownCaption(text, tuple((tokens or text).split())) for *_, text, tokens in rows if text is not None
+        DisplayedCaption(text, tuple((tokens or text).split()))
+        for *_, text, tokens in rows
+        if text is not None
     )
-    return ShownImage(image, key, width, height, picture, captions)
+    return DisplayedImage(image, key, width, height, picture, captions)
 
 
-@lru_cache(maxsize=IMAGES_KEPT)
+@lru_cache(maxsize=CACHED_IMAGES)
 def name_of(image: int) -> str:
     """The name of the image with this id: always the same on one server, and says nothing about it."""
     return salted_hmac("annotation.image", str(image), algorithm="sha256").hexdigest()[:NAME_LENGTH]
@@ -90,4 +92,4 @@ def name_of(image: int) -> str:
 
 def caption_text(image: int, number: int) -> str:
     """The text of a caption: `number` (from 0) of the image with this id. Raises LookupError."""
-    return shown_image(image).captions[number].text
+    return displayed_image(image).captions[number].text

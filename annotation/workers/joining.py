@@ -48,7 +48,7 @@ from annotation.protocol.trust import QUALIFICATION
 from annotation.quality import qualification
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, task_rows
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.same_question import seen_as_control
 from annotation.workers import sessions
 
 #: What a trust state knows of a test.
@@ -115,7 +115,7 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
         for kind in sorted(set(kinds)):
             cursor.execute(
                 f"""SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
-                    WHERE a.worker_id = %s AND a.kind = %s AND {met_as_control(kind)}""",
+                    WHERE a.worker_id = %s AND a.kind = %s AND {seen_as_control(kind)}""",
                 [had, kind, met],
             )
             worker_ids += [task for (task,) in cursor.fetchall()]

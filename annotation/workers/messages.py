@@ -64,7 +64,7 @@ def unread_of_account(account: int) -> list[WorkerMessage]:
     return list(messages.select_related("campaign").order_by("pk"))
 
 
-def told_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
+def messages_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
     """The newest messages to a worker of a campaign, the newest first."""
     messages = WorkerMessage.objects.filter(campaign=campaign, worker=worker)
     return list(messages.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])

@@ -51,13 +51,13 @@ def batch_build(request: HttpRequest) -> HttpResponse:
     tasks = text_parameter(data, "tasks")
     settings = {"campaign_settings": setting_fields(tasks if tasks in all_pair_tasks() else USUAL_TASKS)}
     chosen = data if data.get("chosen") else None
-    form = RequestForm(plan, account, chosen, initial=initial, fields_shown=_FIELDS, settings=settings)
+    form = RequestForm(plan, account, chosen, initial=initial, only_fields=_FIELDS, settings=settings)
     naming = RequestForm(
         launch,
         account,
         data if request.method == "POST" else None,
         initial=initial,
-        fields_shown=(*_FIELDS, "name"),
+        only_fields=(*_FIELDS, "name"),
         settings=settings,
     )
     planned, message, status = None, "", 200

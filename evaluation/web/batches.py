@@ -151,7 +151,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             "qrels": frozen[0].name if frozen else row.name,
             "rule": pair_tasks(seen.tasks).rule.name,
         },
-        fields_shown=("qrels", "rule"),
+        only_fields=("qrels", "rule"),
     )
     set_choices(settling, "rule", {rule.name: f"{rule.name} ({rule.described()})" for rule in rules})
     return render(

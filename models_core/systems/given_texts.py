@@ -12,38 +12,38 @@ from numpy.typing import NDArray
 from models_core.estimators.base import View
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.systems.caption_reading import CaptionWords
-from models_core.systems.kernels import GivenCaptionVectors, Resources, check_resources
+from models_core.systems.kernels import CaptionVectorTable, Resources, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, training_texts
-from models_core.systems.side_settings import GivenTextSettings
+from models_core.systems.side_settings import VectorTextSettings
 from phrasebox.kernels.documents import Document
 
 
 @dataclass(frozen=True)
-class GivenTexts:
+class VectorTexts:
     """Captions as vectors that somebody gives, `dimensions` numbers each; they are described by their names.
 
     `caption_vectors` has these vectors, which a stored side has not: see `reading`. `training` and `owners`
     are needed while a system is trained, and not stored.
     """
 
-    settings: GivenTextSettings
+    settings: VectorTextSettings
     dimensions: int
-    caption_vectors: GivenCaptionVectors | None = None
+    caption_vectors: CaptionVectorTable | None = None
     training: Sequence[Document] = ()
     owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
 
     @classmethod
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
-    ) -> GivenTexts:
+    ) -> VectorTexts:
         """Raises BadRecipe where no vectors are given."""
         check_resources(recipe, aids)
         assert aids.caption_vectors is not None
         texts, owners = training_texts(words, recipe.text.captions)
         return cls(recipe.text, aids.caption_vectors.vectors.shape[1], aids.caption_vectors, texts, owners)
 
-    def reading(self, caption_vectors: GivenCaptionVectors) -> GivenTexts:
+    def reading(self, caption_vectors: CaptionVectorTable) -> VectorTexts:
         """The same, which describes captions by these vectors. Raises ValueError for another width."""
         if caption_vectors.vectors.shape[1] != self.dimensions:
             raise ValueError(
@@ -82,6 +82,6 @@ class GivenTexts:
         return {}, {"text": {"dimensions": self.dimensions}}
 
     @classmethod
-    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> GivenTexts:
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> VectorTexts:
         """What `state` gave; raises KeyError where something is missing."""
         return cls(settings, int(stored["text"]["dimensions"]))

@@ -40,8 +40,8 @@ from models_core.extras import installed_versions
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.systems.dataset import CountedWords, Features
-from models_core.systems.given_texts import GivenTexts
-from models_core.systems.kernels import GivenCaptionVectors
+from models_core.systems.given_texts import VectorTexts
+from models_core.systems.kernels import CaptionVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.side_contracts import ImageSide, Owners, TextSide
 from models_core.systems.sides import SIDES
@@ -111,10 +111,10 @@ class TrainedSystem:
         check_inputs(self.recipe.kind, data)
         return data
 
-    def reading(self, captions: GivenCaptionVectors) -> TrainedSystem:
+    def reading(self, captions: CaptionVectorTable) -> TrainedSystem:
         """The same, which describes captions by given vectors. Raises ValueError for another width, and
         BadRecipe where its method takes captions otherwise."""
-        if not isinstance(self.texts, GivenTexts):
+        if not isinstance(self.texts, VectorTexts):
             raise BadRecipe(f"recipe {self.recipe.name!r} does not look at vectors of captions; give none")
         return replace(self, texts=self.texts.reading(captions))
 

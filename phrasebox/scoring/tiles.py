@@ -160,7 +160,7 @@ class Products(Scores):
             unique_queries = self._cut(0, firsts)
             block_of_lines = unique_queries @ block[1].T
             self._fill(block_of_lines, places, groups, unique_queries)
-            products[lines[chosen]] = block_of_lines[down.place_in_block(of_lines[chosen])]
+            products[lines[chosen]] = block_of_lines[down.index_in_block(of_lines[chosen])]
         return products
 
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
@@ -182,7 +182,7 @@ class Products(Scores):
         across = self._copies[1]
         for firsts, chosen in across.blocks(groups):
             products = queries @ self._cut(1, firsts).T
-            block[:, places[chosen]] = products[:, across.place_in_block(groups[chosen])]
+            block[:, places[chosen]] = products[:, across.index_in_block(groups[chosen])]
 
     def _cut(self, side: int, span: slice | RowIndices) -> ScoreArray:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)

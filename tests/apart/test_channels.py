@@ -49,7 +49,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import name_of, shown_image
+from annotation.task_types.shown import displayed_image, name_of
 from tests.apart import features, learner
 from tests.api.conftest import Program, annotator
 from tests.factories import a_corpus, an_image
@@ -194,7 +194,7 @@ def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
     program, worker = ann()
     task = program.take(GRADED_RELEVANCE)
     image = Task.objects.get(assignments=task["id"]).image.image
-    assert task["image"]["name"] == name_of(image.pk) == shown_image(image.pk).name
+    assert task["image"]["name"] == name_of(image.pk) == displayed_image(image.pk).name
     names = [
         name_of(image) for image in campaign.corpus.images.order_by("position").values_list("pk", flat=True)
     ]
@@ -202,7 +202,7 @@ def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
 
 
 def test_boxes_stand_in_an_order_of_their_own_whatever_the_one_they_came_in():
-    image = shown_image(World().images()[0].image_id)
+    image = displayed_image(World().images()[0].image_id)
     boxes = [[50, 60, 70, 80], [3, 4, 50, 60], [10, 1, 12, 9]]
     page = TASK_TYPES.get(q.BOX_COVERAGE).page(
         {"mentions": ["0:0-2"], "boxes": boxes, "pending": None}, image

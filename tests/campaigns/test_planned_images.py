@@ -26,7 +26,7 @@ from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
 from annotation.campaigns.opening import open_next_portion
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, check_export
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.jobs import schedule
 from annotation.models import AuditEntry, Campaign, OpenImage, PlannedImage, Task
 from annotation.protocol.campaign_settings import CampaignError
@@ -54,7 +54,7 @@ def tagged() -> Campaign:
     """A campaign over 6 of 12 images that have a tag, of which 2 are asked about at once."""
     corpus = a_corpus("streets", some_images(20))
     some = corpus.images.order_by("position").values_list("key", flat=True)[:12]
-    keep_tags(corpus=corpus, images=[(key, [("dog", 0.5)]) for key in some], unit="nouns", alpha=0.5)
+    save_tags(corpus=corpus, images=[(key, [("dog", 0.5)]) for key in some], unit="nouns", alpha=0.5)
     settings = {"model_annotator": {"images_at_once": 2}}
     return open_campaign(CampaignPlan("dogs", "streets", "entities", settings, images=6, tags=("dog",)))
 

@@ -98,7 +98,7 @@ INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "page.controls": ((*COUNT, 6), 0),
     "model_annotator.share": (SHARE, 0.25),
     "model_annotator.from_images": (FROM_ONE, 100),
-    "model_annotator.retrain_each": (COUNT, 0),
+    "model_annotator.retrain_every": (COUNT, 0),
     "model_annotator.images_at_once": (COUNT, 100),
     "model_annotator.system": ((3, True, None, "a\0b"), "drawer"),
     "model_annotator.least_chance": (SHARE, 0.75),

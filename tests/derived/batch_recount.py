@@ -95,7 +95,7 @@ class Places:
         """Pairs of an image and the first caption of another, by their numbers."""
         return {(self.image[n], self.captions[self.image[value]][0]) for n, value in numbers}
 
-    def asked_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
+    def requested_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
         """A campaign's pages, and the pairs on them by their role."""
         if campaign.pk not in self._pages_of:
             pages: Pages = {}
@@ -138,7 +138,7 @@ class Rows:
             (a, c): right for a, c, right in page_controls.values_list("assignment", "control", "right")
         }
         # Nothing is added to a page, nor taken from it, once it is asked about.
-        self.pages, self.pairs_by_role = places.asked_by(self.campaign)
+        self.pages, self.pairs_by_role = places.requested_by(self.campaign)
 
     def people(self, by_name: Collection[str]) -> dict[str, Person]:
         people = {}

@@ -66,7 +66,7 @@ FLIPPED = {
 WIDENED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 #: Numbers that nobody's result depends on.
 TUNING = {"timeout", "maxsize", "max_length", "indent", "stacklevel", "dpi", "digest_size"}
-LOCKS = re.compile(r"\b(writing|atomic|_turn|alone|_alone|exclusive_folder|\w*lock\w*)\b")
+LOCKS = re.compile(r"\b(writing|atomic|_turn|alone|_alone|locked_folder|\w*lock\w*)\b")
 SQL = re.compile(r"\b(SELECT|UPDATE|DELETE|INSERT|WHERE|JOIN|ORDER BY|FOR NO KEY)\b")
 SQL_LOCK = re.compile(r"\bFOR (NO KEY )?UPDATE( OF [\w, {}.()'\"]+?)?( SKIP LOCKED)?(?=[\"'\s)]|$)")
 CONDITION = re.compile(r"\b(WHERE|AND)\s+")

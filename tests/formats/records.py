@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from annotation.formats.names import image_id, is_plain_name, printed_name
+from annotation.formats.names import image_id, is_safe_name, printed_name
 from annotation.protocol.terms import (
     CATEGORIES,
     NOT_VISUAL,
@@ -29,7 +29,7 @@ names = st.builds(
     str.__add__,
     st.text(st.one_of(_letters, st.sampled_from("ab. #,\"'&<>")), min_size=1, max_size=12),
     st.sampled_from(["", ".jpg", ".PNG", ".jpg.1"]),
-).filter(lambda name: is_plain_name(name) and is_plain_name(image_id(name)))
+).filter(lambda name: is_safe_name(name) and is_safe_name(image_id(name)))
 spaces = st.sampled_from([" ", " ", "  ", "\t", "\u2028"])
 
 

@@ -42,7 +42,7 @@ def test_jobs_can_be_had_as_json(capsys):
     jobs.run_queued_job(job.pk)
     call_command("list_jobs", "--json", "--state", "done")
     (document,) = json.loads(capsys.readouterr().out)["results"]
-    assert (document["number"], document["asked_by"], document["result"]) == (
+    assert (document["number"], document["requested_by"], document["result"]) == (
         job.pk,
         "researcher",
         {"counted": 3},

@@ -209,7 +209,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
             query_dict.setlist(name, [str(item) for item in held] if isinstance(held, list) else [str(held)])
         query_dict.setlist(request_field.name, [text])
         received = {item.name: "x" for item in upload_fields(operation) if item.name in data}
-        form = RequestForm(operation, account, query_dict, fields_shown=data.keys(), files=received)
+        form = RequestForm(operation, account, query_dict, only_fields=data.keys(), files=received)
         assert not form.is_valid()
         assert form.errors.as_data()[request_field.name][0].code == mine[0][1]
         assert form.errors[request_field.name][0] == mine[0][2]

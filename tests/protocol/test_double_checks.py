@@ -16,12 +16,12 @@ from annotation.protocol.double_checks import DoubleChecks, answers_of_people, w
 from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import Judgment
 from annotation.simulation.driver import Crowd, simulate_image
-from annotation.simulation.gate import OPEN_DOOR, Gate
+from annotation.simulation.gate import NO_QUALIFICATION, Gate
 from annotation.simulation.workers import make_crowd
 from tests.simulation.test_driver import world
 
 BOTH = ("ann", "bob")
-TWICE = replace(OPEN_DOOR, double_check_share=1.0)
+TWICE = replace(NO_QUALIFICATION, double_check_share=1.0)
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=5)
 
 

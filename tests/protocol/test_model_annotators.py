@@ -173,14 +173,14 @@ def test_a_model_has_a_bar_of_its_own_and_no_test() -> None:
         (ModelAnnotatorSettings(share=1.0), 30, 15, True),
         (ModelAnnotatorSettings(share=1.0), 124, 100, False),
         (ModelAnnotatorSettings(share=1.0), 125, 100, True),
-        (ModelAnnotatorSettings(share=1.0, retrain_each=0), 400, 40, False),
+        (ModelAnnotatorSettings(share=1.0, retrain_every=0), 400, 40, False),
         (ModelAnnotatorSettings(share=1.0, system="trained"), 0, None, True),
         (ModelAnnotatorSettings(share=1.0, system="trained"), 14, 0, False),
         (ModelAnnotatorSettings(share=1.0, system="trained"), 15, 0, True),
         # Never from fewer than it learns from first, whatever was set when it did.
         (ModelAnnotatorSettings(share=1.0, from_images=100), 75, 60, False),
         (ModelAnnotatorSettings(share=1.0, from_images=100), 100, 60, True),
-        (ModelAnnotatorSettings(share=1.0, from_images=50, retrain_each=5, system="trained"), 49, 0, False),
+        (ModelAnnotatorSettings(share=1.0, from_images=50, retrain_every=5, system="trained"), 49, 0, False),
     ],
 )
 def test_when_a_model_learns(

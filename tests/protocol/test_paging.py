@@ -23,9 +23,9 @@ from annotation.protocol.paging import (
     PagingSettings,
     Pair,
     controls_on_page,
+    displayed_positions,
     for_worker,
     paginate,
-    places_shown,
 )
 from annotation.protocol.trust import TRUSTED, WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
@@ -231,7 +231,7 @@ def test_a_control_image_that_would_stand_out_is_refused():
 
 @given(st.lists(st.booleans(), min_size=2, max_size=12), st.integers(1, 12), SEEDS)
 def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(known, size, worker):
-    stored = places_shown(known, size, seed="s", worker=worker, control=7)
+    stored = displayed_positions(known, size, seed="s", worker=worker, control=7)
     assert stored == sorted(set(stored)) and len(stored) == min(size, len(known))
     displayed = [known[index] for index in stored]
     assert any(displayed) == any(known) and all(displayed) == all(known) or len(stored) == 1
@@ -242,7 +242,7 @@ def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(k
 
 def test_of_a_control_image_with_one_caption_half_of_the_workers_see_a_true_one():
     known = [True] * 2 + [False] * 8
-    seen = [known[places_shown(known, 1, seed="s", worker=f"w{n}", control=7)[0]] for n in range(200)]
+    seen = [known[displayed_positions(known, 1, seed="s", worker=f"w{n}", control=7)[0]] for n in range(200)]
     assert 70 < sum(seen) < 130
 
 

@@ -20,8 +20,8 @@ from annotation.protocol.trust import (
     ControlGraded,
     Event,
     Examined,
+    InvalidEvent,
     ItemDone,
-    OutOfTurn,
     WorkerTrust,
     replay,
     trust_after,
@@ -49,7 +49,7 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
     ],
 )
 def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(trust_state, event, words):
-    with pytest.raises(OutOfTurn, match=words) as raised:
+    with pytest.raises(InvalidEvent, match=words) as raised:
         trust_after(trust_state, event, SETTINGS)
     for name in (trust_state.kind, trust_state.state, type(event).__name__):
         assert name in str(raised.value)

@@ -49,7 +49,7 @@ def a_model(
 
 
 def turns(world: World) -> int:
-    return model_answers.take_turns(world.campaign, submission.submit)
+    return model_answers.answer_waiting_images(world.campaign, submission.submit)
 
 
 def work(world: World) -> int:

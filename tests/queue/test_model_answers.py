@@ -243,7 +243,7 @@ def test_settings_hold_at_once_for_a_turn_that_was_long_in_coming() -> None:
     as_before_the_training = Campaign.objects.get(pk=world.campaign.pk)
     off = {**world.campaign.settings, "model_annotator": {"share": 0.0}}
     campaigns.change_campaign_settings(campaign=world.campaign, settings=off)
-    assert model_answers.take_turns(as_before_the_training, submission.submit) == 0
+    assert model_answers.answer_waiting_images(as_before_the_training, submission.submit) == 0
     assert not Judgment.objects.filter(worker__kind=Worker.MODEL).exists()
 
 
@@ -296,7 +296,7 @@ def test_a_question_is_given_back_whatever_keeps_a_model_from_answering_it() -> 
         raise RuntimeError("the database went away")
 
     with pytest.raises(RuntimeError, match="went away"):
-        model_answers.take_turn(world.images()[0].pk, failing)
+        model_answers.answer_open_image(world.images()[0].pk, failing)
     (lease,) = Assignment.objects.filter(worker=model_annotator.worker)
     assert lease.state == Assignment.RETURNED
     assert not isinstance(world.take(0, q.BOX_DRAWING), NoTask)
@@ -321,7 +321,7 @@ def test_images_whose_tasks_the_model_gave_back_do_not_keep_it_from_older_ones()
         assert isinstance(lease, leases.Lease)
         leases.return_lease(worker=model_annotator.worker.pk, assignment=lease.id)
     assert given_back.exists()
-    assert model_answers.take_turns(world.campaign, submission.submit, at_most=1) > 0
+    assert model_answers.answer_waiting_images(world.campaign, submission.submit, at_most=1) > 0
     assert not Judgment.objects.filter(worker=model_annotator.worker, image=newest).exists()
 
 
@@ -331,9 +331,11 @@ def test_images_about_which_the_model_says_nothing_do_not_keep_it_from_older_one
     oldest = rows.last()
     assert oldest is not None
     ModelProposals.objects.filter(model_annotator=model_annotator).exclude(image=oldest).update(boxes={})
-    assert model_answers.take_turns(world.campaign, submission.submit, at_most=1) == 0
+    assert model_answers.answer_waiting_images(world.campaign, submission.submit, at_most=1) == 0
     # One of the two others is chosen anew each time: 60 misses in a row do not happen.
-    answers = (model_answers.take_turns(world.campaign, submission.submit, at_most=2) for _ in range(60))
+    answers = (
+        model_answers.answer_waiting_images(world.campaign, submission.submit, at_most=2) for _ in range(60)
+    )
     assert any(answers)
     assert Judgment.objects.filter(worker=model_annotator.worker, image=oldest).exists()
 

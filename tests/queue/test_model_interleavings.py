@@ -122,7 +122,7 @@ def interleave(seed: int, steps: int) -> None:
             case "person":
                 a_person(world, rng)
             case "draws":
-                model_answers.take_turns(world.campaign, submission.submit)
+                model_answers.answer_waiting_images(world.campaign, submission.submit)
             case "links":
                 model_links(world, model_annotator)
             case "withdraw" if withdrawn:

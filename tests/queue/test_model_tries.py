@@ -166,7 +166,7 @@ def test_a_turn_that_was_overtaken_does_not_propose_a_refused_box_again() -> Non
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(submission, "_let_model_answer", lambda image: None)
-        model_answers.take_turns(world.campaign, submit)
+        model_answers.answer_waiting_images(world.campaign, submit)
     assert overtaken[0]
     drawn = Judgment.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
     assert max(Counter(drawn.values_list("image", "key", "xmin", "ymin")).values()) == 1

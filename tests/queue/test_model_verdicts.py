@@ -90,7 +90,7 @@ def test_a_category_in_which_a_model_is_bad_is_left_to_people_while_it_draws_the
                 row.boxes[name] = [[1, 1, 4, 4, 0.9]]
         row.save()
     *first, item, another = world.images()
-    assert [model_answers.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
+    assert [model_answers.answer_open_image(image.pk, submission.submit) for image in first] == [2] * 5
     world.work([q.BOX_QUALITY])
     judgments = Judgment.objects.filter(worker=model_annotator.worker)
     assert judgments.count() == 10
@@ -183,7 +183,7 @@ def test_a_model_that_waits_for_verdicts_does_not_try_every_task(
     tries.clear()
     with CaptureQueriesContext(connection) as seen:
         assert turns(world) == 0
-        assert model_answers.take_turn(world.images()[0].pk, submission.submit) == 0
+        assert model_answers.answer_open_image(world.images()[0].pk, submission.submit) == 0
     assert tries == [] and len(looks) == 1
     assert len(seen) <= 16 and not any("FOR NO KEY" in item["sql"] for item in seen.captured_queries)
     # A verdict, and it goes on.

@@ -145,8 +145,8 @@ def test_in_probation_some_pages_hold_known_images_only_and_careful_people_becom
     only_known = Assignment.objects.filter(task=None)
     assert only_known.count() == 2
     assert PageControl.objects.filter(assignment__in=only_known).count() == 12
-    controls_met = list(PageControl.objects.values_list("control", flat=True))
-    assert len(set(controls_met)) == len(controls_met) == 15
+    controls_seen_by_kind = list(PageControl.objects.values_list("control", flat=True))
+    assert len(set(controls_seen_by_kind)) == len(controls_seen_by_kind) == 15
     assert replay_row(trust_state).known == 15
 
 

@@ -16,11 +16,11 @@ from tests.queue.world import World
 from tests.worlds import painted
 
 #: Everybody is let in; known items come as the rules have it.
-OPEN_DOOR: dict[str, Any] = {"trust": {"qualification": False}}
+NO_QUALIFICATION: dict[str, Any] = {"trust": {"qualification": False}}
 
 
 def scenes(
-    images: int = 6, *, settings: Mapping[str, Any] = OPEN_DOOR, workers: int = 4, name: str = "scenes"
+    images: int = 6, *, settings: Mapping[str, Any] = NO_QUALIFICATION, workers: int = 4, name: str = "scenes"
 ) -> World:
     """An open campaign over `images` generated scenes."""
     return World(painted(images), settings=settings, name=name, workers=workers)

@@ -233,7 +233,7 @@ def test_who_answered_a_question_as_a_task_is_never_measured_by_it(world):
         )
 
     assert seen(0) == {control.id} and seen(1) == frozenset()
-    assert controls.shown_control(int(control.id)).content == lease.content
+    assert controls.displayed_control(int(control.id)).content == lease.content
 
 
 def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_the_fold():

@@ -43,7 +43,7 @@ def test_what_gold_gives_is_right_plain_and_asked_once():
     for row in Control.objects.all():
         truth = world.truths[row.image_id]
         question = question_from(row.kind, row.key, row.content)
-        assert controls.gold_from_plain(row.kind, row.known) == gold_answer(question, truth)
+        assert controls.gold_from_json(row.kind, row.known) == gold_answer(question, truth)
         if question.boxes:
             boxes = truth.boxes[truth.chain(question.mentions)]
             assert all(max(map(box.iou, boxes)) >= FITS for box in question.boxes)

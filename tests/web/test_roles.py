@@ -21,11 +21,11 @@ from django.utils import timezone
 from annotation.api.rest.endpoints import ROUTE_PREFIX, endpoints
 from annotation.common.operations import OperationContext, all_operations
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling, Webhook, WebhookDelivery
 from annotation.operations.table import OperationsRequest, operation_table
 from annotation.protocol import questions as q
-from annotation.protocol.contents import plain_ruling
+from annotation.protocol.contents import ruling_json
 from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
@@ -146,7 +146,7 @@ def built() -> dict[str, Any]:
     world = the_world(name="q-review")
     report(world, q.COREF_LINK)
     row = image(world)
-    Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+    Ruling.objects.create(image=row, content=ruling_json(Closure((HAT,), "none")))
     invitations.make_invitation(campaign=world.campaign)
     another = a_corpus("other", some_images(1))
     reference = world.campaign.settings
@@ -185,7 +185,7 @@ def built() -> dict[str, Any]:
         kind="export_dataset", campaign=world.campaign, arguments={"layer": world.campaign.name}, state="done"
     )
     Job.objects.create(kind="rank", corpus=world.corpus, state="done")
-    keep_tags(corpus=world.corpus, images=[("man", [("dog", 1.0)])], unit="nouns", alpha=0.5)
+    save_tags(corpus=world.corpus, images=[("man", [("dog", 1.0)])], unit="nouns", alpha=0.5)
     hook = Webhook.objects.create(
         name="q-hook", address="https://hooks.example.org/", events=[], salt="q", campaign=world.campaign
     )

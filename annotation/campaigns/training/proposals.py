@@ -93,7 +93,7 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
             )
         source = f"file {request.file.name}"
         model_annotators.record_training(model_annotator, images=None, source=source, from_file=True)
-    answers = model_answers.take_turns(campaign, submission.submit)
+    answers = model_answers.answer_waiting_images(campaign, submission.submit)
     return ImportedProposals(
         campaign=campaign.name,
         model_annotator=model_annotator.name,

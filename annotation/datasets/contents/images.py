@@ -173,7 +173,7 @@ def show_image(request: ImageRequest, context: OperationContext) -> ImageDetail:
     row = request.image_row()
     update_layers_of_image(row)
     return ImageDetail(
-        **_about(row, browse.captions_shown(row), context),
+        **_about(row, browse.captions_by_number(row), context),
         tags=tuple(TagOfImage(tag=tag.text, score=tag.score) for tag in tags_of_image(row)),
         layers=tuple(_layer_content(row, layer) for layer in browse.layers_of(row.corpus)),
     )

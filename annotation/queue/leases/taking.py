@@ -28,7 +28,7 @@ from annotation.queue.lease_terms import (
     terms_of,
     terms_of_lease,
     terms_trust_rules,
-    why_refused,
+    why_no_lease,
     worker_state_from,
 )
 
@@ -155,7 +155,7 @@ def why_no_model_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask 
 
 
 def _why_model_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
-    refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
+    refusal = dispatch.why_closed(terms) or why_no_lease(holder, terms)
     if refusal is not None:
         return refusal
     rules = terms_trust_rules(terms, holder.trust.kind, is_model=True)
@@ -189,13 +189,13 @@ def take_next_lease(
     """`take_lease` within a transaction that holds the worker's trust state, once the statements `after` are
     done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
-    asked_out = False
+    exhausted = False
     if holder.visitor:
         # Their answer counts towards what their study wants of them.
         database.send_statements(cursor, after)
         after = ()
-        asked_out = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
-    if not asked_out and database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
+        exhausted = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
+    if not exhausted and database.in_one_trip() and _is_ordinary(terms, holder, kind, len(holding)):
         lease = dispatch.claim_and_lease(
             cursor,
             holder,
@@ -222,9 +222,9 @@ def take_next_lease(
     for in_hand, carried in held:
         if in_hand.id not in holding:
             return _held(cursor, terms, kind, in_hand, carried, at)
-    if asked_out:
+    if exhausted:
         return visits.no_task_beyond_visit()
-    refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
+    refusal = dispatch.why_closed(terms) or why_no_lease(holder, terms)
     if refusal is not None:
         return _test(cursor, terms, holder, kind, refusal, holding, at)
     request = _Request(terms, holder, kind, at, expires)
@@ -311,7 +311,7 @@ def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
     )
 
 
-def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
+def _is_ordinary(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
     """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
     return (
         held < terms.settings.lease.in_hand
@@ -319,7 +319,7 @@ def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
         and not check_first.may_hold(terms.settings, kind)
         and not holder.is_model
         and dispatch.why_closed(terms) is None
-        and why_refused(holder, terms) is None
+        and why_no_lease(holder, terms) is None
         and not trust.is_drawer_watched(holder.trust, terms_trust_rules(terms, kind))
         and not _control_due(terms, holder, kind, holder.trust.items + held + 1)
     )
@@ -345,7 +345,7 @@ def _known_lease(
     assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
 ) -> Lease:
     """A lease of a control item."""
-    content = controls.shown_control(control)
+    content = controls.displayed_control(control)
     return Lease(
         assignment, kind, role, content.image, content.content, content.key, expires, None, control, version
     )

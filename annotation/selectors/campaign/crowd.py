@@ -15,7 +15,7 @@ from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
-from annotation.selectors.campaign.kept import kept_figure, list_key
+from annotation.selectors.campaign.kept import cached_figure, list_key
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
 
@@ -114,7 +114,7 @@ def workers(
     rows_of_workers = list(trust_states.filter(worker__in=rows))
     rows_of_workers.sort(key=lambda trust_row: kind_order(trust_row.kind))
     timed = [(s.worker_id, s.kind) for s in rows_of_workers if answers[s.worker_id, s.kind]]
-    medians = kept_figure(
+    medians = cached_figure(
         campaign, f"medians-{list_key(timed)}", lambda: _medians(campaign, timed), fresh=False
     )
     for trust_row in rows_of_workers:

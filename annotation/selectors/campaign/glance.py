@@ -15,7 +15,7 @@ from annotation.protocol.kinds import kind_order
 from annotation.protocol.terms import Box
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import CampaignCost, costs
-from annotation.selectors.campaign.kept import counted_at, kept_figure
+from annotation.selectors.campaign.kept import cached_figure, counted_at
 from annotation.selectors.campaign.progress import (
     Funnel,
     TaskCounts,
@@ -43,7 +43,7 @@ _DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'model', j.wor
 
 def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, DoubleCheckAgreement]:
     """Kind -> agreement; kinds of which no question was drawn are not there. Kept as `funnel` is."""
-    return kept_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
+    return cached_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
 
 
 def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:

@@ -29,7 +29,7 @@ class Counted(Generic[_T]):
     value: _T
 
 
-def kept_figure(
+def cached_figure(
     campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _CACHE_SECONDS
 ) -> _T:
     """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case.

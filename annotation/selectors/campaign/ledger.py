@@ -23,7 +23,7 @@ from annotation.models import Campaign, CampaignSums
 UNSETTLED = timedelta(minutes=10)
 #: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
 _CACHE_SECONDS = 24 * 3600
-COUNTED_ANEW = timedelta(days=1)
+RECOUNT_AFTER = timedelta(days=1)
 #: The periodic work has an hour to count again. Sums that are older than that are counted when they are read.
 _GRACE = timedelta(hours=1)
 #: What is kept lies at least `UNSETTLED` back. Clocks of several machines differ by less than this; what lies
@@ -43,9 +43,9 @@ class Settled(NamedTuple, Generic[_Key, _Sum]):
     counted_at: datetime
 
 
-def is_to_count_anew(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
+def is_outdated(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
     """Whether sums that are kept are to be counted anew: they are a day old, or the clock was set back."""
-    return now - counted_at >= COUNTED_ANEW or until > now - UNSETTLED + _CLOCKS_DIFFER
+    return now - counted_at >= RECOUNT_AFTER or until > now - UNSETTLED + _CLOCKS_DIFFER
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _still_good(
     return {
         campaign: campaign_number
         for campaign, campaign_number in known.items()
-        if not is_to_count_anew(campaign_number.until, campaign_number.counted_at + _GRACE, now=now)
+        if not is_outdated(campaign_number.until, campaign_number.counted_at + _GRACE, now=now)
     }
 
 

@@ -19,8 +19,8 @@ from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.campaign.kept import kept_figure
-from annotation.selectors.campaign.sums import ITS_OWN, leases_of_campaigns
+from annotation.selectors.campaign.kept import cached_figure
+from annotation.selectors.campaign.sums import OF_TRUST_STATE, leases_of_campaigns
 
 #: Stages of a chain, in the order in which one goes through them.
 CHAIN_STAGES = (LINKING, VERIFICATION, *BOX_STAGES, UNSEEN)
@@ -92,7 +92,7 @@ def complete_images(campaign: Campaign) -> int:
 def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
     """Images and chains by stage; one pass over the campaign's images. Kept for a minute where that is slow
     (`kept`)."""
-    return kept_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
+    return cached_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
 class _Images(NamedTuple):
@@ -138,7 +138,7 @@ def _funnel(campaign: Campaign) -> Funnel:
 
 def open_tasks_by_kind(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
     """Kind -> its open tasks; every kind that the campaign asks is there. Kept as `funnel` is."""
-    return kept_figure(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
+    return cached_figure(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
 def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
@@ -185,7 +185,7 @@ def throughput(
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
     count = partial(_recent, campaign, at)
-    last_hour, last_day = count() if named else kept_figure(campaign, "recent", count, fresh=fresh)
+    last_hour, last_day = count() if named else cached_figure(campaign, "recent", count, fresh=fresh)
     per_hour = last_day / hours
     left = to_come(campaign, now, open_counts)
     return Throughput(
@@ -222,7 +222,7 @@ def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
         cursor.execute(
             f"""SELECT COALESCE(sum(CASE WHEN a.ended_at >= %s THEN 1 ELSE 0 END), 0), count(*)
                 FROM annotation_truststate s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at >= %s AND a.state = 'submitted'
+                WHERE s.campaign_id = %s AND {OF_TRUST_STATE} AND a.ended_at >= %s AND a.state = 'submitted'
                     AND a.task_id IS NOT NULL""",
             [hour, campaign.pk, day],
         )

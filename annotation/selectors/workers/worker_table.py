@@ -14,7 +14,7 @@ from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
 from annotation.selectors.campaign.crowd import WorkerRow, workers
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
-from annotation.selectors.workers.reading_speed import ReadingPace, reading_paces
+from annotation.selectors.workers.reading_speed import ReadingSpeed, reading_paces
 
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
@@ -86,7 +86,7 @@ class WorkerTablePage:
     rows: list[tuple[WorkerRow, WorkerFigures]]
     after: int | None
     total: int
-    paces: dict[int, ReadingPace]
+    paces: dict[int, ReadingSpeed]
 
 
 def worker_page(campaign: Campaign, request: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:

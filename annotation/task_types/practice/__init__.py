@@ -17,7 +17,7 @@ from annotation.task_types.practice.registry import (
     Verdict,
 )
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import ShownImage
+from annotation.task_types.shown import DisplayedImage
 
 __all__ = [
     "PRACTICE",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, ShownImage]:
+def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, DisplayedImage]:
     """What a question's page shows of an item of `kind`, and over which picture."""
     return PRACTICE.get(kind).posed(item)
 

@@ -118,7 +118,7 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
     layer_name = layer_in(request.GET)
     seen = inspect(
         image,
-        browse.captions_shown(image),
+        browse.captions_by_number(image),
         browse.layer_rows(image, layer) if layer else None,
         size=size_of(image),
         lit=query_number(request.GET, "chain") or 0,

@@ -120,7 +120,7 @@ def inspect(
         by_chain[mention.chain_id].append(mention)
     words = {caption.pk: caption for caption in captions}
     numbered = {
-        chain.pk: _shown_chain(chain, number, by_chain[chain.pk], words, lit == number)
+        chain.pk: _chain_lines(chain, number, by_chain[chain.pk], words, lit == number)
         for number, chain in enumerate(rows.chains, start=1)
     }
     numbers = {pk: chain.number for pk, chain in numbered.items()}
@@ -156,7 +156,7 @@ def _tagged(rows: LayerRows, numbered: dict[int, ChainView]) -> list[tuple[Box, 
     return tagged
 
 
-def _shown_chain(
+def _chain_lines(
     chain: Chain, number: int, mentions: list[Mention], words: dict[int, Caption], lit: bool
 ) -> ChainView:
     records = [record for m in mentions if (record := _record(m, words))]

@@ -43,7 +43,7 @@ from annotation.selectors.tags.kept import tag_list_of
 from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.task_types.practice import PRACTICE, practice_scene
 from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
-from annotation.task_types.shown import ShownImage
+from annotation.task_types.shown import DisplayedImage
 from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import TypedForm, setting_field
 from annotation.web.drafts.draft_pages import draft_frame, for_draft
@@ -68,7 +68,7 @@ class TasksCard:
     title: TranslatableText
     says: TranslatableText
     yields: TranslatableText
-    picture: ShownImage | None
+    picture: DisplayedImage | None
     kinds: tuple[TranslatableText, ...]
     chosen: bool
 

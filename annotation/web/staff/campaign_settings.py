@@ -77,7 +77,7 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         account,
         form_data if request.method == "POST" else None,
         initial={"campaign_settings": settings_of(campaign.settings).as_dict()},
-        fields_shown=("campaign", "campaign_settings", "base_version", "unpaid"),
+        only_fields=("campaign", "campaign_settings", "base_version", "unpaid"),
         settings={"campaign_settings": setting_fields(campaign.tasks)},
     )
     plan, problem, status = None, "", 200

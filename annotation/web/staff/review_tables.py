@@ -20,7 +20,7 @@ from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
-from annotation.selectors.review import GivenRuling, ImageUnderReview, ReviewedJudgment, chain_title
+from annotation.selectors.review import ImageUnderReview, ReviewedJudgment, RulingDetail, chain_title
 from annotation.web.common.marking import MarkedCaption, mark_words
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import hue, letters
@@ -137,7 +137,7 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    stored: GivenRuling
+    stored: RulingDetail
     text: str
     closes: bool
 
@@ -294,7 +294,7 @@ def _answered(
     return JudgmentInWords(stored_judgment, question, answer, weight)
 
 
-def _ruling(ruling: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
+def _ruling(ruling: RulingDetail, chains: Sequence[ReviewedChain]) -> SpokenRuling:
     """A ruling in words; mentions that the image no longer has are shown by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())

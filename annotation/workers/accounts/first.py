@@ -15,7 +15,7 @@ from django.conf import settings
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.roles import ADMIN
 from annotation.models import Account, RoleGrant
 
@@ -56,7 +56,7 @@ def is_open(token: str) -> bool:
 
 def make_first_account(*, token: str, username: str, password: str) -> Account:
     """The first account, an admin of the whole server. Raises TooLate."""
-    with exclusive_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
+    with locked_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
         if not is_open(token):
             raise TooLate("there is already an account, or this link is not the current one")
         account = Account.objects.create_user(username, password=password)

@@ -37,8 +37,8 @@ from evaluation.services.batches.stored_answers import (
 )
 from evaluation.services.common import work_lock
 from evaluation.services.judgments.importing import (
-    JudgmentsPlace,
     JudgmentsReport,
+    JudgmentsTarget,
     digest_of_judgments,
     store_judgments,
 )
@@ -262,7 +262,7 @@ def _store_answers(
         report_progress=part_of_progress(report_progress, 0.2, 1.0),
         phase="keeping judgments",
     )
-    target = JudgmentsPlace(
+    target = JudgmentsTarget(
         corpus=corpus,
         name=name,
         format=f"{BATCH_FORMAT}{batch.campaign.tasks}",

@@ -47,7 +47,7 @@ def next_pairs_of_round(
     whole: PairPool,
     candidates: PairIds,
     *,
-    asked_pairs: PairIds,
+    selected_pairs: PairIds,
     answers: Answers,
     tasks: str,
     choice: RoundChoice,
@@ -67,7 +67,7 @@ def next_pairs_of_round(
         runs.shortlists,
         whole,
         candidates,
-        asked_pairs=asked_pairs,
+        selected_pairs=selected_pairs,
         relevant=np.sort(pairs[held]),
         rule=RoundRule(
             choice.strategy,

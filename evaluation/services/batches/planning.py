@@ -322,7 +322,7 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
             pooled_runs,
             whole,
             likely,
-            asked_pairs=np.intersect1d(likely, enough),
+            selected_pairs=np.intersect1d(likely, enough),
             answers=answers,
             tasks=tasks,
             choice=RoundChoice(strategy, share, len(may_ask)),

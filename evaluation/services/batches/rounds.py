@@ -21,7 +21,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.campaign.progress import open_tasks_by_kind
-from annotation.selectors.pair_judgments import asked_pairs, page_filling
+from annotation.selectors.pair_judgments import page_filling, selected_pairs
 from evaluation.models import Batch, BatchRun
 from evaluation.services.batches.collecting import answers_of, batch_named
 from evaluation.services.batches.next_pairs import (
@@ -123,14 +123,14 @@ def ask_next_round(
         report_progress("reading answers", 0.5)
         answers, _ = answers_of(batch)
         enough, some = known_pairs(pooled_runs, answers, batch.judges)
-        requested_before, displayed_pairs = asked_and_displayed_pairs(pooled_runs, batch)
+        requested_before, displayed_pairs = selected_and_displayed_pairs(pooled_runs, batch)
         report_progress("leaving unlikely pairs out", 0.7)
         candidates, unlikely = split_by_filter(pooled_runs, whole.to_judge, batch.threshold)
         chosen = next_pairs_of_round(
             pooled_runs,
             whole,
             candidates,
-            asked_pairs=np.union1d(requested_before, enough),
+            selected_pairs=np.union1d(requested_before, enough),
             answers=answers,
             tasks=batch.campaign.tasks,
             choice=RoundChoice(batch.strategy, batch.rounds["share"], batch.numbers["askable"]),
@@ -158,9 +158,9 @@ def _check_answered(batch: Batch) -> None:
         )
 
 
-def asked_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
+def selected_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
-    rows = list(asked_pairs(batch.campaign))
+    rows = list(selected_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     pairs, ours = runs.numbers(ids[:, 0], ids[:, 1])
     for_it = np.array([role == ROLE_WANTED for *_, role in rows], dtype=bool)[ours]

@@ -490,7 +490,7 @@ def _write(
 def _newest_version(name: str) -> int:
     """The highest version that was ever given under this name, 0 where there was none: tables cite
     NAME:VERSION, so a removed one is not given again."""
-    logged = audit.told_of("freeze_qrels", "qrels", f"{name}:")
+    logged = audit.audit_values("freeze_qrels", "qrels", f"{name}:")
     versions = (qrels.rpartition(":")[2] for qrels in logged)
     return max((int(version) for version in versions if version.isdecimal()), default=0)
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.datasets.layers import layer_to_read
 from annotation.selectors.corpora import corpus_named
@@ -127,7 +127,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
 
     name, corpus, progress = request.name, request.corpus, PhaseShares(context.report_progress)
     folder = proposer_folder(name)
-    with exclusive_folder(
+    with locked_folder(
         f"proposer.{name}", busy=f"proposer {name!r} is being trained; wait for the end of that"
     ) as work:
         recover_folder(folder)

@@ -195,7 +195,7 @@ def _take_turns(annotator: ModelAnnotator) -> int:
     """Let a model annotator take its turn, if it is the one that works; how many questions it answered."""
     if model_at_work(annotator.campaign_id) != annotator:
         return 0
-    return model_answers.take_turns(annotator.campaign, submission.submit)
+    return model_answers.answer_waiting_images(annotator.campaign, submission.submit)
 
 
 class _Beginning(NamedTuple):

@@ -21,7 +21,7 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
 from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
@@ -90,7 +90,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
     then what was there stays as it was, and nothing else is left.
     """
     name, progress = request.name, _progress(context)
-    with exclusive_folder(
+    with locked_folder(
         f"report.{name}", busy=f"report {name!r} is already being built; wait until it is finished"
     ) as work:
         target = report_folder(name)

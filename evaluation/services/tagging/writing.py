@@ -46,7 +46,7 @@ from evaluation.services.tags.ranked import SCORE_DIGITS
 from models_core.estimators.predictors import CandidateTags, ImageTagger, TagScore, check_score
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import Vectors, checked_vectors
-from models_core.systems.kernels import GivenWordVectors
+from models_core.systems.kernels import WordVectorTable
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
 from phrasebox.text_files import lines
@@ -272,7 +272,7 @@ def _candidates(
     return texts.candidates([*texts.vocabulary, *others], words)
 
 
-def _word_vectors(stored: TrainedSystem) -> GivenWordVectors | None:
+def _word_vectors(stored: TrainedSystem) -> WordVectorTable | None:
     """The word vectors of the training, None where it had none. Raises UnknownName where they were removed,
     and InputError where they are others now."""
     label = stored.metadata.get("words", "")
@@ -283,4 +283,4 @@ def _word_vectors(stored: TrainedSystem) -> GivenWordVectors | None:
         raise InputError(
             f"feature set {label!r} is not the one that the system learned from; train the system again"
         )
-    return GivenWordVectors(stored_words.ids(), stored_words.vectors())
+    return WordVectorTable(stored_words.ids(), stored_words.vectors())

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
 from annotation.datasets.layers import layer_to_read
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
@@ -200,7 +200,7 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     ranked = ((key, image.tags) for key, image in zip(keys, images, strict=True))
     about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "placed_by": request.placed_by}
-    stored = keep_tags(corpus=corpus, images=ranked, **about)
+    stored = save_tags(corpus=corpus, images=ranked, **about)
     return StoredTags(corpus=corpus.name, **about, **asdict(stored))
 
 

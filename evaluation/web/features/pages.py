@@ -78,7 +78,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
 def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
     visible_fields = fields or None
     return RequestForm(
-        operation_named(name), account_of(request), fields_shown=visible_fields, ids=f"{name}-%s"
+        operation_named(name), account_of(request), only_fields=visible_fields, ids=f"{name}-%s"
     )
 
 

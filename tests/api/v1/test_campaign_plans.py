@@ -11,7 +11,7 @@ from annotation import jobs
 from annotation.campaigns.drafts.estimate import estimate_draft
 from annotation.campaigns.drafts.readiness import readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Account, Campaign, CampaignDraft, Control, Corpus, Job, OpenImage
 from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
 from tests import worlds
@@ -92,7 +92,7 @@ def test_images_are_drawn_by_tags(ada: Caller) -> None:
     corpus = Corpus.objects.get(name="streets")
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     tags = [(key, [("dog", 0.5)] if number < 3 else []) for number, key in enumerate(keys)]
-    keep_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
+    save_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
     form_data = {**PLAN, "tags": ["dog"], "known": "import"}
     assert ada.post("campaign-plans", form_data).json()["estimate"]["images"] == 3
     jobs.run_queued_job(ada.post("campaigns", form_data).json()["job"]["number"])

@@ -18,7 +18,7 @@ from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Task, TrustState
 from annotation.moderation import discarding, reopening
 from annotation.protocol.questions import Answer
-from annotation.selectors.pair_judgments import asked_pairs
+from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch
 from evaluation.services.batches import rounds
 from evaluation.services.batches.collecting import collect
@@ -68,7 +68,7 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
         answer(batch, seed)
         done = ask_next_round("first")
         assert done.ended or done.pairs
-        pairs = list(asked_pairs(batch.campaign))
+        pairs = list(selected_pairs(batch.campaign))
         assert len(set(pairs)) == len(pairs), "a pair is shown once"
         assert done.selected == sum(role == "wanted" for *_, role in pairs)
         numbers = Batch.objects.get().numbers
@@ -135,9 +135,11 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
-    def not_stable(result: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
-        chosen = choose(result, whole, candidates, asked_pairs=asked_pairs, **about)
-        return replace(chosen, pairs=np.setdiff1d(candidates, asked_pairs)[:3], stable=False)
+    def not_stable(
+        result: Any, whole: Any, candidates: Any, *, selected_pairs: Any, **about: Any
+    ) -> NextPairs:
+        chosen = choose(result, whole, candidates, selected_pairs=selected_pairs, **about)
+        return replace(chosen, pairs=np.setdiff1d(candidates, selected_pairs)[:3], stable=False)
 
     with monkeypatch.context() as patched:
         patched.setattr(rounds, "next_pairs_of_round", not_stable)

@@ -22,7 +22,7 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import (
     JudgmentsImport,
-    JudgmentsPlace,
+    JudgmentsTarget,
     import_judgments,
     store_judgments,
 )
@@ -73,7 +73,7 @@ def some_runs(folder: Path, rng: np.random.Generator, images: list[str]) -> list
 
 def judge(batch: Batch, pairs: list[JudgedPair], name: str) -> str:
     """Answers as if they had been collected from a batch."""
-    index = JudgmentsPlace(
+    index = JudgmentsTarget(
         corpus="few",
         name=name,
         format=f"batch-{batch.campaign.tasks}",

@@ -143,7 +143,7 @@ def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) ->
     assert call("train_model_annotator", world.campaign.name, "drawer")["learnt"] >= 2
     # With no further training runs it stays what is stored.
     ModelAnnotator.objects.update(learnt=0)
-    settings_now(world, retrain_each=0)
+    settings_now(world, retrain_every=0)
     assert model_annotators_to_train() == []
 
 

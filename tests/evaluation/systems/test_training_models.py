@@ -125,7 +125,7 @@ def test_a_model_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pyt
 
 def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learnt_last(world: World) -> None:
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
-    settings_now(world, system="scenes", from_images=9, retrain_each=0, share=0.0)
+    settings_now(world, system="scenes", from_images=9, retrain_every=0, share=0.0)
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     late = world.images()[2]
     image, mentions = late.image, tuple(mention_from(mention) for mention in late.mentions)
@@ -234,7 +234,10 @@ def test_a_training_run_that_fails_leaves_the_model_as_it_was(
             assert ModelProposals.objects.filter(model_annotator=model_annotator, version=1).count() == 1
             model_annotator.refresh_from_db()
             noted.append(
-                (model_annotator.version, model_answers.take_turns(world.campaign, submission.submit))
+                (
+                    model_annotator.version,
+                    model_answers.answer_waiting_images(world.campaign, submission.submit),
+                )
             )
             raise ValueError("the disk is full")
 
@@ -250,9 +253,9 @@ def test_a_training_run_that_fails_leaves_the_model_as_it_was(
     assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
     monkeypatch.undo()
     model_annotators.store_proposals(model_annotator, proposed, version=1)  # As where it was killed.
-    assert model_answers.take_turns(world.campaign, submission.submit) == 0
+    assert model_answers.answer_waiting_images(world.campaign, submission.submit) == 0
     model_annotators.record_training(model_annotator, images=0, source="now")
-    assert model_answers.take_turns(world.campaign, submission.submit) > 0
+    assert model_answers.answer_waiting_images(world.campaign, submission.submit) > 0
 
 
 def test_a_training_run_proposes_for_some_images_and_the_others_follow(

@@ -12,13 +12,13 @@ from models_core.estimators.base import WordNumbers
 from models_core.features.text.lemmas import Word
 from models_core.features.text.phrases import phrase_text, phrase_words
 from models_core.phase_cache import PhaseCache
-from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.recipe import BadRecipe, of_dict
 
 WORDS = [*(f"w{number}" for number in range(40)), "rare"]
 VECTORS = np.random.default_rng(0).standard_normal((41, 6)).astype(np.float32)
-RESOURCES = Resources(word_vectors=GivenWordVectors(WORDS, VECTORS))
+RESOURCES = Resources(word_vectors=WordVectorTable(WORDS, VECTORS))
 
 
 def learned(seed=0, **text):

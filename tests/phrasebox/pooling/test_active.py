@@ -131,7 +131,7 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
             lists,
             whole,
             whole.to_judge,
-            asked_pairs=requested,
+            selected_pairs=requested,
             relevant=relevant,
             rule=RoundRule(strategy, stop, most=len(whole.to_judge)),
         )
@@ -154,7 +154,7 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
             lists,
             whole,
             candidates,
-            asked_pairs=requested,
+            selected_pairs=requested,
             relevant=relevant,
             rule=RoundRule("depth", stop_for(0.1), most=7),
         )
@@ -178,7 +178,7 @@ def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, st
             lists,
             whole,
             candidates,
-            asked_pairs=candidates,
+            selected_pairs=candidates,
             relevant=relevant,
             rule=RoundRule(strategy, stop_for(0.5), most=1),
         )
@@ -204,7 +204,7 @@ def test_runs_without_any_order_are_no_stable_order() -> None:
             lists,
             whole,
             whole.to_judge,
-            asked_pairs=requested,
+            selected_pairs=requested,
             relevant=nothing,
             rule=RoundRule("depth", stop_for(0.1), most=40),
         )

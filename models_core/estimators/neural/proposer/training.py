@@ -207,7 +207,7 @@ def _batch_loss(
             of.append(index)
     side = colours[0].shape[0] // CELL
     device = device_of(network)
-    cells = cells_asked(boxes, side, rng).to(device)
+    cells = sampled_cells(boxes, side, rng).to(device)
     outputs = network(
         pictures_tensor([np.ascontiguousarray(c) for c in colours]).to(device),
         words.batch(phrases, of).to(device),
@@ -217,7 +217,7 @@ def _batch_loss(
 
 
 @dataclass(frozen=True, slots=True)
-class CellsAsked:
+class SampledCells:
     """Cells that are asked of each phrase, (phrases, cells). The first `_OF_MIDDLES` are in the middle of a
     thing of the phrase, whose box is `target`, (phrases, `_OF_MIDDLES`, 4).
 
@@ -230,14 +230,14 @@ class CellsAsked:
     weight: Tensor
     gold: Tensor
 
-    def to(self, device: Any) -> CellsAsked:
+    def to(self, device: Any) -> SampledCells:
         """The same on a device."""
-        return CellsAsked(
+        return SampledCells(
             *(tensor.to(device) for tensor in (self.cells, self.target, self.weight, self.gold))
         )
 
 
-def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generator) -> CellsAsked:
+def sampled_cells(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generator) -> SampledCells:
     """Draw cells for phrases with these boxes, each (n, 4), where a row has `side` cells."""
     phrases, most = len(boxes), max(map(len, boxes))
     gold = np.zeros((phrases, most, 4))
@@ -263,7 +263,7 @@ def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generat
         ],
         1,
     )
-    return CellsAsked(
+    return SampledCells(
         torch.from_numpy(np.concatenate([inside[..., 1] * side + inside[..., 0], anywhere], 1)),
         torch.from_numpy(gold[phrase, which].astype(np.float32)),
         torch.from_numpy(weight.astype(np.float32)),
@@ -271,7 +271,7 @@ def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generat
     )
 
 
-def phrase_loss(outputs: Tensor, cells: CellsAsked, side: int) -> Tensor:
+def phrase_loss(outputs: Tensor, cells: SampledCells, side: int) -> Tensor:
     """The loss of what the cells asked say, (phrases, cells, 6), where a row has `side` cells."""
     phrases = len(outputs)
     proposed = cell_boxes(outputs, centres_of(cells.cells, side))

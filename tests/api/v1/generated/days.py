@@ -82,7 +82,7 @@ def answer_to(task: Any) -> dict[str, Any]:
             return {"answer": "written", "text": "Two people walk in a park."}
         case m.RegionDescriptionTask():
             regions = [
-                m.SentRegion(box=[n + 1, 1, n + 60, 90], text=f"a part {n}") for n in range(task.regions)
+                m.RegionPayload(box=[n + 1, 1, n + 60, 90], text=f"a part {n}") for n in range(task.regions)
             ]
             return {"answer": "described", "regions": regions}
     raise AssertionError(task)

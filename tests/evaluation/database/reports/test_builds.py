@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext, read_request, request_to_dict
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
@@ -131,7 +131,7 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
 
 @pytest.mark.usefixtures("undrawn")
 def test_one_builds_at_a_time(qrels: str, runs: list[str]) -> None:
-    with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
+    with locked_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
         building.build_report(request_of(runs), OperationContext())
 
 

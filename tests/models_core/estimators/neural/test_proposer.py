@@ -40,10 +40,10 @@ from models_core.estimators.neural.proposer.training import (
     STEPS_FROM_SCRATCH,
     ProposerSettings,
     batches_of,
-    cells_asked,
     fit_chance,
     fit_weights,
     phrase_loss,
+    sampled_cells,
 )
 from models_core.storage import BadModel
 
@@ -120,7 +120,7 @@ def test_it_finds_what_a_phrase_names() -> None:
 
 def test_its_loss_falls_as_it_learns() -> None:
     picture = scenes(1, 8)[0]
-    requested = cells_asked([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
+    requested = sampled_cells([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
 
     def loss(proposer: BoxProposer) -> float:
         assert proposer.network_ is not None
@@ -147,7 +147,7 @@ def test_some_cells_say_what_they_say_among_all(trained: BoxProposer) -> None:
 
 def test_cells_asked_stand_for_all_cells_and_those_of_middles_are_in_middles() -> None:
     boxes = [np.array([[0.2, 0.2, 0.6, 0.8]]), np.array([[0.0, 0.0, 0.05, 0.05], [0.5, 0.5, 1.0, 1.0]])]
-    requested = cells_asked(boxes, 24, np.random.default_rng(2))
+    requested = sampled_cells(boxes, 24, np.random.default_rng(2))
     middles = requested.target.shape[1]
     for phrase, own_box in enumerate(boxes):
         centres = centres_of(requested.cells[phrase, :middles], 24).numpy()
@@ -280,7 +280,7 @@ def test_overlap_is_that_of_loops() -> None:
 
 def test_the_loss_falls_where_a_cell_says_the_truth() -> None:
     box = np.array([[0.25, 0.25, 0.75, 0.75]])
-    requested = cells_asked([box], 8, np.random.default_rng(0))
+    requested = sampled_cells([box], 8, np.random.default_rng(0))
     invalid = torch.zeros((1, requested.cells.shape[1], 6))
     right = invalid.clone()
     # softplus(x) * 0.3 = 0.25 where x = log(exp(0.25 / 0.3) - 1): near the middle that is the box.
