@@ -357,12 +357,12 @@ def forgetful() -> None:
     from annotation.quality.controls import control_pool, likeness
     from annotation.queue import image_state
     from annotation.selectors import answers, spelling
-    from annotation.selectors.campaign import kept
+    from annotation.selectors.campaign import cached
     from annotation.selectors.controls import control_metadata
-    from annotation.task_types.shown import displayed_image
+    from annotation.task_types.displayed import displayed_image
 
     # A busy machine would keep what a quick one counts anew; tests of what is kept say so (0.0).
-    kept.SLOW = float("inf")
+    cached.SLOW = float("inf")
     cache.clear()
     control_pool.cache_clear()
     likeness._known.cache_clear()

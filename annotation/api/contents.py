@@ -15,7 +15,7 @@ from annotation.queue.available_tasks import AvailableTask, Today
 from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, TaskImage
-from annotation.task_types.shown import DisplayedImage, displayed_image
+from annotation.task_types.displayed import DisplayedImage, displayed_image
 from annotation.workers.picture_addresses import signed_picture_address
 
 

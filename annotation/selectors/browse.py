@@ -15,8 +15,8 @@ from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.state import CLOSED_STAGES
-from annotation.selectors.tags.kept import images_tagged
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from annotation.selectors.tags.stored import images_tagged
 
 #: Pictures on a page of a corpus: fills rows of two, three, four and six.
 _PAGE = 48

@@ -12,7 +12,7 @@ from django.db import connection
 
 from annotation.models import Campaign
 from annotation.protocol.questions import DRAWING_WAYS
-from annotation.selectors.campaign.kept import cached_figure
+from annotation.selectors.campaign.cached import cached_figure
 
 #: Boxes looked at, the newest ones: more of them tell no more about today's crowd.
 _NEWEST = 5_000

@@ -12,7 +12,7 @@ from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, represe
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.standin import stand_in
-from annotation.task_types.shown import name_of
+from annotation.task_types.displayed import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.
 _PAGE = 50

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from annotation.common.operations import OneOf
 from annotation.protocol.questions import DRAWING_WAYS, FLAGS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
-from annotation.task_types.shown import DisplayedImage
+from annotation.task_types.displayed import DisplayedImage
 from phrasebox.registry import Registry
 
 TranslatableText = str | Promise

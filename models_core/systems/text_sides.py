@@ -23,7 +23,6 @@ from models_core.features.bags import TfIdfBags
 from models_core.features.text.edges import ROOT_WORD, Edge
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.caption_reading import CaptionWords
-from models_core.systems.given_texts import VectorTexts
 from models_core.systems.kernels import (
     Resources,
     TextKernel,
@@ -40,6 +39,7 @@ from models_core.systems.side_settings import (
     WordSettings,
 )
 from models_core.systems.tag_texts import TagTexts
+from models_core.systems.vector_texts import VectorTexts
 from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import scaled_diagonal
 from phrasebox.kernels.similarity import WordKernel

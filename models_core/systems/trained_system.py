@@ -40,12 +40,12 @@ from models_core.extras import installed_versions
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.systems.dataset import CountedWords, Features
-from models_core.systems.given_texts import VectorTexts
 from models_core.systems.kernels import CaptionVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.side_contracts import ImageSide, Owners, TextSide
 from models_core.systems.sides import SIDES
 from models_core.systems.text_sides import WordTexts
+from models_core.systems.vector_texts import VectorTexts
 from phrasebox.kernels.documents import Document
 from phrasebox.scoring.tiles import Scores
 

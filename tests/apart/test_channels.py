@@ -46,10 +46,10 @@ from annotation.selectors.workers import own_data
 from annotation.selectors.workers.recent_answers import recent_answers
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.displayed import displayed_image, name_of
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import displayed_image, name_of
 from tests.apart import features, learner
 from tests.api.conftest import Program, annotator
 from tests.factories import a_corpus, an_image

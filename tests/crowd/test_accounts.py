@@ -19,8 +19,8 @@ from annotation.jobs import emails
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.displayed import name_of
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import name_of
 from annotation.web.common import limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World

@@ -30,7 +30,7 @@ from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import glance, kept
+from annotation.selectors.campaign import cached, glance
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.campaign.glance import overview
 from annotation.task_types.relevance.rules import RELEVANCE
@@ -539,7 +539,7 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
 @pytest.fixture(autouse=True)
 def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever may be kept is, however quickly it was counted; no figures are drawn, and no time is told."""
-    monkeypatch.setattr(kept, "SLOW", 0.0)
+    monkeypatch.setattr(cached, "SLOW", 0.0)
     monkeypatch.setattr(building, "as_svg", lambda plot: "")
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
     monkeypatch.setattr(batch_state, "throughput", lambda campaign, **how: mock.Mock(ends_at=None))

@@ -40,7 +40,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.quality import worker_trust
 from annotation.queue.image_state import state_of
 from annotation.selectors import browse
-from annotation.selectors.campaign import cost, crowd, glance, kept, progress, sums
+from annotation.selectors.campaign import cached, cost, crowd, glance, progress, sums
 from annotation.selectors.layer_cost import cost_of
 from annotation.simulation.driver import rulings_of
 from annotation.workers import payments
@@ -301,7 +301,7 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
 def told_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """One finished image is enough to tell what is to come; nothing is kept, however slow the machine is."""
     monkeypatch.setattr(progress, "TELLING", 1)
-    monkeypatch.setattr(kept, "SLOW", float("inf"))
+    monkeypatch.setattr(cached, "SLOW", float("inf"))
 
 
 @given(seed=st.integers(0, 10_000), acts=steps)

@@ -24,7 +24,7 @@ from annotation.protocol.rulings import KeepApart
 from annotation.queue import image_state
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import cost, crowd, glance, kept, ledger, progress, sums
+from annotation.selectors.campaign import cached, cost, crowd, glance, ledger, progress, sums
 from annotation.selectors.campaign.hours import answer_hours
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -291,7 +291,7 @@ def test_figures_that_are_quickly_counted_are_counted_whenever_they_are_read():
 
 
 def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_how_old_they_are(monkeypatch):
-    monkeypatch.setattr(kept, "SLOW", 0.0)
+    monkeypatch.setattr(cached, "SLOW", 0.0)
     world = World(some_images(2))
     pay = pay_of(world.campaign)
     before = glance.overview(world.campaign, pay)

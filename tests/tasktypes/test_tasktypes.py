@@ -12,7 +12,7 @@ from annotation.checks import task_types
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, answer_in
-from annotation.task_types.shown import DisplayedCaption, DisplayedImage
+from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 from models_core.checked_fields import value_rule
 
 TEXTS = ("A man in a hat .", "A tall man in blue waits .", "Somebody waits .")

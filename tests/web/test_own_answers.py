@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Assignment, AuditEntry, Judgment
 from annotation.protocol import questions as q
-from annotation.selectors.campaign.kept import newest_act
+from annotation.selectors.campaign.cached import newest_act
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE

@@ -16,7 +16,7 @@ from django.urls import reverse
 from annotation.datasets.tags import StoredTagCounts, save_tags
 from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
 from annotation.selectors.browse import Filter, images_matching
-from annotation.selectors.tags import kept as selectors
+from annotation.selectors.tags import stored as selectors
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from evaluation.selectors import image_names
 from tests.web import world
@@ -140,7 +140,7 @@ def test_the_tags_of_a_corpus_are_listed_by_frequency(
     assert listed() == [("dog", "2"), ("frisbee", "2"), ("soccer field", "2"), ("cat", "1"), ("grass", "1")]
     assert listed("?contains=SOC") == [("soccer field", "2")]
     assert "No tag matches." in reader.get(f"{address}?contains=zz").content.decode()
-    for module in ("annotation.selectors.tags.kept", "annotation.web.corpus.tagged"):
+    for module in ("annotation.selectors.tags.stored", "annotation.web.corpus.tagged"):
         monkeypatch.setattr(f"{module}.TAGS_PER_PAGE", 2)
     names, query = [], ""
     for _ in range(3):

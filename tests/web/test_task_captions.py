@@ -9,7 +9,7 @@ import pytest
 from annotation.protocol.terms import Mention
 from annotation.queue import available_tasks
 from annotation.task_types.base import Pointed
-from annotation.task_types.shown import DisplayedCaption
+from annotation.task_types.displayed import DisplayedCaption
 from annotation.web.annotator.task_page import CONTEXT, LONG_CAPTION, CaptionPiece, caption_pieces, clipped
 from annotation.web.annotator.task_words import left_in_words
 from tests.web import desk

@@ -23,7 +23,7 @@ from annotation.protocol.mentions import mentions_of
 from annotation.protocol.rehearsal import guessed_layer
 from annotation.protocol.terms import NOT_VISUAL, SCENE, Box, Chain, ImageRecord, LayerRecord, Mention
 from annotation.selectors.records import stream_records
-from annotation.task_types.shown import displayed_image
+from annotation.task_types.displayed import displayed_image
 
 #: Pictures on a grid of questions to be marked.
 GRID_PICTURES = 12

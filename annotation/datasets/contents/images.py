@@ -12,8 +12,8 @@ from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import update_layers_of_image
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.selectors import browse
-from annotation.selectors.tags.kept import frequent_tags, tag_list_of, tags_of_image
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from annotation.selectors.tags.stored import frequent_tags, tag_list_of, tags_of_image
 
 #: What an image says of itself.
 _COLUMNS = ("key", "filename", "split", "width", "height", "external_id")

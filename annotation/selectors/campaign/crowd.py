@@ -14,8 +14,8 @@ from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
+from annotation.selectors.campaign.cached import cached_figure, list_key
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
-from annotation.selectors.campaign.kept import cached_figure, list_key
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
 

@@ -14,8 +14,8 @@ from annotation.protocol.double_checks import REPORTED
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.terms import Box
 from annotation.protocol.work import PaySettings
+from annotation.selectors.campaign.cached import cached_figure, counted_at
 from annotation.selectors.campaign.cost import CampaignCost, costs
-from annotation.selectors.campaign.kept import cached_figure, counted_at
 from annotation.selectors.campaign.progress import (
     Funnel,
     TaskCounts,

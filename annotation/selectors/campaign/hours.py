@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from annotation.models import Campaign, CampaignSums
-from annotation.selectors.campaign.kept import cached_figure
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.ledger import LedgerSums
 
 

@@ -18,8 +18,8 @@ from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.campaign.kept import cached_figure
 from annotation.selectors.campaign.sums import OF_TRUST_STATE, leases_of_campaigns
 
 #: Stages of a chain, in the order in which one goes through them.

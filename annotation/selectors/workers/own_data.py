@@ -32,7 +32,7 @@ from annotation.protocol import kinds
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.work import MICROS
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.shown import DisplayedImage, displayed_images
+from annotation.task_types.displayed import DisplayedImage, displayed_images
 
 #: Answers read at once; a page shows some 60 images, which are read with it.
 _PAGE = 100

@@ -17,7 +17,7 @@ from django.db import connection
 
 from annotation.models import Campaign, Caption
 from annotation.protocol.kinds import ABOUT_IMAGE, kind_of
-from annotation.selectors.campaign.kept import cached_figure, list_key
+from annotation.selectors.campaign.cached import cached_figure, list_key
 
 #: Words a minute that adults read on average, and how many times as fast nobody is taken to read.
 WORDS_A_MINUTE, TIMES = 238, 2

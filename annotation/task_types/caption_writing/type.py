@@ -13,7 +13,7 @@ from pydantic import Field
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
-from annotation.task_types.shown import DisplayedImage
+from annotation.task_types.displayed import DisplayedImage
 
 #: Words a caption has at least, and characters at most.
 FEWEST_WORDS, LONGEST_CAPTION = 3, 400

@@ -3,9 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.graded_relevance.type import GradedRelevance
 from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
-from annotation.task_types.shown import DisplayedImage
 
 _ITEMS = (
     PracticeItem(

@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
+from annotation.task_types.displayed import DisplayedImage, caption_text
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.shown import DisplayedImage, caption_text
 
 
 class GradedRelevance(TaskType):

@@ -8,6 +8,7 @@ it.
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.registry import (
     PRACTICE,
     NamedBox,
@@ -17,7 +18,6 @@ from annotation.task_types.practice.registry import (
     Verdict,
 )
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import DisplayedImage
 
 __all__ = [
     "PRACTICE",

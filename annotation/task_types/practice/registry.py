@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, Page, TaskType, TranslatableText
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS, Corners, practice_scene
-from annotation.task_types.shown import DisplayedImage
 from phrasebox.registry import Registry
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TranslatableText
-from annotation.task_types.shown import DisplayedCaption, DisplayedImage
+from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 
 #: Of the sample corpus: its seed, and which of its images are called what here.
 SCENES_SEED = 20

@@ -23,8 +23,8 @@ from annotation.task_types.base import (
     text_in,
 )
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.shown import DisplayedImage
 
 #: Characters of a region's text, at most, and regions that one answer may have.
 LONGEST_REGION_TEXT, _MOST_REGIONS = 120, 50

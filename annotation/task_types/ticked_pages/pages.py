@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import BadAnswer, Page, TaskImage, TaskType
-from annotation.task_types.shown import DisplayedImage, caption_text, displayed_image
+from annotation.task_types.displayed import DisplayedImage, caption_text, displayed_image
 
 #: No page has more images, or captions beside one, than this.
 _MOST = 100

@@ -2,9 +2,9 @@
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.registry import Practice, PracticeItem, Verdict
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import DisplayedImage
 from annotation.task_types.ticked_pages.pages import DisplayedBlock, checkbox_name
 
 

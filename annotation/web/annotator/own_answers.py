@@ -22,7 +22,7 @@ from annotation.protocol.questions import Answer, BadJudgment
 from annotation.queue.leases import Lease, ended_lease
 from annotation.selectors.workers.recent_answers import RecentAnswer, recent_answers
 from annotation.task_types.base import BadAnswer, TaskType
-from annotation.task_types.shown import DisplayedImage, displayed_image, displayed_images
+from annotation.task_types.displayed import DisplayedImage, displayed_image, displayed_images
 from annotation.web.annotator.task_page import (
     CaptionPiece,
     InvalidForm,

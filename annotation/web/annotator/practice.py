@@ -21,8 +21,8 @@ from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.questions import Answer
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
-from annotation.task_types.shown import DisplayedImage
 from annotation.web.annotator.task_page import (
     InvalidForm,
     TaskPage,

@@ -19,7 +19,7 @@ from annotation.queue.leases import Lease
 from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
-from annotation.task_types.shown import DisplayedCaption, DisplayedImage
+from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay

@@ -24,7 +24,7 @@ from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.selectors.campaigns import settings_by_version
 from annotation.task_types.base import BadAnswer
-from annotation.task_types.shown import displayed_image
+from annotation.task_types.displayed import displayed_image
 from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason

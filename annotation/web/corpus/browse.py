@@ -19,7 +19,7 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.corpora import corpora_of
-from annotation.selectors.tags.kept import tag_list_of, tags_of_image
+from annotation.selectors.tags.stored import tag_list_of, tags_of_image
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
 from annotation.web.common.first_steps import first_steps

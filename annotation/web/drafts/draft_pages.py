@@ -19,8 +19,8 @@ from annotation.instructions import CampaignText
 from annotation.models import CampaignDraft, Worker
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, BadAnswer, TaskType, TranslatableText
+from annotation.task_types.displayed import DisplayedImage, displayed_image
 from annotation.task_types.practice import PRACTICE
-from annotation.task_types.shown import DisplayedImage, displayed_image
 from annotation.web.annotator.practice import FixedPageType
 from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.work_context import WorkContext

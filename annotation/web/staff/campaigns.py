@@ -16,8 +16,8 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.kinds import is_page
 from annotation.protocol.money import currency_digits
+from annotation.selectors.campaign.cached import acts_on
 from annotation.selectors.campaign.glance import overview
-from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import campaigns_of

@@ -12,8 +12,8 @@ from django.utils.translation import get_language
 from annotation import instructions
 from annotation.instructions import CampaignText
 from annotation.protocol.kinds import draws
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, PracticeExample, practice_scene
-from annotation.task_types.shown import DisplayedImage
 from annotation.web.annotator.task_page import CaptionPiece, boxes_of, caption_pieces
 from annotation.web.common.overlay import DrawnBox, Frame
 

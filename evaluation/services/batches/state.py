@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import Filling
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.cost import costs, money
 from annotation.selectors.campaign.glance import forecast_from
-from annotation.selectors.campaign.kept import cached_figure
 from annotation.selectors.campaign.progress import funnel, open_tasks_by_kind, throughput
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.models import Batch, BatchRun

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Named, OneOf
-from annotation.selectors.campaign.kept import cached_figure
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices

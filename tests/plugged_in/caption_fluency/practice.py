@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, Practice, PracticeExample, PracticeItem
-from annotation.task_types.shown import DisplayedImage
 from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY
 
 _WELL = PracticeItem(

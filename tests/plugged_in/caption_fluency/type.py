@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
-from annotation.task_types.shown import DisplayedImage, caption_text
+from annotation.task_types.displayed import DisplayedImage, caption_text
 from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY
 
 

@@ -19,7 +19,7 @@ from annotation.quality import controls, qualification
 from annotation.selectors.controls import answered_controls, control_item_counts
 from annotation.selectors.corpora import split_names
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.shown import displayed_image
+from annotation.task_types.displayed import displayed_image
 from annotation.task_types.wording import IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number

@@ -26,8 +26,8 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import UNPAID
+from annotation.selectors.campaign.cached import newest_act
 from annotation.selectors.campaign.glance import overview
-from annotation.selectors.campaign.kept import newest_act
 from annotation.selectors.campaign.progress import newest_answer_at
 from annotation.selectors.campaign.series import campaign_series
 from annotation.selectors.controls import unchecked_kinds

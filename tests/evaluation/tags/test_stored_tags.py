@@ -9,7 +9,7 @@ from typing import Any
 
 from annotation import jobs
 from annotation.models import Corpus, Image, Job, TagList
-from annotation.selectors.tags.kept import tags_of_image
+from annotation.selectors.tags.stored import tags_of_image
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.tags.test_rank_tags import pets
 from tests.web import world
