@@ -264,7 +264,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
-@pytest.mark.slow  # by default pages are, and graded pairs without waves in `test_collecting`
+@pytest.mark.slow  # by default pages are, and graded pairs without rounds in `test_collecting`
 def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)

@@ -127,9 +127,9 @@ class Round:
         yield "judge_captions", "mixing captions", mixed
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
-        waves = {"strategy": "move_to_front", "rounds": 2}
+        rounds = {"strategy": "move_to_front", "rounds": 2}
         runs = [*self.runs, "kcca-annotation", "kcca-search"]
-        yield "open_batch", "opening its questions", {**opening("first", runs), **waves}
+        yield "open_batch", "opening its questions", {**opening("first", runs), **rounds}
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
         yield "reassign_pages", "reassigning pages", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)

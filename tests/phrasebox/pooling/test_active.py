@@ -125,7 +125,7 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
     stop = stop_for(0.05)
     straight = judged(small, strategy, stop=stop)
     requested = np.empty(0, np.int64)
-    waves = []
+    rounds = []
     while True:
         next_pairs = choose_next_pairs(
             lists,
@@ -138,10 +138,10 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
         if not len(next_pairs.pairs):
             break
         assert not np.isin(next_pairs.pairs, requested).any()
-        waves.append(len(next_pairs.pairs))
+        rounds.append(len(next_pairs.pairs))
         requested = np.union1d(requested, next_pairs.pairs)
-    assert (len(requested), next_pairs.stable) == (straight.judged, straight.stable) == (sum(waves), True)
-    assert max(waves) <= round(0.05 * len(whole.to_judge)) and next_pairs.tau >= stop.stable
+    assert (len(requested), next_pairs.stable) == (straight.judged, straight.stable) == (sum(rounds), True)
+    assert max(rounds) <= round(0.05 * len(whole.to_judge)) and next_pairs.tau >= stop.stable
 
 
 def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
@@ -190,7 +190,7 @@ def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, st
 
 
 def test_runs_without_any_order_are_no_stable_order() -> None:
-    """Nobody finds anything: each looks like the other, and waves go on to the end."""
+    """Nobody finds anything: each looks like the other, and rounds go on to the end."""
     space = Space(40, np.arange(40))
     queries = np.arange(40)
     lists = [
