@@ -266,7 +266,7 @@ def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
 
 
 def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
-    """The snapshot as the pure core has it; its digest is computed anew."""
+    """The snapshot as the pure core has it; its digest is computed again."""
     rows = QrelsRow.objects.filter(snapshot=snapshot).values_list(
         "image_id", "keyword", "caption_id", "relevance", "judged"
     )

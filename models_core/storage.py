@@ -2,7 +2,7 @@
 
 A model is a folder with `arrays.safetensors` and `manifest.json`. It is written next to its place and
 moved there whole, so a folder by that name is complete. The manifest names the kind of model, its
-settings, the versions of the packages that made it, facts of whoever saved it (a corpus's hash, a
+settings, the versions of the packages that made it, metadata from the caller (a corpus's hash, a
 seed), and each array's type and shape beside the SHA-256 of the file, all of which loading checks.
 """
 

@@ -60,7 +60,7 @@ def fate(
     order = np.zeros((workers, strata), dtype=np.int64)
     out = np.zeros(workers, dtype=bool)
     trusted = np.zeros(workers, dtype=bool)
-    # Relevance has its known item at the head of each page, whoever it is.
+    # Relevance has its known item at the head of each page, no matter who it is.
     stretch = PagingSettings().images if kind == RELEVANCE else int(1 / Fraction(str(settings.control_share)))
     trusted_place = np.zeros(workers, dtype=np.int64)
     first, shares = 0.0, []

@@ -48,7 +48,8 @@ django.setup()
 discovery.load_kind_modules("simulate")
 
 # Machines differ and are shared; how long an example takes is no property of the code. A run that decides
-# whether a change is taken tries the same examples every time; whoever works on the code tries new ones.
+# whether a change is taken tries the same examples every time; the person who works on the code tries new
+# ones.
 hypothesis.settings.register_profile(
     "phrasebox", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=25
 )
@@ -263,7 +264,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 def uncounted(django_db_blocker: Any) -> None:
     """Before each file PostgreSQL clears what was rolled back, and forgets that it saw tables empty.
 
-    A test's rows are in a transaction that nobody else sees: whoever counts meanwhile (autovacuum, which the
+    A test's rows are in a transaction that nobody else sees: what counts meanwhile (autovacuum, which the
     tests' server is without, or an ANALYZE of a test's) finds pages and no rows in them. Every later plan
     then scans tables within scans, and what takes three seconds takes thirty.
     """
@@ -361,7 +362,7 @@ def forgetful() -> None:
     from annotation.selectors.controls import control_metadata
     from annotation.task_types.displayed import displayed_image
 
-    # A busy machine would keep what a quick one counts anew; tests of what is kept say so (0.0).
+    # A busy machine would keep what a quick one counts again; tests of what is kept say so (0.0).
     cached.SLOW = float("inf")
     cache.clear()
     control_pool.cache_clear()

@@ -359,7 +359,7 @@ def _serve(line: socket.socket) -> _Request | None:
     living: dict[int, socket.socket] = {}
     over: dict[int, socket.socket] = {}
     while True:
-        poll = select.poll()  # anew each time: it is no file that a fork would share
+        poll = select.poll()  # new each time: it is no file that a fork would share
         for end in (line, woken, *over.values()):
             poll.register(end, select.POLLIN)
         ready = {number for number, _ in poll.poll()}

@@ -267,7 +267,7 @@ def _unknown(detail: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)
 
 
-#: Texts that a worker may have looked at in a minute: a page asks at each pause of whoever types.
+#: Texts that a worker may have looked at in a minute: a page asks at each pause of the person who types.
 LOOKS = Limit("spelling", 240, 60)
 
 

@@ -72,7 +72,8 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
             if contents.regular(path):
                 writer.add(name, path)
         files = writer.files - before
-        # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
+        # Last: the person who was erased meanwhile is in the database's copy, and is erased when it is
+        # restored.
         listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
         writer.put(ERASURES_MEMBER, io.BytesIO(listed), len(listed))
         gone = withdrawn_file().read_bytes() if withdrawn_file().exists() else b""

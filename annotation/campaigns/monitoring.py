@@ -179,7 +179,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 late,
             )
             % {"n": late, "minutes": SWEPT_WITHIN},
-            _("the periodic jobs are not running: ask whoever runs the server to start them"),
+            _("the periodic jobs are not running: ask your server's operator to start them"),
         )
     since = database.now() - timedelta(days=FAILED_WITHIN)
     if failed := failed_jobs(campaign, since=since):

@@ -1,9 +1,9 @@
 """One process at a time, and a folder to work in that leaves no trace.
 
-The lock is the kernel's and ends with its holder, so whoever gets it knows that anything left
+The lock is the kernel's and ends with its holder, so the next holder knows that anything left
 by an earlier holder belongs to nobody.
 
-DATA_DIR itself has a lock too: whoever works with it shares that (`at_work`), and a restore, which
+DATA_DIR itself has a lock too: a process that works with it shares that (`at_work`), and a restore, which
 replaces what lies there, has it alone (`nobody_at_work`).
 """
 

@@ -57,7 +57,7 @@ def why_corpus_kept(corpus: Corpus) -> str:
 def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
     """Delete a corpus that nothing uses, with its layers, and pictures that no other corpus shows.
 
-    It is out of sight at once; whoever is killed meanwhile leaves what a killed import leaves. Raises
+    It is out of sight at once; a process that is killed meanwhile leaves what a killed import leaves. Raises
     CorpusInUse where something depends on it, Busy where it is being imported.
     """
     with locked_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):

@@ -127,7 +127,7 @@ def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
 
 
 def report_problem(error: FormatError) -> None:
-    """Tell whoever listens what is wrong; raise `error` where nobody does."""
+    """Tell the listener what is wrong; raise `error` where nobody does."""
     listener = _listening.get()
     if listener is None:
         raise error

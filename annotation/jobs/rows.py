@@ -93,7 +93,7 @@ def enqueue(
     """A queued job, which is delivered when the transaction around this is committed.
 
     `campaign` or `corpus` says whose staff may see and steer it; with neither: admins of the whole
-    server, and whoever asked for it; of another app's kinds, also researchers of the whole server.
+    server, and the person who asked for it; of another app's kinds, also researchers of the whole server.
     Where the same is queued or running already (kind, campaign, arguments), that one is returned,
     so that asking twice does nothing twice. Raises UnknownName for a kind that is none, and
     JobError for arguments that it does not take or JSON cannot hold.

@@ -14,7 +14,7 @@ class Control(models.Model):
 
     `purpose`: "control" items are mixed into the work, "qualification" items make up the test.
     `content` is what is shown, as an Item's; `known` the answer; `stratum` the answer it stands
-    for, over which they are balanced. `explanation` says why, for whoever got it wrong in practice.
+    for, over which they are balanced. `explanation` says why, for workers who got it wrong in practice.
     What a ruling or a withdrawal contradicts later is retired (`control_items.contradicted`).
     """
 

@@ -2,7 +2,7 @@
 and about a control item that proved wrong.
 
 Withdrawn judgments stay stored and paid, and no fold reads them. The images concerned are folded
-anew one by one, so that what they ask and show is what the others' judgments say, whatever the
+again one by one, so that what they ask and show is what the others' judgments say, whatever the
 worker had answered. Both ways are made of steps that may be repeated: what died half-way is
 finished by asking for it again. Where one way is asked for while the other runs, the later one wins: the
 earlier stops at the next image.
@@ -101,7 +101,7 @@ def discard_worker(
     """Withdraw a worker's judgments of a kind (None: all) and take them off it.
 
     Their answers on the way are stored as withdrawn. Drawers whose boxes they judged, and control items
-    promoted with their votes, are looked at anew. `progress` is told images done and in all.
+    promoted with their votes, are looked at again. `progress` is told images done and in all.
     """
     kinds = _kinds(campaign, kind, worker)
     _check_reason(reason)
@@ -371,7 +371,7 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
 
 
 def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
-    """Tell the trust states anew of those whose boxes the worker judged; how many changed."""
+    """Recompute the trust states of those whose boxes the worker judged; how many changed."""
     return sum(
         _retell_judged(campaign, worker, judging, judged)
         for judging, judged in judging_kinds()

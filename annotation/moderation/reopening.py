@@ -4,8 +4,8 @@ An answer may be changed while it is one of the last of its kind (`selectors.wor
 other answer depends on it: the fold without it, and the fold with what it is changed to, leave every other
 judgment of a person with the use it has (`ImageState.superseded` says which have none), and nobody has in
 hand what would not be asked any more, nor has looked at a box that would be another. Then the judgment says
-the new answer, and the image is folded anew: the same layer comes out as if that had been answered at once.
-The audit log keeps what was said before, under the worker's pseudonym alone.
+the new answer, and the image is computed again: the same layer comes out as if that had been answered at
+once. The audit log keeps what was said before, under the worker's pseudonym alone.
 
 Pay and the time worked stay. So does the grade of a control item: it tells how somebody answers who does not
 know what they are asked. A control item may be changed where the question answered before it could be, so
@@ -254,8 +254,8 @@ def _check_leaves_others(
     """Raise _BuiltOn where a judgment of `people` (names of judgments) loses its use, or a question goes that
     somebody else has in hand. A box that a model annotator proposed meanwhile may lose its use.
 
-    A question about a box keeps its key when the box is drawn anew: whoever has looked at the box and given
-    it back, or let it expire, might answer late, and of another box than they saw.
+    A question about a box keeps its key when the box is drawn again: the person who has looked at the box and
+    given it back, or let it expire, might answer late, and of another box than they saw.
     """
     if (set(after.superseded) - set(before.superseded) - {name}) & people:
         raise _BuiltOn
@@ -275,7 +275,7 @@ def _check_leaves_others(
 
 
 def _update_contents(image: int, state: ImageState) -> None:
-    """Let questions show what they ask about now: one about a box that was drawn anew keeps its key."""
+    """Let questions show what they ask about now: one about a box that was drawn again keeps its key."""
     for question in state.questions:
         if question.pending is not None:
             items = Item.objects.filter(task__image=image, task__key=question.key, position=0)
@@ -301,7 +301,7 @@ def _store(judgment: Judgment, after: Answer, schema: int) -> None:
 
 
 def _drawers(row: Assignment) -> list[int]:
-    """The trust states (ids) of whoever drew what the answer judges."""
+    """The trust states (ids) of the worker who drew what the answer judges."""
     judged = kind_of(row.kind).judges
     if not judged or row.task is None or row.task.barred_id is None:
         return []

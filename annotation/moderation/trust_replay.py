@@ -106,7 +106,7 @@ def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]
 
 
 def replay_rows(rows: Iterable[int]) -> list[int]:
-    """Write trust states anew (ids of their rows), each in a transaction of its own; ids of those that
+    """Recompute trust states (ids of their rows), each in a transaction of its own; ids of those that
     changed.
 
     What a researcher decided about them, and the tests they took, stays.

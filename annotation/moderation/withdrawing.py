@@ -130,7 +130,7 @@ def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
     done = _close(rows)
     exports = _remove_exports(corpora)
     pictures.discard_picture(name)
-    # Last, and all at once: the rows say what is left to do, so whoever was killed before does it all again.
+    # Last, and all at once: the rows say what is left to do, so after a kill all of it is done again.
     with database.writing():
         # Campaigns, then images, as an opening locks them: what was opened since is there now, and who opens
         # images after us finds them without a picture.

@@ -1,4 +1,4 @@
-"""What is done about workers of a campaign, as operations: each by itself, whoever else is refused."""
+"""What is done about workers of a campaign, as operations: each by itself, also where some are refused."""
 
 from collections import Counter
 from collections.abc import Callable

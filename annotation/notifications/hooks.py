@@ -255,7 +255,7 @@ def _in_order(events: Iterable[str]) -> list[str]:
 
 
 def _with_new_owner(row: Webhook, context: OperationContext) -> Webhook:
-    """The webhook, which is now of whoever changes it; commands leave it to its owner."""
+    """The webhook, which is now of the person who changes it; commands leave it to its owner."""
     if context.actor is not None:
         row.owner_id = context.actor.pk
     return row

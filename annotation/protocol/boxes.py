@@ -206,7 +206,7 @@ def apply(state: BoxState, outcome: Outcome, limits: BoxLimits) -> tuple[BoxStat
 
 
 def _changed(state: BoxState, changes: Changes) -> BoxState:
-    """`dataclasses.replace`, at a quarter of its price: every judgment folds all moves before it anew."""
+    """`dataclasses.replace`, at a quarter of its price: every judgment applies all moves before it again."""
     new = changes.get
     return BoxState(
         state.chain,

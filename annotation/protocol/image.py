@@ -58,7 +58,7 @@ _KINDS = {
     loop.QUALITY: q.BOX_QUALITY,
     loop.COVERAGE: q.BOX_COVERAGE,
 }
-#: Questions that whoever drew the newest box is not asked.
+#: Questions that the worker who drew the newest box is not asked.
 BARS_DRAWER = frozenset((q.BOX_QUALITY, q.BOX_COVERAGE))
 
 

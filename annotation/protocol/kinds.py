@@ -1,7 +1,7 @@
 """Kinds of questions: what the rules need to know of each, entered by the kind itself.
 
 A kind lives in a folder of its own under `annotation.task_types`; its `rules.py` registers a `Kind` here. So
-nothing below or beside that folder names a kind: whoever must treat kinds differently asks for a property.
+nothing below or beside that folder names a kind: code that must treat kinds differently asks for a property.
 The six kinds of the chain are the exception: `image`, `boxes`, `state` and `questions` wire them, since they
 are the workflow of the paper.
 """

@@ -159,7 +159,7 @@ def trust_reading(
 ) -> str:
     """How a trust state of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 
-    UNCHECKED is who would be in warm-up where no answer is known by which it could end; and whoever
+    UNCHECKED is who would be in warm-up where no answer is known by which it could end; and a worker who
     writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
     items, the same trust state is a warm-up, in which what was done until then counts as items done. What a
     model annotator (`is_model`) draws is measured by people's verdicts, whatever is known.

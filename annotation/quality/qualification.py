@@ -196,7 +196,7 @@ def record_test_answer(
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
     result = Examined(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
-    # Whoever took a test is judged by it, also where its items were retired meanwhile.
+    # A worker who took a test is judged by it, also where its items were retired meanwhile.
     worker_trust.store_trust(
         row, trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
     )

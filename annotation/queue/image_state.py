@@ -1,7 +1,7 @@
 """An image's fold, written back: with `image_rows`, the only writer of open images, tasks, items and moves.
 
 Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
-anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
+again, compare with what was written last (`OpenImage.state`), write the difference. That column:
 
     open     {key: [answers needed, votes given]}  questions that wait for votes
     drawn    [key, ...]                        questions that a second person is to answer, whatever
@@ -75,7 +75,7 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImageDifference:
-    """What a fold made of an image, the statements that write it, and the kinds of what it asks anew."""
+    """What a fold made of an image, the statements that write it, and the kinds of what it asks again."""
 
     state: ImageState
     statements: list[database.Statement]
@@ -160,7 +160,7 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
 
 
 def refold_image(image: int) -> ImageState:
-    """Fold an open image anew and write the difference. Locks the image."""
+    """Compute an open image again and write the difference. Locks the image."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {OPEN_IMAGE_COLUMNS}, i.key FROM annotation_openimage o
@@ -216,7 +216,7 @@ def image_difference(
         if key not in before:
             fresh.append(question)
             if key in row.state["checks"]:
-                # Closed first, so that whoever claims its double check now is seen when it is counted.
+                # Closed first, so that a worker who claims its double check now is seen when it is counted.
                 statements.append(task_rows.end_task(row.id, key, Task.WITHDRAWN))
             continue
         was, had = before[key]

@@ -2,7 +2,7 @@
 
 The only writer of judgments and flags. Whatever becomes of an answer, it is stored and paid:
 
-- in time, it takes the place its lease held; the image is folded anew;
+- in time, it takes the place its lease held; the image is computed again;
 - late (the lease ran out or was returned), it takes a place that is left, is superseded where the
   question is closed, and extra where others hold every place; of a platform's visitor no more
   such answers are taken than their study wants;
@@ -278,7 +278,7 @@ def _name_of(held: LeasedAssignment, holder: WorkerState) -> str:
 
 def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: WorkerState) -> None:
     """Raise NotYours where a late answer is one more than the studies wanted that its worker came by: else
-    whoever takes tasks and returns them would be owed for all of them."""
+    a worker who takes tasks and returns them would be owed for all of them."""
     if not holder.visitor or held.state == Assignment.LEASED:
         return
     if held.role != qualification.QUALIFICATION_ROLE and not visits.takes_late_answer(

@@ -46,7 +46,7 @@ def update_needed(image: int, key: str, total: int, more: int) -> database.State
 
 def ask_second_person(image: int, key: str, answers: int) -> list[database.Statement]:
     """A task is to be asked of a second person; it has so many votes. Who holds it already is that person."""
-    # Closed first, so that whoever claims it now is seen when leases are counted.
+    # Closed first, so that a worker who claims it now is seen when leases are counted.
     return [
         end_task(image, key, Task.SETTLED),
         (

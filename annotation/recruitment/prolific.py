@@ -57,7 +57,7 @@ def completion_address(code: str) -> str:
 @never_cache
 @require_safe
 def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
-    """Where a study's address leads: the participant is signed in, whoever was here before."""
+    """Where a study's address leads: the participant is signed in, no matter who was here before."""
     campaign = arrival.campaign_for_all(name)
     try:
         who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)

@@ -84,7 +84,7 @@ class Gate:
         return in_force(self.settings, GoldCoverage(True, bool(self._pools.get(measured))))
 
     def trust(self, worker: str, kind: str) -> WorkerTrust:
-        """How a worker stands for a kind of question; whoever is new enters by this."""
+        """How a worker stands for a kind of question; a new worker enters by this."""
         trust = self._trust.get((worker, kind))
         if trust is None:
             trust = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))

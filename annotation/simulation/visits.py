@@ -1,6 +1,6 @@
 """A simulated worker at a desk: takes tasks, answers them, and misbehaves as real ones do.
 
-The desk is the queue, in process or over HTTP. A visit takes one step at a time, so that whoever
+The desk is the queue, in process or over HTTP. A visit takes one step at a time, so that the caller who
 drives a crowd of them decides how they interleave. What a worker answers is as in the driver; what
 they do with a task (click twice, keep it too long, give it back) is chance too, by worker and task.
 """

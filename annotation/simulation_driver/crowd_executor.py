@@ -1,6 +1,6 @@
 """Driving a crowd of visits: in one thread in a drawn order, or in several threads and processes.
 
-Whoever finds nothing waits until others have done something, or until the moment that the queue
+A worker who finds nothing waits until others have done something, or until the moment that the queue
 named. Once nobody finds anything any more the crowd is quiet, and somebody else has a turn.
 """
 

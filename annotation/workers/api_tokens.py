@@ -226,7 +226,7 @@ def token_of_secret(secret: str) -> ApiToken | None:
 def account_under(token: ApiToken) -> Account:
     """The account of a token as the token lets it act: with its roles of now, within the token's limit.
 
-    Read anew at every call, so that a role that was revoked is gone with the next one.
+    Read again at every call, so that a role that was revoked is gone with the next one.
     """
     account = token.account
     # Narrowed in memory alone: nothing that acts for an account saves it.

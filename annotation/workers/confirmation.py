@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 #: How often joining is tried where somebody works meanwhile, and seconds between, longer each time.
 TRIES, PAUSE = 12, 0.03
 #: For how long the API is asked about a visit; how long after the last time, at first and later; how many
-#: visits in one turn; after how many seconds whoever looks at their page makes us ask at once.
+#: visits in one turn; after how many seconds the person who looks at their page makes us ask at once.
 ASKING_PERIOD, YOUNG = timedelta(days=7), timedelta(days=1)
 _SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
 MOST_REQUESTS = 20

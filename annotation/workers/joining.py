@@ -9,7 +9,7 @@ right as if the researcher had withdrawn it:
 - Where one answered as a task what the other met as a control item or in a test, the answer to the task
   is withdrawn.
 - What one of them has in hand of such a question is taken back.
-- All images concerned are folded anew, by the path that withdrawing takes.
+- All images concerned are computed again, by the path that withdrawing takes.
 - TrustStates are told again from the answers of both. Tests of both count. Who was suspended as either stays
   suspended, and what was withdrawn stays withdrawn.
 

@@ -62,7 +62,7 @@ def done_once(
 
     `secret` is a field of the answer that is stored nowhere: the same call gets null there. Work within
     `own_transactions` takes long, or several of them: its key is taken before, and kept after. Other work is
-    one transaction with its key, and whoever sends that meanwhile waits for its end. Raises KeyReused and
+    one transaction with its key, and a caller that sends it meanwhile waits for its end. Raises KeyReused and
     StillAtWork.
     """
     if own_transactions:

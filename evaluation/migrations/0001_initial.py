@@ -295,7 +295,7 @@ class Migration(migrations.Migration):
                 ('seed', models.PositiveBigIntegerField(blank=True, null=True)),
                 ('sources', models.JSONField(blank=True, default=dict)),
                 ('versions', models.JSONField(blank=True, default=dict)),
-                ('trained_on', models.TextField(blank=True, help_text='As whoever added it declares')),
+                ('trained_on', models.TextField(blank=True, help_text='As the person who added it declares')),
                 ('published', models.BooleanField(default=True)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='annotation.corpus')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),

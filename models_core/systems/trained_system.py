@@ -77,7 +77,7 @@ class TrainedSystem:
     """What training made: both sides, and the `model` of its method.
 
     `metadata` go into the manifest: what it was trained on and when. `seen` has the identities of images that
-    it learned from and chose settings on, as whoever trained it knows images; they are stored with it.
+    it learned from and chose settings on, as the person who trained it knows images; they are stored with it.
     """
 
     recipe: Recipe

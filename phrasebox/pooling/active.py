@@ -16,7 +16,7 @@ rankings have not moved for a while: Kendall's tau-b with each of the last `pati
 `stable`; of two directions the smaller tau counts.
 
 `judge` goes through a pool whose answers are known, to measure strategies. `choose_next_pairs` says what to
-ask people next, from what they answered so far: it goes through the order anew, answers by answers, up to
+ask people next, from what they answered so far: it goes through the order again, answers by answers, up to
 the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
 """
 

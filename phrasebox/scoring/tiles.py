@@ -1,6 +1,6 @@
 """Scores of every query with every item, a tile at a time: from an array, a file, or embeddings.
 
-A tile is a rectangle of the matrix (queries, items). Whoever needs all scores walks over
+A tile is a rectangle of the matrix (queries, items). Code that needs all scores walks over
 `grid(scores)` and holds one tile; the matrix never has to fit in memory. `at` gives single
 scores, and they are the very numbers that the tiles hold: a product of the same two vectors
 taken in another shape may differ in its last bit, and would then tie with nothing.
@@ -170,7 +170,7 @@ class Products(Scores):
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
 
     def turned(self) -> Products:
-        # Not made anew: that would read all embeddings again to check them.
+        # Not made again: that would read all embeddings again to check them.
         transposed = copy(self)
         transposed.queries, transposed.items = self.items, self.queries
         transposed._lengths, transposed._block, transposed.odd = self._lengths[::-1], None, self.odd[::-1]

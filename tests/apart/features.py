@@ -89,7 +89,7 @@ class Memory:
         here = Counter(value for _, value in seen)
         numbers: dict[str, list[float]] = defaultdict(list)
         for path, value in seen:
-            # An address is signed anew every quarter of an hour; its picture's name stays.
+            # An address is signed again every quarter of an hour; its picture's name stays.
             name = (path, value.partition(":")[0])
             numbers[f"{path} before"].append(self._times[name])
             numbers[f"{path} ago"].append(self._item - self._last.get(name, self._item - 1000))

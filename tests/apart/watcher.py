@@ -41,7 +41,7 @@ clock = Clock()
 vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
-#: What a line of the file repeats of the answer, which whoever gave it knows.
+#: What a line of the file repeats of the answer, which the worker knows.
 _OF_ANSWER = ("answer", "box")
 
 

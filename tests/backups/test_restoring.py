@@ -486,7 +486,7 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
     before, files = rows(), tree(root())
     writing = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
     writing.execute("BEGIN IMMEDIATE")
-    # Whoever would wait for ever gets on here.
+    # A process that would wait for ever gets on here.
     later = threading.Timer(5, writing.rollback)
     later.start()
     try:

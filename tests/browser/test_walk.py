@@ -130,7 +130,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     report(walk, ada)
     text = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
     print(f"A person would take: {text}; all together, one after the other, {walk.minutes:.1f} min")
-    # Whoever opens campaigns and compares systems needs less than a quarter of an hour.
+    # The person who opens campaigns and compares systems needs less than a quarter of an hour.
     assert walk.people["ada"].seconds < WHOLE_WALK, text
 
 

@@ -347,7 +347,7 @@ def test_a_link_is_good_once_and_in_the_browser_that_opened_it(work: World):
     answer = replayed.get(link)
     assert answer.status_code == 403 and "has already been used" in words(answer)
     assert "_auth_user_id" not in replayed.session
-    # Prolific signs anew when the study is opened there again.
+    # Prolific signs again when the study is opened there again.
     assert replayed.get(platform.signed()).status_code == 302
 
 

@@ -253,7 +253,7 @@ def test_consents_payouts_and_equal_tokens_come_along():
 
 
 def test_tests_of_both_count():
-    """Whoever comes anew cannot take the test more often than it may be taken."""
+    """The person who comes again cannot take the test more often than it may be taken."""
     world = examining()
     known, provisional = identified(world)
     for number in (KNOWN, PROVISIONAL):

@@ -332,7 +332,7 @@ class Managed:
     # What every reader says --------------------------------------------------------------------------
 
     def recounts(self, by_name: dict[str, list[str]] | None = None) -> dict[str, Recount]:
-        """The batches, counted anew; `by_name` says whom one is to count, else its newest set does."""
+        """The batches, counted again; `by_name` says whom one is to count, else its newest set does."""
         rows = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk")
         read = [Rows(batch, self.places) for batch in rows]
         who = {

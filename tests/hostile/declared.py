@@ -57,7 +57,7 @@ def _invitation(at: At) -> int:
 
 
 def _token(at: At) -> int:
-    """A token of whoever calls."""
+    """A token of the caller."""
     token = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
     return token.token.pk
 

@@ -127,7 +127,7 @@ class At:
 
     @property
     def account(self) -> Account:
-        """Whoever calls; for a stranger, whose call it would be."""
+        """The caller; for a stranger, whose call it would be."""
         return Account.objects.get(username=ANNOTATOR if self.role == STRANGER else self.role)
 
     @property
@@ -696,7 +696,7 @@ post(
 
 
 def _own_draft(at: At) -> int:
-    """A draft of whoever asks."""
+    """A draft of the caller."""
     draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
     return (draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
@@ -1171,7 +1171,7 @@ CAPTIONS = b"image,caption\na.jpg,A dog in the park .\n"
 
 
 def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
-    """An upload of whoever calls, with what has come of its file."""
+    """An upload of the caller, with what has come of its file."""
     for old in uploads.uploads_of(at.account):
         uploads.remove_upload(old)
     files = [("captions.csv", len(CAPTIONS))]
@@ -1265,7 +1265,7 @@ def _spare_corpus(at: At) -> str:
 
 
 def _code(at: At) -> str:
-    """What the app of whoever calls shows now, while it is being set up in their session."""
+    """What the caller's app shows now, while it is being set up in their session."""
     at.client.get(reverse("set_up_second_factor"))
     seen = at.client.session.get("factor_begun", "")
     try:
@@ -1284,7 +1284,7 @@ post("set_up_second_factor", SIGNED_IN, code=_code)
 
 
 def _own_factor(at: At) -> None:
-    """Whoever calls has a second factor."""
+    """The caller has a second factor."""
     if not second_factor.has_second_factor(at.account):
         _give_factor(at.account)
 

@@ -40,7 +40,7 @@ def _amount(at: At) -> str:
 
 
 def _message(at: At) -> int:
-    """A message to whoever asks, or to somebody else where they do not work."""
+    """A message to the caller, or to somebody else where they do not work."""
     quay = Campaign.objects.get(name="quay")
     worker = _worker_id() if at.role == STRANGER else at.worker
     return WorkerMessage.objects.create(campaign=quay, worker_id=worker, text="<b>Draw tighter.</b>").pk

@@ -1,4 +1,5 @@
-"""Requests that cannot be read are refused with 400, whoever sends them, and nothing breaks behind that."""
+"""Requests that cannot be read are refused with 400, no matter who sends them, and nothing breaks behind
+that."""
 
 from __future__ import annotations
 

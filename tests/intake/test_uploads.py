@@ -126,7 +126,7 @@ def test_an_upload_goes_on_after_being_cut_off(ada: Account):
     whole = os.urandom(30_000)
     upload = begun(ada, len(whole))
     part(upload, whole[:10_000])
-    again = begun(ada, len(whole))  # the page was loaded anew, and the same file chosen
+    again = begun(ada, len(whole))  # the page was loaded again, and the same file chosen
     assert again.key == upload.key
     (file,) = again.progress()
     assert (file.received, file.size) == (10_000, 30_000)

@@ -1,4 +1,4 @@
-"""What is done again and again, by name, whoever calls it."""
+"""What is done again and again, by name, no matter who calls it."""
 
 from __future__ import annotations
 

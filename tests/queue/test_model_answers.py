@@ -332,7 +332,7 @@ def test_images_about_which_the_model_says_nothing_do_not_keep_it_from_older_one
     assert oldest is not None
     ModelProposals.objects.filter(model_annotator=model_annotator).exclude(image=oldest).update(boxes={})
     assert model_answers.answer_waiting_images(world.campaign, submission.submit, at_most=1) == 0
-    # One of the two others is chosen anew each time: 60 misses in a row do not happen.
+    # One of the two others is chosen again each time: 60 misses in a row do not happen.
     answers = (
         model_answers.answer_waiting_images(world.campaign, submission.submit, at_most=2) for _ in range(60)
     )

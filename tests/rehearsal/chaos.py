@@ -5,7 +5,7 @@
 
 `work` forks the workers from one process, writes their ids to F/pids and what they do to F/N.log, a
 line each: `ack ASSIGNMENT TOKEN` once an answer was acknowledged, `error TEXT` for what no worker may
-see. They answer rightly and in haste. Whoever loses the database asks it again, under the same token.
+see. They answer rightly and in haste. A worker who loses the database asks it again, under the same token.
 """
 
 from __future__ import annotations

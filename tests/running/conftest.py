@@ -1,4 +1,4 @@
-"""Each test counts anew: figures are kept for a minute, by ids that databases of tests use again."""
+"""Each test counts again: figures are kept for a minute, by ids that databases of tests use again."""
 
 from __future__ import annotations
 

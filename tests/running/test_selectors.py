@@ -299,8 +299,8 @@ def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_ho
     later = glance.overview(world.campaign, pay)
     assert (later.funnel, later.since) == (before.funnel, 1)
     assert later.counted_at == before.counted_at is not None
-    anew = glance.overview(world.campaign, pay, fresh=True)
-    assert anew.funnel != before.funnel and anew.since == 0
+    recounted = glance.overview(world.campaign, pay, fresh=True)
+    assert recounted.funnel != before.funnel and recounted.since == 0
     world.submit(1, world.held(1), then=False)
     discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert progress.funnel(world.campaign).answers == 1
@@ -442,7 +442,7 @@ def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkey
     # Nobody looked before the clock had caught up: nothing tells that it was set back.
     assert earned(hours=3) == 1
     assert [earned(hours=8) for _ in range(3)] == [1, 1, 2]
-    # The periodic work counts anew first: its row is read, and not all of the ledger.
+    # The periodic work counts again first: its row is read, and not all of the ledger.
     clock.advance(hours=24)
     stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:

@@ -2,7 +2,7 @@
 
 A bag holds one kill of each kind of process, pauses, a full disk and a step of the clock; it is drawn empty
 and filled again, so that everything has its turn. Two stretches of the run have faults (`STRETCHES`): an
-early one, so that minute ten shows processes that were started anew; then one that ends a third of the run
+early one, so that minute ten shows processes that were started again; then one that ends a third of the run
 before its end, so that those of the last minutes have lived as long as those of minute ten, and longer.
 """
 

@@ -353,7 +353,7 @@ def _trust() -> list[Any]:
 
 
 def _answer_otherwise(world: World, worker: int, seed: int) -> None:
-    """Rewrite what a worker had answered to other legal answers, as if given so, and fold anew."""
+    """Rewrite what a worker had answered to other legal answers, as if given so, and compute again."""
     for row in Judgment.objects.filter(worker=worker, image__isnull=False):
         rng = SeededRng("otherwise", seed, row.name)
         row.answer = rng.choice(q.ANSWERS[row.kind])

@@ -206,7 +206,7 @@ def built() -> dict[str, Any]:
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 "upload": ["0" * 32],
                 "upload_preview": ["0" * 32, 0],
-                # Nobody's: a draft is open to whoever began it, and to nobody else.
+                # Nobody's: a draft is open to the person who began it, and to nobody else.
                 **{route: [0] for route in ("draft_settings", "delete_draft")},
                 "draft_step": [0, "corpus"],
                 **{route: [0, kind] for route in ("mark_items", "mark_boxes", "preview_task")},

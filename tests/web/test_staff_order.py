@@ -27,7 +27,7 @@ PAGE, FORM = "/campaigns/quay/order/", "/operations/prioritise_images/"
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    # Whoever asks gets the very first task, not one of the first.
+    # The person who asks gets the very first task, not one of the first.
     monkeypatch.setattr(dispatch, "FIRST_LOOK", 1)
     return World(some_images(4))
 

@@ -256,7 +256,7 @@ def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_rig
     assert b"data-answer" in page.content
     ann.post(desk.address(), form_of(tested, page))
     assert "Unchecked" in rows(ann)[LINK]
-    # Whoever has worked is asked for no practice, in whatever session, and for no test that comes later.
+    # A worker who has worked is asked for no practice, in whatever session, and for no test that comes later.
     set_test(tested)
     again = desk.at_work(tested, read=False)
     assert b"data-answer" in again.get(desk.address()).content

@@ -1,7 +1,7 @@
 """Hugging Face export: one row an image, its picture inside, in shards of Parquet by split.
 
 Rows are written in small groups, so that memory holds a few pictures of each split and never a shard. The
-bytes of a picture are those of its file: nothing is encoded anew.
+bytes of a picture are those of its file: nothing is encoded again.
 """
 
 from __future__ import annotations

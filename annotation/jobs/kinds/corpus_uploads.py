@@ -198,7 +198,7 @@ class ImportedUpload:
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
-    """The uploads of whoever asks."""
+    """The caller's uploads."""
     uploads_of_account = uploads.uploads_of(context.actor)
     return Listing(
         uploads_of_account, lambda upload: upload.key, lambda upload: UploadSummary(**_about(upload))

@@ -137,7 +137,7 @@ def export_campaign(request: ExportCampaignRequest, context: OperationContext) -
 def export_layer(request: ExportDatasetRequest, context: OperationContext) -> ExportedDataset:
     """Write the dataset, for a job into an archive.
 
-    A file cannot be gone on with in its middle, so that a killed export starts anew; what it
+    A file cannot be gone on with in its middle, so that a killed export starts again; what it
     had written is removed first.
     """
     corpus, progress = corpus_named(request.corpus), context.progress

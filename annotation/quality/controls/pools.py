@@ -201,7 +201,7 @@ def measures_late(*, worker: int, campaign: int, kind: str, revision: int, strat
 def grade_control(*, kind: str, known: Any, answer: SubmittedAnswer, settings: TrustSettings) -> bool:
     """Whether what a worker sent on a control item is right; `gold_coverage` as its row holds it.
 
-    A flag is wrong: a control item has nothing to report, and whoever flags everything would
+    A flag is wrong: a control item has nothing to report, and a worker who flags everything would
     otherwise never be measured.
     """
     if answer.flag:

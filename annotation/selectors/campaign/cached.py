@@ -32,7 +32,7 @@ class Counted(Generic[_T]):
 def cached_figure(
     campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _CACHE_SECONDS
 ) -> _T:
-    """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case.
+    """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts again in any case.
 
     Nothing is kept that was counted quickly, nor beyond an act of a researcher or reviewer: answers alone
     may be newer. `counted_at` tells since when.

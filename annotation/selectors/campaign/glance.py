@@ -84,7 +84,7 @@ class Forecast:
 
 
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
-    """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
+    """The forecast of a campaign; counted again with `fresh`, else kept as its counts are."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     return forecast_from(campaign, now, open_counts, costs(campaign, pay))
 
@@ -127,7 +127,7 @@ class Overview:
 def overview(
     campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
 ) -> Overview:
-    """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
+    """All figures of a campaign; counted again with `fresh`, or where that is quick."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
     flow = throughput(campaign, at=at, fresh=fresh, counts=(now, open_counts))

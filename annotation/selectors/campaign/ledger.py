@@ -44,7 +44,7 @@ class Settled(NamedTuple, Generic[_Key, _Sum]):
 
 
 def is_outdated(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
-    """Whether sums that are kept are to be counted anew: they are a day old, or the clock was set back."""
+    """Whether sums that are kept are to be counted again: they are a day old, or the clock was set back."""
     return now - counted_at >= RECOUNT_AFTER or until > now - UNSETTLED + _CLOCKS_DIFFER
 
 
@@ -116,7 +116,7 @@ class LedgerSums(Generic[_Key, _Sum]):
 def _still_good(
     known: Mapping[int, Settled[_Key, _Sum]],
 ) -> dict[int, Settled[_Key, _Sum]]:
-    """The sums that may be added to; for an hour also those that the periodic work is to count anew."""
+    """The sums that may be added to; for an hour also those that the periodic work is to count again."""
     now = timezone.now()
     return {
         campaign: campaign_number

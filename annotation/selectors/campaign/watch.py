@@ -39,7 +39,7 @@ def active(
 ) -> dict[str, list[int]]:
     """Kind -> those who may work on it now, of the people who answered anything since then.
 
-    `admits`: the kinds that whoever has not begun them yet may begin without a test.
+    `admits`: the kinds that a worker who has not begun them yet may begin without a test.
     """
     recent = Assignment.objects.filter(
         campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since

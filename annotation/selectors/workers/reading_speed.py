@@ -5,8 +5,9 @@ words do we read per minute? A review and meta-analysis of reading rate", Journa
 104047). An answer is too fast where one caption alone would have been read at more than twice that average,
 with no time left to look at the picture or to decide.
 
-Only answers count that began a picture: whoever goes on with the one before has read its captions. Half of
-these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by itself.
+Only answers count that began a picture: a worker who goes on with the one before has read its captions. Half
+of these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by
+itself.
 """
 
 from collections import defaultdict

@@ -94,7 +94,7 @@ def has_read(request: HttpRequest, work: WorkContext, text: CampaignText) -> boo
 def practice_due(request: HttpRequest, work: WorkContext) -> bool:
     """Whether they have to practise before they begin: where there is no test, practice is all the entry.
 
-    It is done once enough of the graded items were right in this session; whoever has worked needs none.
+    It is done once enough of the graded items were right in this session; a worker who has worked needs none.
     """
     rules, known = settings_of(work.campaign.settings).trust, known_at(work)
     if not practice_is_entry(work.kind, rules, known):

@@ -150,8 +150,8 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
 def _late(
     request: HttpRequest, corpus: Corpus, behind: Mapping[str, int]
 ) -> list[tuple[str, int, Campaign | None]]:
-    """The layers that are behind their answers: name, images behind, and the campaign of each where whoever
-    asks may have it brought up."""
+    """The layers that are behind their answers: name, images behind, and the campaign of each where the
+    person who asks may have it brought up."""
     account = account_of(request)
     made_by = {row.name: row for row in Campaign.objects.filter(corpus=corpus, name__in=behind)}
     return [

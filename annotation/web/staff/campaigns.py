@@ -127,7 +127,7 @@ def _pilot(request: HttpRequest, campaign: Campaign, currency: str) -> dict[str,
         return None
     try:
         left = images_after_pilot(campaign)
-    except (CampaignError, UnknownName) as error:  # Tags may have been made anew since.
+    except (CampaignError, UnknownName) as error:  # Tags may have been made again since.
         return {"unreadable": str(error)}
     if not left:  # opened by command meanwhile
         return None

@@ -46,7 +46,7 @@ DRAWING_WAYS_IN_WORDS = {
     "fields": gettext_lazy("typed"),
     "": gettext_lazy("not known"),
 }
-#: Why a chain is in review: a word for lists, and a sentence for whoever has to settle it.
+#: Why a chain is in review: a word for lists, and a sentence for the person who has to settle it.
 REASONS_IN_WORDS = {
     "refused": gettext_lazy("rejected"),
     "flagged": gettext_lazy("reported"),

@@ -1,7 +1,8 @@
 """The first account: who holds the link that the server printed makes it, and is an admin of everything.
 
 What the link ends with is drawn at random and kept in a file of DATA_DIR that only the server's user reads:
-a link signed with the server's key could be made by whoever knows the key that a development server has.
+a link signed with the server's key could be made by the person who knows the key that a development server
+has.
 """
 
 import contextlib

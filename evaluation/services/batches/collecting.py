@@ -192,7 +192,7 @@ def _reinstated(batch: Batch) -> set[str]:
 
 
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
-    """Raise BatchError for whoever has no answers from before they were reinstated."""
+    """Raise BatchError for the person who has no answers from before they were reinstated."""
     there = _reinstated(batch)
     for judge in count:
         if judge not in there:

@@ -1,7 +1,7 @@
 """What a batch would ask about, and cost: its runs pooled, and what needs no judge left out.
 
 A pair is asked about that is no original, that the filter leaves, and that has fewer answers in store than
-wanted. One with some answers, but too few, is asked about anew by as many judges as any other, since a page
+wanted. One with some answers, but too few, is asked about again by as many judges as any other, since a page
 has one number of judges; all its answers count. With a strategy a first round of these pairs is planned.
 
 Source: Hodosh et al. 2013, section 4.3.2.

@@ -1,7 +1,7 @@
 """Asking in rounds: what the answers so far say to ask next, until the order of the systems is stable.
 
 A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
-`ask_next_round` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it
+`ask_next_round` pools its runs again and asks the next pairs in the same campaign, of the same people; or it
 ends the batch, and what was never asked stays unjudged: bpref and judged@k tell so. It stays ended while the
 answers are those it ended by; where they are others, the next round is chosen once more.
 """

@@ -37,7 +37,7 @@ NUMBER_TYPES = ("float32", "float16")
 
 _FORMAT, _VERSION = "phrasebox-features", 1
 _VECTORS, _IDS, _BOXES, _LEARNED = "vectors.npy", "ids.json", "boxes.npy", "learned.npy"
-#: What an origin says as whoever added the set declares it.
+#: What an origin says as the person who added the set declares it.
 TRAINED_ON, NETWORK = DECLARED = ("trained_on", "network")
 _MANIFEST, _WRITTEN = "manifest.json", "written.json"
 
@@ -130,7 +130,7 @@ def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
 
 
 def sets_in_words(corpus: str) -> str:
-    """What depends on a corpus here, for whoever would delete it; "" for nothing."""
+    """What depends on a corpus here, for the person who would delete it; "" for nothing."""
     labels = ", ".join(stored.label for stored in feature_sets(corpus))
     return _("feature sets %(names)s") % {"names": labels} if labels else ""
 

@@ -234,7 +234,7 @@ def _files(inquiry: ReportRows, progress: FindingsProgress) -> dict[str, bytes]:
 
 
 def _page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
-    """The report as one page that needs nothing else, in English whoever builds it."""
+    """The report as one page that needs nothing else, in English for every reader."""
     with translation.override("en"):
         return render_to_string(
             "evaluation/report_document.html", {"report": report, "sections": illustrated(report, pictures)}

@@ -257,7 +257,7 @@ def inputs_now(
 
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
-    """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
+    """A batch as a report shows it: kept until anything changes that it is made from, or counted again."""
     what = f"batch-numbers-{batch_stamp(batch, answers=True)}"
     return cached_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
 

@@ -101,7 +101,7 @@ def enter_seen_images(system: System, metadata: Mapping[str, Any]) -> None:
 
 
 def enter_declaration(system: System, images: Hashes | None) -> None:
-    """The row of what whoever added a system declares; nothing where the declaration is a text."""
+    """The row of what the person who added a system declares; nothing where the declaration is a text."""
     if images is not None:
         packed = images.astype("<u8").tobytes()
         SeenImages.objects.create(system=system, learned=packed, validated=b"")

@@ -266,7 +266,7 @@ class _Search:
                 "walk": [walk.steps, walk.epoch, walk.batch, walk.loss],
                 "best": [best.rate, best.epoch, best.figure],
                 "rows": [list(row) for row in self.rows],
-                "run": {  # the learning curve so far, for whoever looks on
+                "run": {  # the learning curve so far, for the person who looks on
                     "curve": [list(row[1:]) for row in self.rows if row[0] == self.rates[self.trial]],
                     "figure": PRECISION,
                 },

@@ -79,7 +79,7 @@ def test_an_opening_that_is_cancelled_leaves_nothing_and_goes_on(pooled_runs: li
     jobs.resume_job(job_id=job.pk)
     assert jobs.run_queued_job(job.pk) == Job.DONE
     tasks = Task.objects.count()
-    # Its worker died after the last write and before it could say so: the job is begun anew.
+    # Its worker died after the last write and before it could say so: the job is begun again.
     again = opening(pooled_runs)
     assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert (Batch.objects.count(), Task.objects.count()) == (1, tasks)

@@ -84,7 +84,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     named = json.loads(output_of("collect_judgments", "first", "--count", judge, "--json"))
     assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(judgments)}, whole.digest)
     assert JudgmentSet.objects.get(name=named["judgments"]).counted == {"first": [judge]}
-    assert collect("first").unchanged, "whoever was asked for counts until something else is asked"
+    assert collect("first").unchanged, "the person who was asked for counts until something else is asked"
     assert f"counted by name: {len(judgments)} answers" in output_of("batch_status", "first")
     assert f"leaving out {judge}, to have" in output_of("collect_judgments", "first")
     less_again = json.loads(output_of("collect_judgments", "first", "--leave-out", judge, "--json"))

@@ -291,7 +291,7 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
 
 
 def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
-    """A stopped process leaves nothing, a killed one rows that nobody sees; the next one begins anew."""
+    """A stopped process leaves nothing, a killed one rows that nobody sees; the next one begins again."""
     monkeypatch.setattr(writing, "_TOGETHER", 4)
     seen = []
 

@@ -340,7 +340,7 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
 
 
 def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, features, tmp_path):
-    """Of all its images, whoever trains; as the words are read, not as they are written."""
+    """Of all its images, no matter who trains; as the words are read, not as they are written."""
     another = "".join(f"The dog and the {b} are near the sea .\n" for b in ("bird", "horse", "girl")) * 4
     (tmp_path / "without.txt").write_text(another)
     captions = [caption for example in examples(IMAGES) for caption in example.captions]

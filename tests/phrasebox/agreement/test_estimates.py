@@ -23,7 +23,7 @@ def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
 
 
 def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[float]:
-    """The figure computed anew on each resample, from copies of the drawn images' items."""
+    """The figure computed again on each resample, from copies of the drawn images' items."""
     rng = np.random.default_rng(bootstrap.seed)
     names = list(dict.fromkeys(images))
     places = {name: [k for k, image in enumerate(images) if image == name] for name in names}

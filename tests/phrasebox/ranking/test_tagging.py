@@ -70,7 +70,7 @@ def test_distractors_are_tags_of_other_images_and_the_seed_s():
 def test_map_is_the_mean_over_tags_and_miap_over_images():
     rng = np.random.default_rng(2)
     scores, relevant = rng.random((40, 14)), rng.random((40, 14)) < 0.3
-    relevant[:, 3] = False  # whoever averages leaves out a tag without images
+    relevant[:, 3] = False  # averages leave out a tag without images
     tags, images = by_tag_and_image(scores, relevant)
     by_tag = [
         average_precision_score(relevant[:, t], scores[:, t]) for t in range(14) if relevant[:, t].any()

@@ -1,4 +1,4 @@
-"""Intervals of captions' scores: against resamples that are scored anew, one by one."""
+"""Intervals of captions' scores: against resamples that are scored again, one by one."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_gradients_are_finite_differences_of_the_log_likelihood(family: Family) 
 @pytest.mark.parametrize("improved", [False, True])
 def test_gaussian_vectors_are_those_of_scikit_image(improved: bool) -> None:
     """Theirs begin with a number for each weight, which ours lack, and have the opposite sign by scale. Their
-    length of 1 counts the numbers of weights, so that it is taken anew without these."""
+    length of 1 counts the numbers of weights, so that it is taken again without these."""
     settings = FisherSettings() if improved else SETTINGS
     fisher = FisherVectors(learn("gaussian"), settings)
     parameters, provided = fisher.mixture.parameters_, some_phrases((1, 5, 40))
