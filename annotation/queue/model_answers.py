@@ -177,7 +177,7 @@ def _answers(row: OpenImage, work: _Round, stored: ModelProposals) -> Iterator[t
     tries = model_tries(work.settings.model_annotator, settings_of(row.settings).protocol.limits)
     assignments = Count("assignments", filter=Q(assignments__worker=work.model_annotator.worker_id))
     # Before the answers: where another turn has drawn since, the lease is refused.
-    tasks = list(work.open_tasks().filter(image=row).annotate(own=assignments).order_by("pk"))
+    tasks = list(work.open_tasks().filter(image=row).annotate(attempts=assignments).order_by("pk"))
     drawings = drawing_answers(row.campaign, row) if tasks else []
     reported = {mention.key for mention in drawings if mention.reported}
     by_models = Counter(mention.key for mention in drawings if mention.by_model)
@@ -210,4 +210,4 @@ def _answers(row: OpenImage, work: _Round, stored: ModelProposals) -> Iterator[t
                 "version": stored.version,
                 "categories": list(categories),
             }
-            yield task, task.own, Answer("drawn", proposal.box, content=provenance)
+            yield task, task.attempts, Answer("drawn", proposal.box, content=provenance)

@@ -1,4 +1,4 @@
-"""Baselines of taggers: by hand, and machines against scikit-learn's."""
+"""Baselines of taggers: by hand, and support vector machines against scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,13 @@ from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.predictors import CandidateTags
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
 from models_core.estimators.tagging.held_out import held_out_precision, presence
-from models_core.estimators.tagging.machines import TagMachines, linear_machines
 from models_core.estimators.tagging.settings import (
     FrequencySettings,
     NeighbourSettings,
     RandomSettings,
-    TagMachineSettings,
+    TagSVMSettings,
 )
+from models_core.estimators.tagging.svm import TagSVM, linear_svms
 from tests.models_core.estimators.neural.sentences import LINK
 from tests.models_core.estimators.tagging.pictures import tagged_pictures, tags_of
 
@@ -55,14 +55,14 @@ def test_settings_of_neighbours_are_chosen_on_held_out_images():
     assert (model.neighbours_, model.decay_) == tuple(best[:2]) and len(model.tried_) >= 15
 
 
-def test_machines_are_those_of_scikit_learn():
+def test_support_vector_machines_are_those_of_scikit_learn():
     from sklearn.svm import LinearSVC
 
     train, _ = tagged_pictures(60, things=5)
     signs = 2 * presence(train.captions) - 1
     for cost in (0.1, 10.0):
-        settings = TagMachineSettings(costs=(cost,), tolerance=1e-8, steps=3000)
-        result = linear_machines(np.asarray(train.images, float), signs, cost, settings)
+        settings = TagSVMSettings(costs=(cost,), tolerance=1e-8, steps=3000)
+        result = linear_svms(np.asarray(train.images, float), signs, cost, settings)
         for tag in range(5):
             linear_svc = LinearSVC(loss="squared_hinge", C=cost, tol=1e-10, max_iter=100_000)
             linear_svc.fit(train.images, signs[:, tag])
@@ -70,10 +70,10 @@ def test_machines_are_those_of_scikit_learn():
             assert result[-1, tag] == pytest.approx(linear_svc.intercept_[0], abs=1e-4)
 
 
-def test_a_tag_of_too_few_images_gets_no_machine_and_the_cost_is_chosen_on_held_out_images():
+def test_a_tag_of_too_few_images_gets_no_classifier_and_the_cost_is_chosen_on_held_out_images():
     train, new = tagged_pictures(60, held_out=30)
     often = int(presence(train.captions).sum(axis=0).min()) + 1
-    model = TagMachines(TagMachineSettings(least_images=often)).fit(train, new, FitContext())
+    model = TagSVM(TagSVMSettings(least_images=often)).fit(train, new, FitContext())
     rare = int(presence(train.captions).sum(axis=0).argmin())
     assert not model.weights_[:-1, rare].any()
     assert model.weights_[-1, rare] == pytest.approx(2 * (often - 1) / 60 - 1)
@@ -96,7 +96,7 @@ def test_held_out_precision_is_that_of_the_metric():
     ("model", "match"),
     [
         (NeighbourVotes(NeighbourSettings()), "neighbours are chosen on held-out images"),
-        (TagMachines(TagMachineSettings()), "the cost is chosen on held-out images"),
+        (TagSVM(TagSVMSettings()), "the cost is chosen on held-out images"),
     ],
 )
 def test_choosing_needs_held_out_images(model, match):
@@ -108,7 +108,7 @@ def test_choosing_needs_held_out_images(model, match):
     "model",
     [
         NeighbourVotes(NeighbourSettings(neighbours=(2,), decays=(0.0,))),
-        TagMachines(TagMachineSettings(costs=(1.0,))),
+        TagSVM(TagSVMSettings(costs=(1.0,))),
     ],
 )
 def test_images_of_another_width_and_numbers_that_are_not_finite_are_refused(model):

@@ -31,13 +31,13 @@ from models_core.estimators.tagging.held_out import (
     presence,
     tags_of,
 )
-from models_core.estimators.tagging.settings import TagMachineSettings
+from models_core.estimators.tagging.settings import TagSVMSettings
 
-#: Tags whose machines are learned at a time.
+#: Tags whose classifiers are learned at a time.
 _TOGETHER = 512
 
 
-class TagMachines:
+class TagSVM:
     """Learned are `weights_`, shape (numbers of an image and 1, tags learned from), the last row b, and
     `cost_`, with `tried_`, a row (cost, held-out precision) for each."""
 
@@ -47,11 +47,11 @@ class TagMachines:
     tried_: Matrix
     selection_: tuple[str, ...]
 
-    def __init__(self, settings: TagMachineSettings) -> None:
+    def __init__(self, settings: TagSVMSettings) -> None:
         self.settings = settings
 
-    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TagMachines:
-        """Learn the machines with each cost; choose on `validation`, of equal costs the first.
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TagSVM:
+        """Train the classifiers with each cost; choose on `validation`, of equal costs the first.
 
         Raises ValueError for numbers that are not finite, and without held-out images where there is
         something to choose.
@@ -67,9 +67,9 @@ class TagMachines:
             (cost,), index = setting, len(tried)
 
             def report_progress(done: int, of: int, index: int = index) -> None:
-                context.progress("learning machines", index * of + done, max(len(costs), index + 1) * of)
+                context.progress("training classifiers", index * of + done, max(len(costs), index + 1) * of)
 
-            learned[cost] = self.weights_ = self._machines(images, present, cost, report_progress)
+            learned[cost] = self.weights_ = self._train(images, present, cost, report_progress)
             figure = 0.0
             if validation is not None:
                 tags = tags_of(validation)
@@ -80,7 +80,7 @@ class TagMachines:
         self.weights_ = learned[self.cost_]
         return self
 
-    def _machines(
+    def _train(
         self, images: Matrix, present: Matrix, cost: float, report_progress: Callable[[int, int], None]
     ) -> NDArray[np.float32]:
         weights = np.zeros((images.shape[1] + 1, present.shape[1]), np.float32)
@@ -89,14 +89,14 @@ class TagMachines:
         report_progress(0, max(1, len(often)))
         for start in range(0, len(often), _TOGETHER):
             some = often[start : start + _TOGETHER]
-            weights[:, some] = linear_machines(images, 2 * present[:, some] - 1, cost, self.settings)
+            weights[:, some] = linear_svms(images, 2 * present[:, some] - 1, cost, self.settings)
             report_progress(start + len(some), len(often))
         return weights
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """The signed distance that each machine gives, -1 for a tag that has none. Raises ValueError for
+        """The signed distance that each classifier gives, -1 for a tag that has none. Raises ValueError for
         another width than was learned, and numbers that are not finite."""
-        check_score(by, self.scores, "a machine for each tag")
+        check_score(by, self.scores, "a classifier for each tag")
         vectors, weights = checked_numbers(images, IMAGE_VIEW), np.asarray(self.weights_, np.float64)
         if vectors.shape[1] != len(weights) - 1:
             raise ValueError(
@@ -105,11 +105,11 @@ class TagMachines:
         return tags.spread(vectors @ weights[:-1] + weights[-1], -1.0)
 
     def state(self) -> State:
-        """The machines, and what was chosen."""
+        """The classifiers, and what was chosen."""
         return {"weights": self.weights_, "tried": self.tried_}, {"cost": self.cost_}
 
     @classmethod
-    def from_state(cls, settings: TagMachineSettings, state: State) -> TagMachines:
+    def from_state(cls, settings: TagSVMSettings, state: State) -> TagSVM:
         """What `state` gave; raises KeyError where something is missing."""
         restored = cls(settings)
         restored.weights_, restored.tried_, restored.cost_ = (
@@ -120,7 +120,7 @@ class TagMachines:
         return restored
 
 
-def linear_machines(images: Matrix, signs: Matrix, cost: float, settings: TagMachineSettings) -> Matrix:
+def linear_svms(images: Matrix, signs: Matrix, cost: float, settings: TagSVMSettings) -> Matrix:
     """w and, in the last row, b of each column of `signs`, whose entries are 1 and -1; shape (numbers of an
     image and 1, tags). Stops when each gradient is small, or after `settings.steps`."""
     x = np.concatenate([images, np.ones((len(images), 1))], axis=1)
