@@ -73,6 +73,6 @@ class TagSVMSettings(CheckedRecord):
     ] = 3
     tolerance: Annotated[
         float,
-        Field(gt=0, lt=1, description="Gradient, as a share of the first, at which a classifier is done"),
+        Field(gt=0, lt=1, description="Gradient, as a share of the first, at which training ends"),
     ] = 1e-4
     steps: Annotated[int, Field(ge=1, description="Steps at most")] = 500
