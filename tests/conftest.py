@@ -288,7 +288,7 @@ def quick_passwords() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def static_files_when_asked_for() -> None:
+def serve_static_files_lazily() -> None:
     """Do not list them for every new client: that took a tenth of the time of the pages' tests."""
     from django.conf import settings
 

@@ -23,7 +23,7 @@ def auc(scores: Numbers, known: NDArray[np.bool_]) -> float:
     return float((ranks[known].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
-def told_apart(
+def separation(
     table: Numbers, known: NDArray[np.bool_], images: Sequence[str], workers: Sequence[str], *, seed: int
 ) -> tuple[float, list[int]]:
     """How well known rows are told from others (area under the curve), and the columns that told most.

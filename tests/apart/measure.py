@@ -168,12 +168,12 @@ def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]
     return chosen
 
 
-def found_by_learner(rows: Sequence[Row], *, seed: int) -> Separation:
+def separation_by_learner(rows: Sequence[Row], *, seed: int) -> Separation:
     """What the learner makes of rows."""
     names, table = features.table([row.numbers for row in rows])
     known = np.array([row.known for row in rows])
     images, workers = [row.image for row in rows], [row.worker for row in rows]
-    area, used = learner.told_apart(table, known, images, workers, seed=seed)
+    area, used = learner.separation(table, known, images, workers, seed=seed)
     return Separation(area, int(known.sum()), int((~known).sum()), tuple(names[column] for column in used))
 
 
@@ -184,7 +184,7 @@ __all__ = [
     "Row",
     "Sizes",
     "evened",
-    "found_by_learner",
+    "separation_by_learner",
     "q",
     "rows_of",
 ]

@@ -516,10 +516,10 @@ def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
     noise = rng.normal(size=(600, 30))
     images = [f"i{n}" for n in rng.integers(0, 100, 600)]
     workers = [f"w{n}" for n in rng.integers(0, 12, 600)]
-    area, _ = learner.told_apart(noise, known, images, workers, seed=1)
+    area, _ = learner.separation(noise, known, images, workers, seed=1)
     assert 0.4 < area < 0.6
     noise[:, 7] += 3 * known
-    area, used = learner.told_apart(noise, known, images, workers, seed=1)
+    area, used = learner.separation(noise, known, images, workers, seed=1)
     assert area > 0.95 and used[0] == 7
 
 

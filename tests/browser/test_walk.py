@@ -118,7 +118,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     archive = walk.folder / "pictures.zip"
     archive.write_bytes(packed(files))
     corpus_of(walk, ada, archive)
-    opens_a_campaign(walk, ada)
+    open_a_campaign(walk, ada)
     ann, bob = walk.person("ann"), walk.person("bob")
     invites(ada, "people", ann, bob)
     works(walk, ada, ann, bob)
@@ -192,7 +192,7 @@ def corpus_of(walk: Walk, ada: Page, archive: Path) -> None:
     walk.picture(ada, "corpus")
 
 
-def opens_a_campaign(walk: Walk, ada: Page) -> None:
+def open_a_campaign(walk: Walk, ada: Page) -> None:
     """The seven steps of a draft, with a test marked on the grid."""
     ada.get_by_role("link", name="Campaigns", exact=True).click()
     ada.get_by_role("link", name="Open a campaign").click()
@@ -336,21 +336,21 @@ def earned(answers: Counter[str]) -> Decimal:
     return sum((EARNS.get(kind, USUALLY) * number for kind, number in answers.items()), Decimal(0))
 
 
-def opens_task(page: Page, kind: str) -> None:
+def open_task(page: Page, kind: str) -> None:
     page.goto("/tasks/")
     page.get_by_role("link", name=str(TASK_TYPES.get(kind).title), exact=True).click()
 
 
 def takes_the_test(page: Page, kind: str) -> None:
     """From the list of tasks to the first question of the test."""
-    opens_task(page, kind)
+    open_task(page, kind)
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
 
 
 def practises(page: Page, kind: str) -> None:
     """From the list of tasks to a kind's first question: instructions, and practice with right answers."""
-    opens_task(page, kind)
+    open_task(page, kind)
     page.get_by_role("button", name="I have read this: practise").click()
     items = PRACTICE.get(kind).items
     for number, item in enumerate(items, 1):

@@ -102,7 +102,7 @@ def test_whether_an_account_has_an_address_is_not_told(ada: Account):
 def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_address(ada: Account):
     lines: list[list[str]] = []
     ask("somebody@example.org")  # what is counted of this machine is there from now on
-    for address, letters_sent in (("nobody@example.org", 0), ("ada@example.org", 1)):
+    for address, mail_count in (("nobody@example.org", 0), ("ada@example.org", 1)):
         Job.objects.all().delete()
         with CaptureQueriesContext(connection) as queries:
             Client().post(reverse("reset"), {"email": address})
@@ -117,7 +117,7 @@ def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_addres
         assert mail.outbox == [] and "example.org" not in str(job.arguments)
         assert jobs.run_queued_job(job.pk) == Job.DONE
         job.refresh_from_db()
-        assert job.result == {} and len(mail.outbox) == letters_sent
+        assert job.result == {} and len(mail.outbox) == mail_count
     assert lines[0] == lines[1] and not any("annotation_account" in query for query in lines[0])
 
 

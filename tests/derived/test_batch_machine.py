@@ -68,7 +68,7 @@ ACTS = (
 _names = count()
 
 
-def asked_images(batch: Batch, names: CorpusNames) -> set[str]:
+def ranked_images(batch: Batch, names: CorpusNames) -> set[str]:
     """The images that the runs of a batch rank captions for, and those whose caption they rank images for."""
     rankings = Ranking.objects.filter(run__batches__batch=batch)
     images = rankings.exclude(image=None).values_list("image", flat=True)
@@ -324,7 +324,7 @@ class Managed:
             yes = sum(value for _, value in message)
             grade = int(2 * yes > len(message))
             expected.setdefault(names.image_name[image], {})[names.caption_name[caption]] = grade
-        for name in asked_images(batch, names):
+        for name in ranked_images(batch, names):
             expected.setdefault(name, {})[f"{name}#0"] = 1
         assert {query: dict(grades) for query, grades in written.items()} == expected
         self.met["exported"] += 1
@@ -364,7 +364,7 @@ class Managed:
                 continue
             batch_states[name] = batch_state.batch_state(name)
             self._check_state(now, batch_states[name])
-            self._check_kept(now, batch_states[name], tuple(decided))
+            self._check_cached(now, batch_states[name], tuple(decided))
             if step % 3 == 0:
                 self._check_campaign(now)
         for name, held in self.frozen.items():
@@ -440,7 +440,7 @@ class Managed:
         self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
         self.met["left out from before"] += any(not p.unused and p.excluded for p in seen.people.values())
 
-    def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
+    def _check_cached(self, now: Recount, seen: BatchState, decided: Any) -> None:
         """What a page shows of a batch may miss answers, and nothing else."""
         name = now.batch.name
         with mock.patch.object(batch_state, "batch_state", lambda name: seen):
@@ -537,7 +537,7 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
 
 
 @pytest.fixture(autouse=True)
-def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def cache_everything(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever may be kept is, however quickly it was counted; no figures are drawn, and no time is told."""
     monkeypatch.setattr(cached, "SLOW", 0.0)
     monkeypatch.setattr(building, "as_svg", lambda plot: "")

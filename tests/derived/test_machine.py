@@ -254,7 +254,7 @@ class Managed(Play):
         layer = layers.layer_to_read(corpus, self.campaign.name)
         assert layer is not None and layers.count_images_behind(self.campaign) == 0
         records: list[ImageRecord] = []
-        statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_kept_in, records))
+        statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_recorded, records))
         stored = {r.id: by_first_mention(r.layer) for r in records if r.layer is not None}
         assert stored == now.counted_layer()
         layer_figure = browse.layer_figures([layer])[layer.pk]
@@ -270,7 +270,7 @@ class Managed(Play):
         assert (cost["images"], cost["unfinished"]) == (len(expected), len(now.images) - len(now.finished()))
 
 
-def _kept_in(records: list[ImageRecord], passing: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+def _recorded(records: list[ImageRecord], passing: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
     """The records that pass, each put into `records` too."""
     for record in passing:
         records.append(record)
@@ -298,7 +298,7 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
 
 
 @pytest.fixture(autouse=True)
-def told_early(monkeypatch: pytest.MonkeyPatch) -> None:
+def forecast_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """One finished image is enough to tell what is to come; nothing is kept, however slow the machine is."""
     monkeypatch.setattr(progress, "TELLING", 1)
     monkeypatch.setattr(cached, "SLOW", float("inf"))

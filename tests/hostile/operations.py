@@ -255,7 +255,7 @@ def _give_factor(account: Account) -> pyotp.TOTP:
     return app
 
 
-def _asked_for_a_code(at: At) -> str:
+def _password_accepted(at: At) -> str:
     """Give the password of an account that has a second factor, where nobody is signed in; the code that its
     app shows next."""
     account = web.account(at.new("factor"), ANNOTATOR)
@@ -269,14 +269,14 @@ def _asked_for_a_code(at: At) -> str:
 
 
 @by("second_factor", "seen", ALL)
-def code_asked(at: At) -> Call:
-    _asked_for_a_code(at)
+def code_form(at: At) -> Call:
+    _password_accepted(at)
     return Call("GET", reverse("second_factor"))
 
 
 @by("second_factor", "sent", ALL)
-def code_given(at: At) -> Call:
-    return Call("POST", reverse("second_factor"), fields=[("code", _asked_for_a_code(at))])
+def code_entered(at: At) -> Call:
+    return Call("POST", reverse("second_factor"), fields=[("code", _password_accepted(at))])
 
 
 post("sign_out", ALL)
@@ -530,7 +530,7 @@ post(
 )
 
 
-def _page_sent(name: str) -> Make:
+def _form_page(name: str) -> Make:
     def make(at: At) -> Call:
         lease = _held(at, name)
         held = {"assignment": str(_number(lease)), "token": at.new("t"), "seconds": "2.5"}
@@ -543,7 +543,7 @@ def _page_sent(name: str) -> Make:
 
 
 for _name, _request in REQUESTS.items():
-    by("task", f"{_request} sent", SIGNED_IN)(_page_sent(_name))
+    by("task", f"{_request} sent", SIGNED_IN)(_form_page(_name))
 
 
 @by("task", "returned", SIGNED_IN)
@@ -695,7 +695,7 @@ post(
 )
 
 
-def _own_draft(at: At) -> int:
+def _draft_of_caller(at: At) -> int:
     """A draft of the caller."""
     draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
@@ -705,11 +705,11 @@ def _own_draft(at: At) -> int:
 get("campaign_drafts", RUNNERS, corpus="quay")
 post("campaign_drafts", RUNNERS, corpus="quay")
 for _step in STEPS:
-    get("draft_step", RUNNERS, _own_draft, _step, called=f"{_step} seen")
+    get("draft_step", RUNNERS, _draft_of_caller, _step, called=f"{_step} seen")
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
     "corpus",
     called="corpus",
     corpus="quay",
@@ -721,7 +721,7 @@ post(
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
     "questions",
     called="questions",
     tasks="entities",
@@ -731,30 +731,39 @@ post(
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
     "pay",
     called="pay",
     go="next",
     **{"pay.basis": "item", "pay.currency": "EUR", "pay.per_item.coref_link": "0.02", "unpaid": "yes"},
 )
-post("draft_step", RUNNERS, _own_draft, "test", called="test", entry="practice", known="import", go="next")
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
+    "test",
+    called="test",
+    entry="practice",
+    known="import",
+    go="next",
+)
+post(
+    "draft_step",
+    RUNNERS,
+    _draft_of_caller,
     "votes",
     called="votes",
     go="stay",
     **{"link_votes": "3", "verification_votes": "1", "flags_to_review": "2", "stop.until": "2099-01-31"},
 )
-get("draft_settings", RUNNERS, _own_draft)
-post("draft_settings", RUNNERS, _own_draft, settings=SETTINGS)
-get("mark_items", RUNNERS, _own_draft, q.COREF_LINK, purpose="control", turn=0)
+get("draft_settings", RUNNERS, _draft_of_caller)
+post("draft_settings", RUNNERS, _draft_of_caller, settings=SETTINGS)
+get("mark_items", RUNNERS, _draft_of_caller, q.COREF_LINK, purpose="control", turn=0)
 
 
 @by("mark_items", "marked", RUNNERS)
 def words_marked(at: At) -> Call:
-    draft = CampaignDraft.objects.get(pk=_own_draft(at))
+    draft = CampaignDraft.objects.get(pk=_draft_of_caller(at))
     posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
     stamps = [(f"mark-{number}-of", item.stamp) for number, item in enumerate(posed)]
     address = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
@@ -762,21 +771,30 @@ def words_marked(at: At) -> Call:
     return Call("POST", address, fields=[("go", "done"), *stamps, *answers])
 
 
-get("preview_task", RUNNERS, _own_draft, q.COREF_LINK, n=1)
-post("preview_task", RUNNERS, _own_draft, q.COREF_LINK, answer="yes")
+get("preview_task", RUNNERS, _draft_of_caller, q.COREF_LINK, n=1)
+post("preview_task", RUNNERS, _draft_of_caller, q.COREF_LINK, answer="yes")
 
 
 @by("mark_boxes", "shown", RUNNERS)
 def boxes_marked(at: At) -> Call:
-    draft = CampaignDraft.objects.get(pk=_own_draft(at))
+    draft = CampaignDraft.objects.get(pk=_draft_of_caller(at))
     posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
     address = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
     key = posed[0].key if posed else "none"  # A draft may have lost its corpus.
     return Call("GET", address, [("image", key), ("turn", "0")])
 
 
-post("draft_step", RUNNERS, _own_draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")
-post("delete_draft", RUNNERS, _own_draft)
+post(
+    "draft_step",
+    RUNNERS,
+    _draft_of_caller,
+    "open",
+    called="opened",
+    pilot="yes",
+    open_to_all="",
+    go="open-now",
+)
+post("delete_draft", RUNNERS, _draft_of_caller)
 post("operation", RUNNERS, "duplicate_campaign", campaign="graded")
 
 
@@ -983,14 +1001,14 @@ def scores(at: At) -> Call:
 
 
 @by("evaluation:bring", "runs", RUNNERS)
-def runs_brought(at: At) -> Call:
+def runs_uploaded(at: At) -> Call:
     fields = [("act", "import_run"), ("name", at.new("s")), ("corpus", "quay")]
     files = [("file", 'filename="x.trec"', TREC.encode())]
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
 
 @by("evaluation:bring", "localizations", RUNNERS)
-def localizations_brought(at: At) -> Call:
+def localizations_uploaded(at: At) -> Call:
     fields = [
         ("act", "import_localizations"),
         ("name", at.new("l")),
@@ -1283,7 +1301,7 @@ get("set_up_second_factor", SIGNED_IN)
 post("set_up_second_factor", SIGNED_IN, code=_code)
 
 
-def _own_factor(at: At) -> None:
+def _factor_of_caller(at: At) -> None:
     """The caller has a second factor."""
     if not second_factor.has_second_factor(at.account):
         _give_factor(at.account)
@@ -1291,13 +1309,13 @@ def _own_factor(at: At) -> None:
 
 @by("renew_recovery_codes", "sent", SIGNED_IN)
 def codes_renewed(at: At) -> Call:
-    _own_factor(at)
+    _factor_of_caller(at)
     return Call("POST", reverse("renew_recovery_codes"))
 
 
 @by("remove_second_factor", "sent", SIGNED_IN)
 def factor_removed(at: At) -> Call:
-    _own_factor(at)
+    _factor_of_caller(at)
     return Call("POST", reverse("remove_second_factor"))
 
 

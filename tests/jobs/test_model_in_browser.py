@@ -59,7 +59,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
 def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
     work: World, open_page: Open, installation: Delivery
 ) -> None:
-    desk.bring_up(work, q.BOX_DRAWING, 6)
+    desk.open_questions_for(work, q.BOX_DRAWING, 6)
     page = open_page()
     sign_in(page, "ada", then=reverse("model_annotators", args=["quay"]))
     expect(page.get_by_text("It works on 100 % of the images")).to_be_visible()

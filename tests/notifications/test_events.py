@@ -31,7 +31,7 @@ ADDRESS = "https://hooks.example.org/"
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(tmp_path, settings, monkeypatch) -> None:
+def empty_cache(tmp_path, settings, monkeypatch) -> None:
     cache.clear()
     settings.DATA_DIR = tmp_path
     monkeypatch.setattr(upkeep, "_noted", {})

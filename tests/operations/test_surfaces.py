@@ -52,7 +52,7 @@ def of_every_field() -> Iterator[Any]:
             yield pytest.param(operation, request_field, id=f"{operation.name}-{request_field.name}")
 
 
-def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
+def schemas_of_fields(operation: Operation) -> dict[str, dict[str, Any]]:
     """Field -> its schema in the OpenAPI document, with "required" among it."""
     assert operation.rest is not None
     address = "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", operation.rest.path)
@@ -86,7 +86,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, request_field: Req
     if request_field.many and rule.element is not None:
         rule = rule.element
     if operation.rest is not None:
-        schema = shown_by_api(operation)[request_field.name]
+        schema = schemas_of_fields(operation)[request_field.name]
         assert schema["required"] == request_field.required
         in_address = f":{request_field.name}>" in operation.rest.path
         if not in_address:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
+def empty_cache() -> Iterator[None]:
     cache.clear()
     yield
     cache.clear()

@@ -198,14 +198,14 @@ class Side:
         """Tell the crowd where there is work: each campaign's kinds, entities above all."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
-        open_offers = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
-        open_offers += [
+        listed_tasks = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
+        listed_tasks += [
             Offer(name, kind)
             for name in kinds.all_tasks()
             if name != "entities"
             for kind in kinds.kinds_of_tasks(name)
         ]
-        self.crowd.board.tasks = open_offers
+        self.crowd.board.tasks = listed_tasks
         self.crowd.board.refreshed()
         self.staff.campaigns = newest
 
@@ -231,11 +231,11 @@ class Side:
                 self.samples += memory.sample(now, self.product.processes())
             if now >= next_minute:
                 next_minute += 60
-                self._tell_minute(now)
+                self._report_minute(now)
             self._open_more()
             time.sleep(0.25)
 
-    def _tell_minute(self, now: float) -> None:
+    def _report_minute(self, now: float) -> None:
         assert self.crowd and self.faults
         counts, done = self.crowd.troubles.counts, self.faults
         self.log(
@@ -351,7 +351,7 @@ class Side:
             "counts": dict(self.crowd.troubles.counts),
             "staff": dict(self.staff.jobs.troubles),
         }
-        self._keep_if_amiss(report)
+        self._save_if_failed(report)
         return report
 
     def _until_ready(self) -> None:
@@ -449,7 +449,7 @@ class Side:
             "failed": dict(errors),
         }
 
-    def _keep_if_amiss(self, report: dict[str, Any]) -> None:
+    def _save_if_failed(self, report: dict[str, Any]) -> None:
         """What is needed to look for a cause outlives the file systems in memory."""
         assert self.product
         (self.folder / "report.json").write_text(json.dumps(report, indent=1))

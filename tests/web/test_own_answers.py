@@ -87,7 +87,7 @@ def test_an_answer_that_stands_says_why(work: World):
 
 
 def test_what_the_question_does_not_take_comes_back_with_what_is_wrong(work: World):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     edges = {"xmin": "11", "ymin": "21", "xmax": "110", "ymax": "220", "way": "drag"}
     assignment = answered(work, ann, q.BOX_DRAWING, answer="drawn", **edges)

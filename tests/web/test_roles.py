@@ -321,7 +321,7 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
     return people.confirm(client)
 
 
-def sent_as_forms() -> set[str]:
+def form_calls() -> set[str]:
     """The calls that take files only, which need a form."""
     calls = (endpoint for endpoint in endpoints() if endpoint.uploads and not endpoint.takes_json)
     return {f"{endpoint.rest.method} {ROUTE_PREFIX}{endpoint.route}" for endpoint in calls}
@@ -331,7 +331,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
     """What a route answers; what it does is undone."""
     with transaction.atomic():
         address = world["arguments"].address(route)
-        if route in sent_as_forms():
+        if route in form_calls():
             answer = client.post(address)
         elif name_of(route).startswith(("api_", ROUTE_PREFIX)):
             form_data = {"campaign": world["campaign"].name, "kind": q.COREF_LINK}

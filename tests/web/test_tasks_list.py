@@ -196,7 +196,7 @@ def test_consent_is_asked_once_for_a_campaign(db: None, tmp_path: Path):
 
 def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
     ann = desk.at_work(work)
-    desk.bring_up(work, q.BOX_REQUIREMENT)
+    desk.open_questions_for(work, q.BOX_REQUIREMENT)
     ann.get(desk.address(q.BOX_REQUIREMENT))
     ann.get(desk.address())
     Assignment.objects.filter(worker=work.workers[0]).delete()

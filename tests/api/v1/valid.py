@@ -90,7 +90,7 @@ def _draft() -> ValidCall:
     return ValidCall({"campaign": campaign.name})
 
 
-def _asked_draft() -> ValidCall:
+def _draft_with_tasks() -> ValidCall:
     campaign = campaigns.create_campaign(name="asked", corpus="quay", tasks="captions", settings={})
     Job.objects.create(kind="open_images", campaign=campaign, arguments={"images": 1}, state=Job.CANCELLED)
     return ValidCall({"campaign": campaign.name})
@@ -425,7 +425,7 @@ VALID: dict[str, Make] = {
     "drop_planned_images": at(campaign="quay"),
     "delete_campaign": _draft,
     "go_on_with_all": _pilot,
-    "open_draft": _asked_draft,
+    "open_draft": _draft_with_tasks,
     "pause_campaign": with_body({"reason": "We look at it."}, campaign="quay"),
     "resume_campaign": at(campaign="paused"),
     "close_campaign": with_body({}, campaign="quay"),

@@ -84,7 +84,7 @@ def planned(names: list[str], **also: Any) -> Plan:
     )
 
 
-def asked_on_pages() -> dict[str, set[tuple[int, int]]]:
+def pairs_on_pages() -> dict[str, set[tuple[int, int]]]:
     """Role -> the pairs (image, caption's image) that pages hold."""
     result: dict[str, set[tuple[int, int]]] = {}
     for content in Item.objects.values_list("content", flat=True):

@@ -23,8 +23,8 @@ from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import (
     JUDGED,
     UNTESTED,
-    asked_on_pages,
     crowd,
+    pairs_on_pages,
     planned,
     scene,
 )
@@ -72,7 +72,7 @@ def test_the_filter_is_by_shared_words_and_can_be_left_out(pooled_runs: list[str
 def test_launching_opens_pages_of_the_plan_and_keeps_what_it_was_made_from(pooled_runs: list[str]) -> None:
     plan = planned(pooled_runs)
     done = launch(plan, "first", known_from="dev")
-    pages = asked_on_pages()
+    pages = pairs_on_pages()
     assert len(pages["wanted"]) == len(plan.selected)
     assert len(pages["filler"]) == done.batch.numbers["fillers"] == plan.filling.fillers
     assert Task.objects.count() == plan.price.tasks == done.batch.numbers["task_count"]

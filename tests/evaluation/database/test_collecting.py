@@ -21,8 +21,8 @@ from evaluation.services.batches.stored_answers import Answers, BatchError, answ
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
     JUDGED,
-    asked_on_pages,
     crowd,
+    pairs_on_pages,
     planned,
     runs,
     scene,
@@ -77,7 +77,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     more = [*pooled_runs, *runs(tmp_path, "third", noise=0.6, seed=3)]
     second = planned(more, simulated=True)
     assert second.known == first.numbers["selected"]
-    before = asked_on_pages()
+    before = pairs_on_pages()
     judged_before = before["wanted"] | before["filler"]
     launched = launch(second, "second", known_from="dev").batch
     new = {

@@ -152,7 +152,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
 
     train_alignment(tmp_path)
     generated("aligned", "--regions", "parts", "--limit", 3)
-    people = said_of_boxes(Corpus.objects.get(name=scenes))
+    people = descriptions_of_boxes(Corpus.objects.get(name=scenes))
     for name in ("regional", "aligned"):
         right = []
         for caption in CaptionSet.objects.get(name=name).captions.select_related("image"):
@@ -250,7 +250,7 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
     return campaign.name
 
 
-def said_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
+def descriptions_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
     """What people say of the thing in each box of each image."""
     result: dict[tuple[Any, ...], set[str]] = {}
     for record in stream_records(corpus=corpus, layer=corpus.layers.get()):

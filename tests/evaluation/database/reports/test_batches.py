@@ -99,8 +99,8 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     )
     report = building.build_report(request_of(names, batch="first", replace=True), OperationContext())
     assert f"batch judges is {len(others)}, was {len(answered)}" in report.changes
-    batch_found = report_json()["findings"]["batch"]
-    assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
+    batch_findings = report_json()["findings"]["batch"]
+    assert (batch_findings["judges"], batch_findings["unused"], batch_findings["discarded"]) == (
         len(others),
         ["5 of 10 control items right"],
         ["clicked without looking"],
