@@ -134,7 +134,7 @@ def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> I
 
 
 @pytest.mark.slow  # by default the other channels, in this file
-def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
+def test_the_list_and_the_receipt_say_the_same_of_control_items_and_others():
     a_campaign("graded", HALF)
     program, _ = ann()
     program.answer(program.take(GRADED_RELEVANCE), answer="4", token="first", next=False)
@@ -210,7 +210,7 @@ def test_boxes_stand_in_an_order_of_their_own_whatever_the_one_they_came_in():
     assert [box.xmin for box in page.boxes] == [3, 10, 50]
 
 
-def test_a_known_item_comes_only_where_a_task_could_have_come():
+def test_a_control_item_comes_only_where_a_task_could_have_come():
     """After "nothing" the next item would else be none of the known ones, and before it one for sure."""
     world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     known_link(world, world.images()[0].image_id)
@@ -220,7 +220,7 @@ def test_a_known_item_comes_only_where_a_task_could_have_come():
     assert world.held(0).control is not None
 
 
-def test_of_known_items_of_one_answer_the_least_strange_comes_first():
+def test_of_control_items_of_one_answer_the_least_strange_comes_first():
     pool = [Known("1", "yes"), Known("2", "yes"), Known("3", "yes"), Known("4", "no")]
     strange = {"1": 2.0, "2": 0.5, "3": 1.0, "4": 0.0}
     for worker in ("w", "x", "y", "z"):
@@ -232,7 +232,7 @@ def test_of_known_items_of_one_answer_the_least_strange_comes_first():
         assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
 
 
-def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
+def test_control_items_are_met_again_as_images_of_tasks_are_and_look_alike():
     past = {
         10: likeness.Met(3, 1),
         11: likeness.Met(3, 2),
@@ -249,7 +249,7 @@ def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
     assert 0 < unlike(looks(displayed), looks(another)) < unlike(looks(displayed), looks(more))
 
 
-def test_an_image_of_ones_own_test_gives_no_known_item_while_there_are_others():
+def test_an_image_of_ones_own_test_gives_no_control_item_while_there_are_others():
     world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     first, second = (image.image_id for image in world.images())
     tested, other_known_link = known_link(world, first), known_link(world, second)
@@ -316,7 +316,7 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
     assert TrustState.objects.get(worker=worker).known >= 6
 
 
-def test_wrong_captions_of_known_items_are_those_that_the_campaign_asks_about():
+def test_wrong_captions_of_control_items_are_those_that_the_campaign_asks_about():
     """What stood beside known images only, or was shorter than all others, told them."""
     campaign = a_campaign("graded", TRUSTING)
     captions = {tuple(content["caption"]) for content in Item.objects.values_list("content", flat=True)}
@@ -362,7 +362,7 @@ def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
     return makes
 
 
-def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_and_others():
+def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_chains_and_others():
     trust = {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}
     world = scenes(8, settings={"trust": trust}, workers=2)
     layer = world.corpus.layers.get(name="import")
@@ -383,7 +383,7 @@ def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_
 
 
 @pytest.mark.parametrize("tasks", ["graded", "relevance", "tags"])
-def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_pairs_and_others(tasks: str):
+def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_pairs_and_others(tasks: str):
     page = {"page": {"images": 1, "captions": 4, "controls": 0}} if tasks == "tags" else PAGE
     campaign = a_campaign(tasks, {**HALF, **page})
     (kind,) = campaign.kinds
@@ -494,7 +494,7 @@ def test_pages_are_of_one_make_whatever_the_item():
 
 
 @pytest.mark.slow  # minutes for each seed
-def test_a_learner_cannot_tell_known_items_from_others():
+def test_a_learner_cannot_tell_control_items_from_others():
     """1,000 of each and more, five seeds."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.apart", "--seeds", "5"],

@@ -117,7 +117,7 @@ def someone(name: str) -> tuple[Account, Worker]:
 
 
 @pytest.mark.on_both
-def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_stays_so(
+def test_after_a_wipe_exports_are_equal_byte_for_byte_and_somebody_who_was_erased_stays_so(
     world: World, tmp_path: Path
 ):
     anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
@@ -425,7 +425,7 @@ def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
     assert taken() == files and not (root() / RESTORING).exists()
 
 
-def test_whoever_interrupts_a_restore_has_to_run_it_again(backup: Path, monkeypatch):
+def test_somebody_who_interrupts_a_restore_has_to_run_it_again(backup: Path, monkeypatch):
     files = taken()
     write("systems/s/weights.bin", "newer")
 

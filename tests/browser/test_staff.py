@@ -245,7 +245,7 @@ def test_a_jobs_progress_comes_without_a_reload(walks: World, open_page: Open):
     assert page.evaluate("window.stayed") is True
 
 
-def test_the_box_of_a_known_item_is_drawn(walks: World, open_page: Open):
+def test_the_box_of_a_control_item_is_drawn(walks: World, open_page: Open):
     page = open_page()
     sign_in(page)
     page.goto("/campaigns/walks/control-items/new/?image=scene-1&kind=box_quality")

@@ -127,7 +127,7 @@ def test_what_was_asked_for_goes_with_the_e_mail(ada: Account):
     assert not Job.objects.exists()
 
 
-def test_an_e_mail_is_in_the_language_of_whoever_asked_for_it(ada: Account):
+def test_an_e_mail_is_in_the_language_of_the_person_who_asked_for_it(ada: Account):
     ask(" ADA@Example.org", headers={"Accept-Language": "de"})
     (letter,) = mail.outbox
     assert letter.to == ["ada@example.org"] and "neues Passwort" in letter.subject

@@ -195,7 +195,7 @@ def test_a_ruling_that_cannot_be_is_refused_on_its_page(fields: dict[str, str]) 
     assert client.post(reverse("rule", args=["review", "man"]), fields).status_code == 409
 
 
-def test_runs_are_not_brought_without_a_name() -> None:
+def test_runs_are_not_uploaded_without_a_name() -> None:
     client = people.signed_in("ada", "researcher")
     assert client.post("/evaluation/add-system/", {"act": "import_run", "name": ""}).status_code == 400
 

@@ -172,7 +172,7 @@ def _work() -> None:
         assert jobs.run_queued_job(due) == "done"
 
 
-def test_whoever_has_no_address_is_told_to_add_one(researcher: Account) -> None:
+def test_somebody_who_has_no_address_is_told_to_add_one(researcher: Account) -> None:
     researcher.email = ""
     with pytest.raises(alarms.SubscriptionError, match="add one first"):
         people.perform("subscribe_to_alarms", researcher)

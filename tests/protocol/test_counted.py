@@ -64,7 +64,7 @@ def test_answers_that_are_withdrawn_are_asked_for_again(history: list[Judgment],
     assert CountedFold(QUESTIONS)(left) == CountedFold(QUESTIONS)(never)
 
 
-def test_answers_beyond_those_wanted_are_moot():
+def test_answers_beyond_those_wanted_are_superseded():
     given_twice = [Judgment("first", KEYS[0], "u", "4"), Judgment("second", KEYS[0], "v", "1")]
     assert CountedFold(QUESTIONS)(given_twice).superseded == ("second",)
 

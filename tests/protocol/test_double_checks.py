@@ -78,7 +78,7 @@ def test_over_all_draws_the_weighted_pairs_are_those_of_all_questions(
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), min_size=3, max_size=5))
-def test_every_worker_counts_alike_whoever_answers_more(crowd: list[tuple[str, int]]) -> None:
+def test_every_worker_counts_alike_no_matter_who_answers_more(crowd: list[tuple[str, int]]) -> None:
     """A pair for all questions that two workers answer, if each always says the same: the first is drawn by
     how much they work, the second among the others."""
     total = sum(load for _, load in crowd)
@@ -132,7 +132,7 @@ def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
     assert measure_agreement([], drawn=3).equal is None
 
 
-def test_models_withdrawn_and_surplus_answers_are_neither_first_nor_second() -> None:
+def test_models_withdrawn_and_extra_answers_are_neither_first_nor_second() -> None:
     key = "box_drawing|0.0-1|"
     provided = [
         Judgment("1", key, "m", "none", by_model=True),

@@ -212,7 +212,7 @@ def test_a_worker_sees_the_same_page_again_whatever_order_it_was_kept_in():
 
 
 @pytest.mark.parametrize("true", [1, 2, 3])
-def test_the_known_answers_follow_the_captions_as_they_are_shown(true):
+def test_the_gold_answers_follow_the_captions_as_they_are_shown(true):
     image = control(true=true)
     (block,) = for_worker([], [image], seed="s", worker="w")
     known = image.known(block)
@@ -256,7 +256,7 @@ def test_a_control_image_that_cannot_grade_is_refused(true, invalid):
 
 
 @given(SEEDS, SEEDS, st.integers(0, 3))
-def test_on_probation_two_pages_in_five_are_tests_and_fifteen_of_thirty_images_are_known(seed, worker, block):
+def test_in_warm_up_two_pages_in_five_are_tests_and_fifteen_of_thirty_images_are_known(seed, worker, block):
     pages = range(1 + 5 * block, 6 + 5 * block)
     counts = [
         controls_on_page(TRUST, seed=seed, worker=worker, state=WARM_UP, page=page, kind="relevance")
@@ -295,7 +295,7 @@ def test_of_pages_with_one_image_as_many_are_controls_as_of_questions_asked_alon
 
 
 @given(st.integers(1, 60), st.data(), SMALL)
-def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, settings):
+def test_warm_up_pages_know_as_many_images_as_the_settings_ask(items, data, settings):
     known = data.draw(st.integers(1, items))
     trust = TrustSettings(warm_up_items=items, warm_up_known=known)
     pages = range(1, ceil(items / settings.images) + 1)

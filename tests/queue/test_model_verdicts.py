@@ -197,7 +197,7 @@ def test_a_model_that_is_suspended_tries_nothing(tries: list[object]) -> None:
     assert turns(world) == 0 and tries == []
 
 
-def test_a_model_that_is_reinstated_begins_anew() -> None:
+def test_a_model_that_is_reinstated_begins_again() -> None:
     world = World(settings=WITH_MODEL)
     model_annotator = a_model(world)
     discarding.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")

@@ -18,7 +18,7 @@ FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
 
 
 @pytest.mark.only_on("postgresql")  # nobody else keeps plans
-def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
+def test_a_young_connection_plans_again_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
     clock = [1000.0]
     monkeypatch.setattr(database, "monotonic", lambda: clock[0])
     monkeypatch.setattr(database, "_prepared", {})

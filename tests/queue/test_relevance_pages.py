@@ -113,7 +113,7 @@ def test_every_page_has_one_known_image_and_nobody_is_told_which():
     assert (again.id, again.content) == (lease.id, lease.content)
 
 
-def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_pairs():
+def test_a_page_is_shuffled_again_for_each_worker_and_its_answers_land_on_their_pairs():
     created = campaign(known=0)
     Task.objects.exclude(pk=Task.objects.order_by("pk")[0].pk).update(state=Task.WITHDRAWN)
     orders = set()
@@ -133,7 +133,7 @@ def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_p
     assert per_worker[0] == per_worker[1] == per_worker[2] and len(per_worker[0]) == 50
 
 
-def test_in_probation_some_pages_hold_known_images_only_and_careful_people_become_trusted():
+def test_in_warm_up_some_pages_hold_known_images_only_and_careful_people_become_trusted():
     created = campaign()
     (worker,) = workers(1)
     for _ in range(5):

@@ -144,7 +144,7 @@ def test_a_late_answer_takes_a_place_that_is_left(monkeypatch):
     assert task.state == Task.SETTLED and task.live == 1
 
 
-def test_a_late_answer_to_a_closed_question_is_kept_paid_and_moot(monkeypatch):
+def test_a_late_answer_to_a_closed_question_is_kept_paid_and_superseded(monkeypatch):
     world = World(
         some_images(1), settings={**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.02}}}
     )
@@ -160,7 +160,7 @@ def test_a_late_answer_to_a_closed_question_is_kept_paid_and_moot(monkeypatch):
     assert Judgment.objects.get(assignment=lease.id).role == q.VOTE
 
 
-def test_a_late_answer_while_another_holds_the_only_place_is_surplus(monkeypatch):
+def test_a_late_answer_while_another_holds_the_only_place_is_extra(monkeypatch):
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 30)
@@ -228,7 +228,7 @@ def test_the_drawer_never_judges_their_own_box():
     assert TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING).last == "1"
 
 
-def test_every_answer_counts_as_an_item_of_the_standing():
+def test_every_answer_counts_as_an_item_of_the_trust_state():
     world = World()
     lease = world.held(0)
     world.submit(0, lease, then=False)

@@ -114,7 +114,7 @@ def test_an_answer_stands_while_somebody_has_in_hand_what_it_opened():
     assert change(world, lease, Answer("no"))
 
 
-def test_a_box_is_drawn_anew_until_somebody_judges_it():
+def test_a_box_is_drawn_again_until_somebody_judges_it():
     world = the_world()
     lease = held(world, 0, q.BOX_DRAWING, mention=HAT)
     world.submit(0, lease, then=False)

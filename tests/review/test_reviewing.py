@@ -51,7 +51,7 @@ def test_a_ruling_counts_before_its_mentions_were_compared():
     assert Task.objects.get(image=row, kind=q.COREF_LINK).state == Task.WITHDRAWN
 
 
-def test_boxes_that_a_reviewer_gives_close_the_chain_and_void_what_was_asked():
+def test_boxes_that_a_reviewer_gives_close_the_chain_and_withdraw_what_was_asked():
     world = the_world()
     refuse(world)
     row = image(world)

@@ -120,7 +120,7 @@ def test_a_campaign_that_somebody_has_come_to_stays(come, why):
 
 
 @pytest.mark.django_db
-def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_work():
+def test_a_draft_after_another_has_its_texts_and_control_items_and_none_of_its_work():
     world = World(settings={**TRUSTING, "link_votes": 3})
     world.work()
     instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")

@@ -252,7 +252,7 @@ def test_the_worker_table_says_what_a_plain_count_says():
             assert at.median_seconds == (median(times) if times else None)
 
 
-def test_accuracy_is_over_the_newest_known_answers():
+def test_accuracy_is_over_the_newest_gold_answers():
     world = World()
     world.take(0)
     response = world.campaign.trust_states.get()
@@ -262,7 +262,7 @@ def test_accuracy_is_over_the_newest_known_answers():
     assert (kind.known, kind.right, kind.accuracy) == (30, 20, 0.6)
 
 
-def test_workers_come_page_by_page_and_by_standing():
+def test_workers_come_page_by_page_and_by_trust_state():
     world = World(some_images(3), workers=5)
     for worker in range(5):
         world.take(worker)
@@ -349,7 +349,7 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
     assert CampaignSums.objects.count() == (2 if in_the_database else 0)
 
 
-def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_anew_each_day(
+def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_again_each_day(
     monkeypatch, clock
 ):
     world = World(some_images(6), settings=PAID)
@@ -427,7 +427,7 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
     assert stored() == 3
 
 
-def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkeypatch, clock):
+def test_a_process_that_is_used_every_day_counts_its_sums_again_once_a_day(monkeypatch, clock):
     world = World(some_images(6), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 

@@ -62,7 +62,7 @@ def test_workers_err_as_often_as_their_preset_says(rate):
     assert abs(invalid / requested - rate) < 4 * (rate * (1 - rate) / requested) ** 0.5
 
 
-def test_the_same_worker_answers_a_question_alike_whoever_asks_and_whenever():
+def test_the_same_worker_answers_a_question_alike_no_matter_who_asks_and_whenever():
     mentions, truth, _ = next(iter(world(1)))
     for habits in PRESETS.values():
         worker = SimulatedWorker("ann", habits, 5)

@@ -51,7 +51,7 @@ def test_one_purpose_only_where_one_is_named():
     assert set(Control.objects.values_list("purpose", flat=True)) == {"qualification"}
 
 
-def test_known_items_are_added_from_a_table(tmp_path: Path):
+def test_control_items_are_added_from_a_table(tmp_path: Path):
     World()
     assert report_of("import_controls", "quay", str(table(tmp_path, GOOD)))["added"] == 7
 

@@ -178,7 +178,7 @@ def test_adding_raises_the_revision_and_leaves_a_line_in_the_audit(world):
     )
 
 
-def test_one_question_has_one_known_answer_whoever_adds_it(world):
+def test_one_question_has_one_gold_answer_no_matter_who_adds_it(world):
     add(world, item())
     with pytest.raises(BadItems, match="line 1: this question about image '1000' is already a control item"):
         add(world, item(known="no", mentions=("1:0-1", "0:0-2")))
@@ -236,7 +236,7 @@ def test_who_answered_a_question_as_a_task_is_never_measured_by_it(world):
     assert controls.displayed_control(int(control.id)).content == lease.content
 
 
-def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_the_fold():
+def test_control_items_come_at_the_rate_of_warm_up_each_once_and_stay_outside_the_fold():
     world = scenes(8, workers=2)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     for _ in range(60):
@@ -260,7 +260,7 @@ def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_th
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed):
+def test_the_first_gold_answers_are_balanced_whatever_becomes_of_the_items(seed):
     """Some are given back, run out, are answered late or retired in hand; others are retired or added."""
     rng = Random(seed)
     trust = {"qualification": False, "warm_up_items": 6, "warm_up_known": 4, "bar": 0.0}
@@ -325,7 +325,7 @@ def test_an_item_that_is_retired_in_hand_measures_nobody(world):
     assert worker_trust.trust_from_row(trust_state) == trust_replay.replay_row(trust_state)
 
 
-def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_against(world):
+def test_what_was_measured_before_a_trust_state_was_given_again_is_not_balanced_against(world):
     add(world, *links(world, 4))
     first, *_ = controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
     TrustState.objects.create(
@@ -377,7 +377,7 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
         (q.BOX_DRAWING, [], Answer(flag="image_missing"), False),
     ],
 )
-def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, provided, right):
+def test_an_answer_on_a_control_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, provided, right):
     assert controls.grade_control(kind=kind, known=known, answer=provided, settings=SETTINGS) is right
 
 

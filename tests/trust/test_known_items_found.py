@@ -101,7 +101,7 @@ def voted(world: World, *answers: str) -> None:
         world.submit(worker, world.held(worker), provided, then=False)
 
 
-def test_what_three_workers_agreed_on_becomes_a_known_item_that_shows_the_same():
+def test_what_three_workers_agreed_on_becomes_a_control_item_that_shows_the_same():
     world = three_votes()
     lease = world.held(0)
     voted(world, "no", "no", "no")

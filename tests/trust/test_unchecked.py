@@ -64,7 +64,7 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
     assert told_again(world)
 
 
-def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them():
+def test_items_that_come_later_check_somebody_who_is_there_and_take_nothing_from_them():
     world = scenes(8, settings={}, workers=2)
     # Of images that nobody is asked about: a worker never gets as a known item what was a task.
     known = [row.image.key for row in world.images()[5:]]
@@ -112,7 +112,7 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])
-def test_pairs_are_judged_and_regions_described_without_known_items(tasks: str):
+def test_pairs_are_judged_and_regions_described_without_control_items(tasks: str):
     a_corpus("photos", some_images(8))
     campaign = campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks=tasks))
     worker = Worker.objects.create(pseudonym="w").pk

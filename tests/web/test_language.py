@@ -98,7 +98,7 @@ def test_what_a_researcher_wrote_is_read_as_it_was_written(work: World):
     assert "<p>Look twice.</p>" in page.content.decode()
 
 
-def test_why_a_campaign_is_paused_is_told_in_the_language_of_whoever_reads_it(work: World):
+def test_why_a_campaign_is_paused_is_told_in_the_language_of_the_person_who_reads_it(work: World):
     world.account("ada", "researcher")
     ada, ann = Client(), desk.at_work(work)
     ada.force_login(world.Account.objects.get(username="ada"))

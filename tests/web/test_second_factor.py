@@ -267,7 +267,7 @@ def test_under_another_key_codes_are_wrong_and_recovery_codes_still_good(phone: 
 # Losing one
 
 
-def test_new_recovery_codes_make_the_old_ones_void(phone: Phone, ada: Account):
+def test_new_recovery_codes_replace_the_old_ones(phone: Phone, ada: Account):
     client = Client()
     client.force_login(ada)
     people.confirm(client)

@@ -111,7 +111,7 @@ def test_a_refused_chain_is_kept_by_page(world, rev):
     assert "One chain: “A man”, “The man” one man, plainly" in words(page)
 
 
-def test_mentions_are_grouped_anew_by_page(world, rev):
+def test_mentions_are_grouped_again_by_page(world, rev):
     refuse(world)
     press(rev, IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     assert chain(image(world), MAN) and chain(image(world), THE_MAN)

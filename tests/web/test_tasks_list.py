@@ -80,7 +80,7 @@ def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
     return page
 
 
-def test_a_row_tells_standing_pay_and_the_day(work: World):
+def test_a_row_tells_trust_state_pay_and_the_day(work: World):
     ann = desk.at_work(work)
     row = rows(ann)[LINK]
     assert "Unchecked · 0.02 EUR each" in row
@@ -118,7 +118,7 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     assert "still have to check" not in rows(ann)[DRAW]
 
 
-def test_whoever_may_judge_a_box_of_a_model_first_is_told_so_and_where(db: None, tmp_path: Path):
+def test_somebody_who_may_judge_a_box_of_a_model_first_is_told_so_and_where(db: None, tmp_path: Path):
     trust = {**TRUSTING["trust"], "drawing_unjudged": 1}
     work = desk.campaign(tmp_path / "drawn", settings={"trust": trust, "model_annotator": {"share": 1.0}})
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])

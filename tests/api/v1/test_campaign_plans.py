@@ -74,7 +74,7 @@ def test_what_is_missing_is_a_line_of_its_own(ada: Caller) -> None:
     assert fields(ada.post("campaign-plans", {**PLAN, "corpus": "nothing"})) == ["corpus"]
 
 
-def test_known_answers_make_a_test_and_control_items_and_the_campaign_is_open_to_all(ada: Caller) -> None:
+def test_gold_answers_make_a_test_and_control_items_and_the_campaign_is_open_to_all(ada: Caller) -> None:
     answer = ada.post("campaigns", {**PLAN, "known": "import", "open_to_all": True, "images": 3})
     assert answer.status_code == 201, answer.content
     jobs.run_queued_job(answer.json()["job"]["number"])

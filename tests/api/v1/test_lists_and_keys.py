@@ -170,7 +170,7 @@ def test_a_query_that_no_field_is_declared_for_is_refused(ada: Caller, method: s
     assert Campaign.objects.get().state == Campaign.DRAFT, "nothing was done"
 
 
-def test_figures_that_are_kept_are_counted_anew_where_that_is_asked(
+def test_figures_that_are_kept_are_counted_again_where_that_is_asked(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cached, "SLOW", 0.0)

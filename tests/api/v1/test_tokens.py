@@ -271,7 +271,7 @@ def test_the_servers_own_jobs_are_steered_by_its_admins_alone(harbour: Campaign,
     assert boss.post(f"jobs/{job.pk}/resume").json()["state"] == Job.QUEUED
 
 
-def test_of_jobs_about_no_corpus_researchers_of_the_server_steer_evaluations_and_their_own(
+def test_of_jobs_about_no_corpus_researchers_of_the_server_cancel_evaluations_and_their_own(
     harbour: Campaign,
 ) -> None:
     eve = web.account("eve", "researcher")

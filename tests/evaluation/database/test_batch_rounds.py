@@ -55,7 +55,7 @@ def answer(batch: Batch, seed: int) -> None:
     crowd(batch.campaign, {"perfect": 4}, seed=seed)
 
 
-def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
+def test_rounds_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
     whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     batch = opened(pooled_runs)
     first = batch.numbers["selected"]
@@ -183,7 +183,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
         ask_next_round("first")
 
 
-def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatch) -> None:
+def test_a_round_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatch) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
     tasks, numbers = Task.objects.count(), Batch.objects.get().numbers
@@ -206,7 +206,7 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
     assert "are still missing" in Job.objects.get(pk=again.pk).error
 
 
-def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> None:
+def test_an_open_batch_asks_its_next_round_by_itself(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     assert do("ask_next_waves") and not Job.objects.exists()
     answer(batch, 1)
@@ -235,7 +235,7 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"
 
 
-def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs: list[str]) -> None:
+def test_the_price_is_that_of_all_rounds_and_control_items_are_of_none(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
     ask_next_round("first")
@@ -265,7 +265,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
 
 
 @pytest.mark.slow  # by default pages are, and graded pairs without rounds in `test_collecting`
-def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
+def test_graded_pairs_are_asked_in_rounds_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)
     done = ask_next_round("first")
@@ -274,7 +274,7 @@ def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
     assert ask_next_round("first").ended
 
 
-def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
+def test_commands_open_a_batch_in_rounds_and_tell_how_far_it_is(
     pooled_runs: list[str], tmp_path: Path
 ) -> None:
     config = tmp_path / "untested.toml"
@@ -291,7 +291,7 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
         output_of("plan_batch", *chosen, "--strategy", "best")
 
 
-def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:
+def test_a_batch_that_asks_all_at_once_has_no_next_round(pooled_runs: list[str]) -> None:
     opened(pooled_runs, strategy=None)
     with pytest.raises(BatchError, match="asks all its pairs at once"):
         ask_next_round("first")

@@ -148,7 +148,7 @@ def test_what_fails_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatc
     assert not Campaign.objects.exists() and not Batch.objects.exists() and not Task.objects.exists()
 
 
-def test_known_items_are_not_made_of_images_that_are_asked_about(pooled_runs: list[str]) -> None:
+def test_control_items_are_not_made_of_images_that_are_asked_about(pooled_runs: list[str]) -> None:
     with pytest.raises(BatchError, match="another"):
         launch(planned(pooled_runs), "first", known_from="test")
     assert not Campaign.objects.exists()

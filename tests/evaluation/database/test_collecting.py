@@ -159,7 +159,7 @@ def test_the_nameless_of_two_sets_are_others() -> None:
     ]
 
 
-def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> None:
+def test_a_pair_with_too_few_answers_is_asked_again(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     worker = Judgment.objects.values_list("worker", flat=True)[0]

@@ -333,7 +333,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Rou
 
 @pytest.mark.slow  # by default a broker forgets all, in `jobs/test_deliveries`
 @pytest.mark.only_on("postgresql")
-def test_a_broker_that_is_started_anew_delivers_what_comes_after(
+def test_a_broker_that_is_started_again_delivers_what_comes_after(
     a_round: Round, data_dir: Path, tmp_path: Path
 ) -> None:
     """The job that runs meanwhile does not need it, and is done once.

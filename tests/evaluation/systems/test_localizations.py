@@ -361,7 +361,7 @@ def test_pages_and_api_say_what_is_left_out(late: str) -> None:
     assert "differences" not in reported and reported["against_gone"] == "all"
 
 
-def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_anew(late: str) -> None:
+def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_again(late: str) -> None:
     make_set("all", late, 105, {0: 1, 1: 50})
     scored("all", "--store")
     ada = world.signed_in("ada", "researcher")

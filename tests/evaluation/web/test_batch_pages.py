@@ -232,7 +232,7 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
     ) == len(pooled_runs)
 
 
-def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
+def test_a_batch_in_rounds_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
     fields = chosen(pooled_runs, strategy="move_to_front", rounds="2")
     page = look(ada, f"{BUILD}?{urlencode(fields)}")
     assert "in the first round, of" in page and "use rounds for five systems or more" in page

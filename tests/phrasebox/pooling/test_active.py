@@ -118,7 +118,7 @@ def test_tau_of_rankings_without_order() -> None:
 
 
 @pytest.mark.parametrize("strategy", ACTIVE)
-def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_does(
+def test_rounds_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_does(
     small: tuple, strategy: str
 ) -> None:
     lists, whole, relevant = small
@@ -144,7 +144,7 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
     assert max(rounds) <= round(0.05 * len(whole.to_judge)) and next_pairs.tau >= stop.stable
 
 
-def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
+def test_a_round_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
     lists, whole, relevant = small
     candidates = whole.to_judge[::3]
     known = candidates[::2]
@@ -166,12 +166,12 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
         requested = np.union1d(requested, next_pairs.pairs)
 
 
-def test_larger_waves_are_as_patient_in_pairs() -> None:
+def test_larger_rounds_are_as_patient_in_pairs() -> None:
     assert [stop_for(share).patience for share in (0.02, 0.05, 0.12, 0.5)] == [6, 2, 2, 2]
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES.keys()])
-def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, strategy: str) -> None:
+def test_where_everything_is_filtered_or_known_there_is_no_round(small: tuple, strategy: str) -> None:
     lists, whole, relevant = small
     for candidates in (whole.to_judge[:0], whole.to_judge[:50]):
         next_pairs = choose_next_pairs(
