@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                 ('settings_version', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Which of its SettingsVersions they are')),
                 ('state', models.CharField(db_default='draft', default='draft', max_length=20)),
                 ('reason', models.CharField(blank=True, db_default='', help_text='Why it is paused or closed', max_length=200)),
-                ('revision', models.PositiveIntegerField(db_default=0, default=0, help_text='Rises when settings, known items or instructions change')),
+                ('revision', models.PositiveIntegerField(db_default=0, default=0, help_text='Rises when settings, control items or instructions change')),
                 ('seed', models.PositiveIntegerField(db_default=1, default=1, help_text='Of controls and double checks')),
                 ('open_to_all', models.BooleanField(db_default=False, default=False, help_text='Whether every annotator of the server may work on it, not only who came for it')),
                 ('simulated', models.BooleanField(db_default=False, default=False, help_text='Whether simulated workers answer it: no person works on it, and nobody is paid for it')),
@@ -204,7 +204,7 @@ class Migration(migrations.Migration):
                 ('token', models.CharField(blank=True, help_text='Idempotency key of the answer', max_length=64)),
                 ('seconds', models.FloatField(db_default=0.0, default=0.0)),
                 ('pay', models.BigIntegerField(db_default=0, default=0)),
-                ('right', models.BooleanField(help_text='Whether a known item was answered rightly', null=True)),
+                ('right', models.BooleanField(help_text='Whether a control item was answered rightly', null=True)),
                 ('campaign', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
                 ('control', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.control')),
             ],
@@ -1010,7 +1010,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='control',
-            constraint=models.UniqueConstraint(fields=('campaign', 'purpose', 'image', 'key'), name='known_item_once_per_purpose'),
+            constraint=models.UniqueConstraint(fields=('campaign', 'purpose', 'image', 'key'), name='control_item_once_per_purpose'),
         ),
         migrations.AddConstraint(
             model_name='chain',

@@ -200,7 +200,7 @@ class Assignment(models.Model):
     token = models.CharField(max_length=64, blank=True, help_text="Idempotency key of the answer")
     seconds = models.FloatField(default=0.0, db_default=0.0)
     pay = models.BigIntegerField(default=0, db_default=0)
-    right = models.BooleanField(null=True, help_text="Whether a known item was answered rightly")
+    right = models.BooleanField(null=True, help_text="Whether a control item was answered rightly")
 
     class Meta:
         constraints = [
@@ -255,4 +255,4 @@ class PageControl(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"known item {self.control_id} on assignment {self.assignment_id}"
+        return f"control item {self.control_id} on assignment {self.assignment_id}"

@@ -49,7 +49,7 @@ class Control(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "purpose", "image", "key"], name="known_item_once_per_purpose"
+                fields=["campaign", "purpose", "image", "key"], name="control_item_once_per_purpose"
             ),
         ]
         indexes = [models.Index(fields=["campaign", "kind", "purpose"], name="control_pool")]

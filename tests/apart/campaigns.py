@@ -1,4 +1,4 @@
-"""Three campaigns with known items: about chains, about pages of pairs, about graded pairs.
+"""Three campaigns with control items: about chains, about pages of pairs, about graded pairs.
 
 What they ask about is one half of a corpus, what is known about the other half: images of the same sort,
 drawn by the same seed. The workers are careful ones of the simulator; helpers who never watch bring the
@@ -38,7 +38,7 @@ from tests.factories import a_corpus
 from tests.web import world
 
 UNKNOWN_SPLIT, KNOWN = "train", "val"
-#: Kinds that have known items.
+#: Kinds that have control items.
 CHAINS = (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_QUALITY, q.BOX_COVERAGE)
 
 #: How many questions of an image helpers answer, in the order in which they come up; some are left.

@@ -15,7 +15,7 @@ FOLDS = 3
 
 
 def auc(scores: Numbers, known: NDArray[np.bool_]) -> float:
-    """The chance that a known item scores higher than another one; ties count half."""
+    """The chance that a control item scores higher than another one; ties count half."""
     _, index, times = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[index]
     positives = int(known.sum())

@@ -31,7 +31,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well known items are told from others, how many there are of each, and what told most."""
+    """How well control items are told from others, how many there are of each, and what told most."""
 
     area: float
     known: int
@@ -157,7 +157,7 @@ def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, 
 
 
 def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]:
-    """As many known items as others of each kind, drawn."""
+    """As many control items as others of each kind, drawn."""
     rng = np.random.default_rng(seed)
     chosen: list[Row] = []
     for kind in sorted({row.kind for row in rows}):

@@ -14,7 +14,8 @@ ALL = "all"
 
 
 def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool) -> None:
-    """Print for each seed how well known items are told apart, of each kind and of all; at last, as JSON."""
+    """Print for each seed how well control items are told apart, of each kind and of all; at last, as
+    JSON."""
     result: dict[int, dict[str, Separation]] = {}
     for seed in seeds:
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a worker's browser is told of a known item, it is told of any other: channel by channel.
+"""What a worker's browser is told of a control item, it is told of any other: channel by channel.
 
 Each was open once. `python -m tests.apart` looks for those that nobody has thought of.
 """
@@ -151,7 +151,7 @@ def test_the_list_and_the_receipt_say_the_same_of_control_items_and_others():
 
 
 def test_an_answer_that_came_too_late_to_count_is_answered_as_any_other():
-    """One on a known item always counts: who is told that theirs did not knows that it was none."""
+    """One on a control item always counts: who is told that theirs did not knows that it was none."""
     world, program = a_world()
     task = program.take()
     Assignment.objects.filter(pk=task["id"]).update(
@@ -166,7 +166,7 @@ def test_an_answer_that_came_too_late_to_count_is_answered_as_any_other():
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "captions", "regions"])
 def test_a_task_about_an_image_does_not_carry_its_captions(tasks: str):
-    """One of them among the sentences to be judged would be of a known item: others are drawn for it."""
+    """One of them among the sentences to be judged would be of a control item: others are drawn for it."""
     campaign = a_campaign(tasks, {**TRUSTING, **PAGE})
     program, _ = ann()
     task = program.take(campaign.kinds[0])

@@ -1,4 +1,4 @@
-"""Every figure of a batch, counted plainly from the judgments, leases and known items that are stored.
+"""Every figure of a batch, counted plainly from the judgments, leases and control items that are stored.
 
 Who counts, which answers do, what is collected and what is still to come is worked out from rows, in plain
 Python. What the filter loses is reckoned from counted pairs by the product's own function, which is checked
@@ -48,8 +48,8 @@ Pages = dict[int, tuple[int, str]]
 
 @dataclass(frozen=True)
 class Person:
-    """A judge of one campaign: known items met and right, why they do not count, answers that stand, how many
-    of them came before they were let back, and whether those count."""
+    """A judge of one campaign: control items met and right, why they do not count, answers that stand, how
+    many of them came before they were let back, and whether those count."""
 
     known: int
     right: int

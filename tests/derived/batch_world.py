@@ -17,7 +17,7 @@ from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
 CORPUS = "little"
-#: Images that are asked about, and others, of which known items are made; two images show the same scene.
+#: Images that are asked about, and others, of which control items are made; two images show the same scene.
 JUDGED, OTHERS, PER_SCENE, ACTS = 8, 6, 2, 4
 #: Of which each run ranks the first.
 CAPTIONS = 2

@@ -206,7 +206,7 @@ class Managed:
             self.met["retired"] += 1
 
     def disown(self, number: int, step: int) -> None:
-        """A known item that somebody answered, the careless judge perhaps."""
+        """A control item that somebody answered, the careless judge perhaps."""
         campaign = self.batch(step).campaign
         page_controls = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
         if met := list(page_controls.order_by("right", "pk").values_list("control", flat=True)):

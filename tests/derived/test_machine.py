@@ -70,7 +70,7 @@ ACTS = (
 
 
 class Managed(Play):
-    """A play with staff: who withdraw, rule, pay, make known items, export, and close."""
+    """A play with staff: who withdraw, rule, pay, make control items, export, and close."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(some_images(2), Script(seed=seed), SETTINGS)

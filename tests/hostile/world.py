@@ -118,7 +118,7 @@ def _counted(tasks: str) -> None:
         name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True
     )
     if campaigns.asks_pairs(tasks):
-        # Those of `train` are left for known items.
+        # Those of `train` are left for control items.
         questions = [n for n in range(IMAGES) if n % 3]
         pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in questions for m in questions for k in range(2)]
         campaigns.open_pairs(campaign=campaign, pairs=pairs)

@@ -1,4 +1,4 @@
-"""Answers against known answers."""
+"""Answers against gold answers."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MEASURED: dict[str, Any] = {"trust": {"qualification": False}}
 
 
 def corpus() -> None:
-    """Images with five captions each: those to be asked about, and others that known items are made of."""
+    """Images with five captions each: those to be asked about, and others that control items are made of."""
     a_corpus(
         "quay",
         [

@@ -22,7 +22,7 @@ import django
 T = TypeVar("T")
 
 NAME = "chaos"
-#: Images of which known items are made.
+#: Images of which control items are made.
 KNOWN = 4
 SETTINGS: dict[str, Any] = {
     "lease": {"minutes": 0.1},
@@ -41,7 +41,7 @@ def prepare(images: int) -> None:
 
     records = [pictured(i) for i in range(images + KNOWN)]
     world = World(records, settings=SETTINGS, name=NAME, workers=0)
-    # Of images that nobody is asked about: a worker never gets as a task what was a known item.
+    # Of images that nobody is asked about: a worker never gets as a task what was a control item.
     known = [row.image.key for row in world.images()[images:]]
     OpenImage.objects.filter(campaign=world.campaign, image__key__in=known).delete()
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"), images=known)

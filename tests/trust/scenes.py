@@ -1,4 +1,5 @@
-"""Campaigns over generated scenes with gold, with known items or without: what tests of trust start from."""
+"""Campaigns over generated scenes with gold, with control items or without: what tests of trust start
+from."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from annotation.simulation.workers import SimulatedWorker as Simulated
 from tests.queue.world import World
 from tests.worlds import painted
 
-#: Everybody is let in; known items come as the rules have it.
+#: Everybody is let in; control items come as the rules have it.
 NO_QUALIFICATION: dict[str, Any] = {"trust": {"qualification": False}}
 
 

@@ -1,4 +1,4 @@
-"""What a discarded worker, or a known item that proved wrong, takes along of others."""
+"""What a discarded worker, or a control item that proved wrong, takes along of others."""
 
 from __future__ import annotations
 

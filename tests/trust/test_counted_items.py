@@ -1,4 +1,4 @@
-"""Known items of questions that are only counted: graded pairs, images of pages, sentences of the test."""
+"""Control items of questions that are only counted: graded pairs, images of pages, sentences of the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A campaign without known items can be worked on; with some, workers are checked from the next lease on."""
+"""A campaign without control items can be worked on; with some, workers are checked from the next lease
+on."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
 
 def test_items_that_come_later_check_somebody_who_is_there_and_take_nothing_from_them():
     world = scenes(8, settings={}, workers=2)
-    # Of images that nobody is asked about: a worker never gets as a known item what was a task.
+    # Of images that nobody is asked about: a worker never gets as a control item what was a task.
     known = [row.image.key for row in world.images()[5:]]
     OpenImage.objects.filter(image__key__in=known).delete()
     crowd_works(world, ["always_yes", "careful"], items=40)

@@ -94,7 +94,7 @@ def add_control_items(
         changed = len(fresh) + len(back)
         if changed:
             raise_revision(campaign)
-            record(actor=actor, act="add_known_items", campaign=campaign, source=source, items=changed)
+            record(actor=actor, act="add_control_items", campaign=campaign, source=source, items=changed)
     return Added(changed, len(items_to_add) - changed - len(passed_over), tuple(passed_over))
 
 
@@ -114,7 +114,7 @@ def retire_control_items(
             why = {"because": because} if because else {}
             record(
                 actor=actor,
-                act="retire_known_items",
+                act="retire_control_items",
                 campaign=campaign,
                 items=retired,
                 ids=list(controls),

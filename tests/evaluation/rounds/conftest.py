@@ -25,7 +25,7 @@ CORPUS = "painted"
 #: A corpus of few and small pictures, to be described in no time.
 SMALL = "small"
 IMAGES = 72
-#: A third of the images is ranked, a third is trained on, a third gives known items.
+#: A third of the images is ranked, a third is trained on, a third gives control items.
 SPLITS = ("test", "train", "val")
 #: The caption that protocols rank, by its number.
 CAPTION_NUMBER = 2

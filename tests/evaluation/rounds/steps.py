@@ -22,7 +22,7 @@ from tests.factories import put_on_server
 from tests.jobs.workers import wait_for
 
 SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
-#: Good judges never err: which pages one gets goes by ids, and who errs on a known item is found out too.
+#: Good judges never err: which pages one gets goes by ids, and who errs on a control item is found out too.
 GOOD, BAD = {"perfect": 8}, {"always_yes": 2, "random": 2}
 DEPTH = 4
 

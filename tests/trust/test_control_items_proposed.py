@@ -1,4 +1,4 @@
-"""Known items that a campaign finds by itself: in gold, and where workers agreed."""
+"""Control items that a campaign finds by itself: in gold, and where workers agreed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known items: read from a file and added, what is refused, who meets them, and how answers are graded."""
+"""Control items: read from a file and added, what is refused, who meets them, and how answers are graded."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_adding_raises_the_revision_and_leaves_a_line_in_the_audit(world):
     assert world.campaign.revision == 1
     entry = AuditEntry.objects.get()
     assert (entry.act, entry.campaign, entry.about) == (
-        "add_known_items",
+        "add_control_items",
         world.campaign,
         {"source": "page", "items": 1},
     )

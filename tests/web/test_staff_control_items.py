@@ -1,4 +1,4 @@
-"""Known items by page: what there is, one by hand, from a file, from a layer, by agreement; out of use."""
+"""Control items by page: what there is, one by hand, from a file, from a layer, by agreement; out of use."""
 
 from __future__ import annotations
 
