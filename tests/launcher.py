@@ -368,7 +368,7 @@ def _serve(line: socket.socket) -> _Request | None:
                 while woken.recv(4096):
                     pass
             for pid in list(living):
-                # Not reaped before the tests know, lest its id become another's.
+                # Not reaped before the tests know, so that its id does not become another's.
                 ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 if ended is not None:
                     status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status

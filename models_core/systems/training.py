@@ -46,10 +46,10 @@ _CHECKPOINT_FORM = 2
 @dataclass(frozen=True)
 class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
-    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all dice,
-    `metadata` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
-    `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
-    with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
+    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all random
+    numbers, `metadata` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by
+    name. `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as
+    items, with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
     `TrainedSystem`)."""
 
     caption: int = STANDS_FOR

@@ -33,7 +33,7 @@ from phrasebox.registry import Registry
 
 #: Asks about pairs (their places among those to judge) and is sent whether each is relevant.
 _Order = Generator[PairIds, NDArray[np.bool_], None]
-#: (lists, how many to judge, how many at a time, dice) -> an order of all of them.
+#: (lists, how many to judge, how many at a time, rng) -> an order of all of them.
 Strategy = Callable[["Lists", int, int, np.random.Generator], _Order]
 
 STRATEGIES: Registry[Strategy] = Registry("pooling strategy")

@@ -41,7 +41,7 @@ class Separation:
 
 #: What a line of the file of one's own answers says of time.
 _TIMES = ("at", "seconds")
-#: Items of a worker and kind that are looked at: those of probation, where the share of known ones stays.
+#: Items of a worker and kind that are looked at: those of warm-up, where the share of known ones stays.
 WARM_UP = 30
 FULL = {
     "entities": Sizes(unknown=160, known=80, workers=11, items=WARM_UP),

@@ -215,7 +215,7 @@ def test_a_kind_without_control_items_is_told_unless_none_are_wanted():
 
 
 def test_control_items_that_run_out_are_told():
-    # On probation, every item is a known one.
+    # In warm-up, every item is a known one.
     trust = {"qualification": False, "warm_up_items": 5, "warm_up_known": 5}
     world = World(some_images(5), settings={"trust": trust})
     known(world, 5)
