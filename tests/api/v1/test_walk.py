@@ -233,7 +233,7 @@ def token_of(page: Any) -> str:
     page.get_by_label("What it is for").fill("the walk")
     page.get_by_label("It may").select_option("write")
     page.get_by_role("button", name="Make the token").click()
-    text: str = page.locator(".said .code").inner_text()
+    text: str = page.locator(".notice-box .code").inner_text()
     return text
 
 
