@@ -219,7 +219,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
         and not answer.flag
         and (
             submission_rows.drawn_since(cursor, drawn, image.id, held.key)
-            if drawn.by_model
+            if drawn.is_model
             else controls.tells_of_drawer(terms.id, drawn.trust.kind, terms.revision, asked_at)
         )
     ):

@@ -117,7 +117,7 @@ def _call(declared: Declared) -> Callable[[At], Call]:
                 valid = VALID[declared.name]()
         except Exception:
             return call
-        for name, value in {**valid.key, **valid.query, **(valid.body or {})}.items():
+        for name, value in {**valid.path_values, **valid.query, **(valid.body or {})}.items():
             call.fields.extend(_send(declared, name, value))
         for name, (called, content) in valid.files.items():
             call.files.append((name, f'filename="{called}"', content))

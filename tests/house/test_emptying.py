@@ -20,7 +20,7 @@ def test_nothing_is_left_but_what_came_with_the_tables() -> None:
     assert Task.objects.exists()
     kinds = ContentType.objects.count()
     emptying.empty()
-    for table in set(connection.introspection.table_names()) - emptying.KEPT:
+    for table in set(connection.introspection.table_names()) - emptying.UNCHANGED_TABLES:
         with connection.cursor() as cursor:
             cursor.execute(f'SELECT count(*) FROM "{table}"')
             assert cursor.fetchone() == (0,), table

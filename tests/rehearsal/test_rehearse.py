@@ -96,7 +96,7 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
         ),
     )
     assert done.cost["unfinished"] == 0
-    tested = TrustState.objects.filter(campaign=world.campaign, examined_asked__isnull=False)
+    tested = TrustState.objects.filter(campaign=world.campaign, examined_items__isnull=False)
     failed = tested.filter(state=QUALIFICATION)
     assert failed.exists() and not failed.exclude(worker__pseudonym__contains="random").exists()
     votes = Judgment.objects.filter(campaign=world.campaign, role=q.VOTE)

@@ -147,7 +147,7 @@ def test_who_judged_their_own_box_is_found() -> None:
     notes, stored = right()
     drawn = judgment(9, "ann", kind="box_drawing", name="box1", key="box_drawing|x|0", assignment=9)
     stored.judgments.append(drawn)
-    assert amiss(notes, stored) == {check.OWN: 1}
+    assert amiss(notes, stored) == {check.JUDGED_OWN: 1}
 
 
 def test_what_nobody_sent_and_leases_that_are_not_there_are_found() -> None:
