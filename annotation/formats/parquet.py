@@ -82,7 +82,7 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
         "ymin": _INT,
         "xmax": _INT,
         "ymax": _INT,
-        "machine": _FLAG,
+        "by_model": _FLAG,
     },
 }
 
@@ -144,7 +144,7 @@ def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> Non
     for number, obj in enumerate(layer.objects):
         if obj.box is not None:
             corners = obj.box.xmin, obj.box.ymin, obj.box.xmax, obj.box.ymax
-            tables["boxes"].add(image, number, list(obj.chains), *corners, obj.machine)
+            tables["boxes"].add(image, number, list(obj.chains), *corners, obj.by_model)
 
 
 def _located(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
@@ -213,7 +213,9 @@ def _layer(tables: dict[str, _Rows], image: str, captions: tuple[CaptionRecord, 
             raise row.refuse(
                 str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
             ) from error
-        objects[row.integer("object")] = LayerObject(row.strings("chains"), box, machine=row.flag("machine"))
+        objects[row.integer("object")] = LayerObject(
+            row.strings("chains"), box, by_model=row.flag("by_model")
+        )
     return LayerRecord(tuple(chains), tuple(objects[place] for place in sorted(objects)))
 
 

@@ -29,8 +29,8 @@ from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.workers import pseudonyms
 from tests.bundles.test_check import flips
 from tests.factories import a_corpus, some_images
-from tests.queue.machines_at_work import a_machine
-from tests.queue.world import TRUSTING, World
+from tests.queue.models_at_work import WITH_MODEL, a_model
+from tests.queue.world import World
 from tests.rehearsal.script import pictured
 from tests.sizes import by_default
 
@@ -55,11 +55,11 @@ def eventful(images: int, *, crowd: dict[str, int]) -> World:
     """A closed campaign with withdrawals, rulings in force and taken back, merges, and a model annotator."""
     world = World(
         [*some_images(2), *(pictured(number) for number in range(images - 2))],
-        settings={**TRUSTING, "machine": {"share": 1.0}, "link_votes": 3},
+        settings={**WITH_MODEL, "link_votes": 3},
         name="released",
     )
     Campaign.objects.filter(pk=world.campaign.pk).update(simulated=True)
-    a_machine(world, bad=1)
+    a_model(world, bad=1)
 
     def answer(seed: int) -> None:
         run_campaign_crowd(campaign=world.campaign, plan=CrowdPlan(mix=crowd, seed=seed, patience=0.0))
@@ -108,7 +108,7 @@ def test_the_script_follows_a_campaign_of_everything_to_its_dataset(
     answers = rows_of(out, "answers")
     _nobody_is_found(campaign, out, answers)
     # What happened is in it.
-    assert {row["by"] for row in answers} == {"simulated", "model annotator"}
+    assert {row["by"] for row in answers} == {"simulated", "model"}
     assert any(row["withdrawn"] for row in answers) and rows_of(out, "proposals")
     assert {row["withdrawn"] for row in rows_of(out, "rulings")} == {True, False}
     assert any(row["worker"] == "erased-1" for row in answers)

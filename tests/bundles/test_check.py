@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from annotation.datasets.bundles import check
 from annotation.datasets.bundles.bundle_rows import Row, chain_rows
-from annotation.datasets.bundles.release_names import BY_MODEL, ReleaseNames
+from annotation.datasets.bundles.release_names import ReleaseNames
 from annotation.protocol.contents import corners, plain_ruling
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, DOUBLE_CHECK, VOTE, Judgment, Question
@@ -74,7 +74,7 @@ class Told:
 
     def add(self, question: Question, worker: str, **said: Any) -> None:
         name = f"{len(self.judgments):x}h"
-        self.judgments.append(Judgment(name, question.key, worker, machine=worker == MODEL, **said))
+        self.judgments.append(Judgment(name, question.key, worker, by_model=worker == MODEL, **said))
 
     def rule(self, chains: list[tuple[str, ...]]) -> None:
         if self.rulings and self.random.random() < 0.2:
@@ -126,7 +126,7 @@ def _answer(judgment: Judgment, numbers: dict[str, int]) -> Row:
         "kind": judgment.question,
         "key": ReleaseNames.key(judgment.question, judgment.key, numbers),
         "worker": judgment.worker,
-        "by": BY_MODEL if judgment.machine else "person",
+        "by": "model" if judgment.by_model else "person",
         "role": judgment.role,
         "answer": judgment.answer,
         "box": corners(judgment.box) if judgment.box else None,
@@ -140,7 +140,7 @@ def _layer(layer: LayerRecord) -> Row:
     return {
         "chains": [{"id": c.id, "mentions": [asdict(m) for m in c.mentions]} for c in layer.chains],
         "objects": [
-            {"chains": o.chains, "box": corners(o.box), "machine": o.machine}
+            {"chains": o.chains, "box": corners(o.box), "by_model": o.by_model}
             if o.box
             else {"chains": o.chains, "scene": o.scene}
             for o in layer.objects

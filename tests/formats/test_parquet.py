@@ -81,7 +81,7 @@ def test_the_tables_hold_the_record(tmp_path):
         for r in rows(tmp_path, "chains")
     ] == [("1", ["animals", "other"], 1, 1, None, None, None), ("2", ["other"], 1, 1, 0, True, False)]
     assert rows(tmp_path, "boxes") == [
-        {"image": "a", "object": 1, "chains": ["1", "2"], "machine": False}
+        {"image": "a", "object": 1, "chains": ["1", "2"], "by_model": False}
         | {"xmin": 1, "ymin": 2, "xmax": 3, "ymax": 4}
     ]
 
@@ -107,7 +107,7 @@ def rewrite(folder, table, change):
         ("mentions", lambda rows: rows[0].update(chain="7"), "image 'a', mention 0:0-2: its chain is"),
         ("mentions", lambda rows: rows[0].update(image="b"), "the rows of image 'b' do not stand where"),
         ("boxes", lambda rows: rows[0].update(xmin=9), "row 1: box 9,2,3,4 is not valid"),
-        ("boxes", lambda rows: rows[0].pop("machine"), "has no column machine"),
+        ("boxes", lambda rows: rows[0].pop("by_model"), "has no column by_model"),
         ("images", lambda rows: rows[0].update(width=None), "row 1: 'width' is None"),
         ("captions", lambda rows: rows[0].update(text=""), "image 'a': caption 1 is empty"),
     ],

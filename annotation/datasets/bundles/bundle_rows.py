@@ -73,7 +73,7 @@ def _chain(chain: ChainState, numbers: Mapping[str, int]) -> Row:
         "reason": chain.reason,
         "count": likely_count(chain.mentions),
         "boxes": [corners(drawn.box) for drawn in chain.boxes],
-        "by_model": [drawn.machine for drawn in chain.boxes],
+        "by_model": [drawn.by_model for drawn in chain.boxes],
         "drawn_by": [numbers.get(drawn.judgment) for drawn in chain.boxes],
     }
 

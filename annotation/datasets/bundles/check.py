@@ -60,7 +60,7 @@ def meaning(answer):
 
 def by_model(answer):
     """Whether a model annotator gave an answer."""
-    return answer.get("by") == "model annotator"
+    return answer.get("by") == "model"
 
 
 def overlap(a, b):
@@ -408,7 +408,7 @@ def dataset_of(record):
         chains[chain["id"]] = frozenset(f"{caption}:{start}-{end}" for caption, start, end in places)
         things.add(("chain", (chains[chain["id"]],)))
     for thing in record["layer"]["objects"]:
-        box = [tuple(thing["box"]), thing.get("machine", False)] if "box" in thing else [thing["scene"]]
+        box = [tuple(thing["box"]), thing.get("by_model", False)] if "box" in thing else [thing["scene"]]
         named = frozenset(chains[name] for name in thing["chains"])
         things.add(("box" if "box" in thing else "no box", named, *box))
     return things

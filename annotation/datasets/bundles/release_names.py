@@ -12,20 +12,17 @@ from typing import Any
 from annotation.models import Campaign, Worker
 from annotation.protocol.kinds import kind_of
 
-#: Who answered, where it was a model.
-BY_MODEL = "model annotator"
-
 
 class ReleaseNames:
     """The names of one bundle."""
 
     def __init__(self, campaign: Campaign) -> None:
         workers = Worker.objects.filter(judgments__campaign=campaign).distinct().order_by("pk")
-        rows = workers.values_list("pseudonym", "kind", "machine__name", "erased_at")
+        rows = workers.values_list("pseudonym", "kind", "model_annotator__name", "erased_at")
         people = [name for name, kind, _, erased in rows if kind == Worker.PERSON and erased is None]
         secrets.SystemRandom().shuffle(people)
         self._workers = {name: f"worker-{number}" for number, name in enumerate(people, 1)}
-        self._models = {name: model for name, kind, model, _ in rows if kind == Worker.MACHINE}
+        self._models = {name: model for name, kind, model, _ in rows if kind == Worker.MODEL}
         self._answers = 0
 
     def of_image(self, records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, int]]:
@@ -59,7 +56,7 @@ class ReleaseNames:
         """Who answered; of people who were erased the words are not passed on."""
         pseudonym = record["worker"]
         if pseudonym in self._models:
-            return {"worker": self._models[pseudonym], "by": BY_MODEL}
+            return {"worker": self._models[pseudonym]}
         if pseudonym in self._workers:
             return {"worker": self._workers[pseudonym]}
         wordless: dict[str, Any] = {"text": ""} if "text" in record else {}

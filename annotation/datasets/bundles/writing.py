@@ -26,7 +26,7 @@ from annotation.datasets.exporting import (
 from annotation.datasets.layer_rows import numbered_chains
 from annotation.datasets.layers import layer_to_read
 from annotation.formats import FORMATS, Written
-from annotation.models import Campaign, Caption, Image, Instructions, MachineProposals, OpenImage, Ruling
+from annotation.models import Campaign, Caption, Image, Instructions, ModelProposals, OpenImage, Ruling
 from annotation.protocol.counted import CountedFold
 from annotation.protocol.kinds import ABOUT_CHAIN, kind_of
 from annotation.protocol.terms import ImageRecord
@@ -146,11 +146,13 @@ class _Bundle:
         for name, of_image in rows.items():
             for one in of_image:
                 self.add(name, {"image": key, **one})
-        proposals = MachineProposals.objects.filter(image=image).select_related("machine").order_by("pk")
+        proposals = (
+            ModelProposals.objects.filter(image=image).select_related("model_annotator").order_by("pk")
+        )
         for proposal in proposals:
             for mention, boxes in proposal.boxes.items():
                 for *box, chance in boxes:
-                    about = {"model": proposal.machine.name, "version": proposal.version}
+                    about = {"model": proposal.model_annotator.name, "version": proposal.version}
                     self.add(
                         "proposals",
                         {"image": key, **about, "mention": mention, "box": box, "chance": chance},
