@@ -44,8 +44,8 @@ def answers(campaign: Campaign, *, known: bool = False, image: int | None = None
     control images of a page. `image`: those about one open image alone.
 
     Each has: id, by which the key of a verdict names what it is about; kind, image, key, worker, by (a
-    person, a model annotator, or simulated), role, answer, box or None, flag, withdrawn, way, seconds, schema,
-    instructions, settings (versions), at; and what else the kind's answer says: `text` of a caption,
+    person, a model annotator, or simulated), role, answer, box or None, flag, withdrawn, way, seconds,
+    schema, instructions, settings (versions), at; and what else the kind's answer says: `text` of a caption,
     `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")

@@ -21,17 +21,19 @@ from annotation.datasets.bundles.writing import BUNDLE_TABLES, export_bundle
 from annotation.datasets.exporting import export_dataset
 from annotation.models import Campaign, Control, Judgment, OpenImage, Worker
 from annotation.moderation import control_items, discarding, rulings
-from annotation.protocol.questions import BOX_DRAWING, CHAIN_VERIFICATION, QUESTIONS
+from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.rulings import Closure, KeepApart
+from annotation.protocol.state import LINKING
 from annotation.queue.image_state import state_of
 from annotation.simulation.driver import rulings_of
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.workers import pseudonyms
 from tests.bundles.test_check import flips
 from tests.factories import a_corpus, some_images
-from tests.queue.models_at_work import WITH_MODEL, a_model
+from tests.queue.models_at_work import WITH_MODEL, a_model, turns
 from tests.queue.world import World
-from tests.rehearsal.script import pictured
+from tests.rehearsal.play import Play
+from tests.rehearsal.script import Script, pictured
 from tests.sizes import by_default
 
 pytestmark = pytest.mark.django_db
@@ -51,64 +53,65 @@ def checked(folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def eventful(images: int, *, crowd: dict[str, int]) -> World:
-    """A closed campaign with withdrawals, rulings in force and taken back, merges, and a model annotator."""
-    world = World(
-        [*some_images(2), *(pictured(number) for number in range(images - 2))],
-        settings={**WITH_MODEL, "link_votes": 3},
-        name="released",
-    )
-    Campaign.objects.filter(pk=world.campaign.pk).update(simulated=True)
-    a_model(world, bad=1)
+class Eventful(Play):
+    """A campaign with withdrawals, rulings in force and taken back, reports, merges, and a model."""
 
-    def answer(seed: int) -> None:
-        run_campaign_crowd(campaign=world.campaign, plan=CrowdPlan(mix=crowd, seed=seed, patience=0.0))
+    def __init__(self, images: int) -> None:
+        records = [*some_images(2), *(pictured(number) for number in range(images - 2))]
+        super().__init__(records, Script(seed=5, flagged=12), {**WITH_MODEL, "link_votes": 3})
+        a_model(self.world, bad=1)
+        with self.time():
+            self.answer_for(40 * images)
+            discarding.discard_worker(campaign=self.campaign, worker=self.people[0])
+            self.rule()
+            while self.answer_for(10**6) or self.review():
+                pass
+            campaigns.close_campaign(campaign=self.campaign)
 
-    answer(1)
-    people = Worker.objects.filter(judgments__campaign=world.campaign, kind=Worker.PERSON).distinct()
-    for kind in (CHAIN_VERIFICATION, BOX_DRAWING):
-        discarding.discard_worker(campaign=world.campaign, worker=people.order_by("pk")[0].pk, kind=kind)
-    first, second = OpenImage.objects.filter(campaign=world.campaign).order_by("position")[:2]
-    chain = tuple(first.state["chains"][0]["m"])
-    taken_back = rulings.make_ruling(image=first.pk, ruling=Closure(chain, "excluded"))
-    rulings.withdraw_ruling(campaign=world.campaign, ruling=taken_back.ruling.pk)
-    rulings.make_ruling(image=first.pk, ruling=Closure(chain, "scene"))
-    rulings.make_ruling(image=second.pk, ruling=KeepApart(*[m[0] for m in _mentions(second)[:2]]))
-    answer(2)
-    for row in OpenImage.objects.filter(campaign=world.campaign, in_review__gt=0):
-        for ruling in rulings_of(state_of(row), world.truths[row.image_id]):
-            rulings.make_ruling(image=row.pk, ruling=ruling)
-    campaigns.close_campaign(campaign=world.campaign)
-    return world
+    def answer_for(self, most: int) -> int:
+        """Let people and the model annotator answer in turn, at most so often; how often they did."""
+        answered = 0
+        while answered < most:
+            turns(self.world)
+            before = answered
+            for worker in range(9):
+                answered += self.answer(worker, answered) is not None
+            if answered == before:
+                break
+        return answered
+
+    def rule(self) -> None:
+        first, second = OpenImage.objects.filter(campaign=self.campaign).order_by("position")[:2]
+        chain = next(tuple(c["m"]) for c in first.state["chains"] if c["s"] != LINKING)
+        taken_back = rulings.make_ruling(image=first.pk, ruling=Closure(chain, "excluded"))
+        rulings.withdraw_ruling(campaign=self.campaign, ruling=taken_back.ruling.pk)
+        rulings.make_ruling(image=first.pk, ruling=Closure(chain, "scene"))
+        apart = [chain["m"][0] for chain in second.state["chains"][:2]]
+        rulings.make_ruling(image=second.pk, ruling=KeepApart(*apart))
+
+    def review(self) -> int:
+        """A reviewer who knows the truth rules on what waits for them; how many rulings that took."""
+        made = 0
+        for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
+            for ruling in rulings_of(state_of(row), self.world.truths[row.image_id]):
+                rulings.make_ruling(image=row.pk, ruling=ruling)
+                made += 1
+        return made
 
 
-def _mentions(image: OpenImage) -> list[list[str]]:
-    return [chain["m"] for chain in image.state["chains"]]
-
-
-@pytest.fixture(scope="module")
-def crowd() -> dict[str, int]:
-    return {"careful": 5, "sloppy": 4, "jittered": 3}
-
-
-def test_the_script_follows_a_campaign_of_everything_to_its_dataset(
-    tmp_path: Path, crowd: dict[str, int]
-) -> None:
-    world = eventful(5, crowd=crowd)
-    campaign = world.campaign
-    erased = (
-        Worker.objects.filter(judgments__campaign=campaign, kind=Worker.PERSON).distinct().order_by("pk")[3]
-    )
-    pseudonyms.erase_worker(worker=erased)
+def test_the_script_follows_a_campaign_of_everything_to_its_dataset(tmp_path: Path) -> None:
+    play = Eventful(3)
+    campaign = play.campaign
+    pseudonyms.erase_worker(worker=Worker.objects.get(pk=play.people[3]))
     out = tmp_path / "bundle"
-    call_command("export_bundle", campaign.name, "--simulated", "--out", str(out), stdout=StringIO())
+    call_command("export_bundle", campaign.name, "--out", str(out), stdout=StringIO())
     assert checked(out)[-1].endswith(": 0 contradictions")
     assert {file.name for file in out.iterdir()} >= {f"{name}.jsonl" for name in BUNDLE_TABLES}
     _is_as_exported(campaign, out, tmp_path)
     answers = rows_of(out, "answers")
     _nobody_is_found(campaign, out, answers)
     # What happened is in it.
-    assert {row["by"] for row in answers} == {"simulated", "model"}
+    assert {row["by"] for row in answers} == {"person", "model"}
     assert any(row["withdrawn"] for row in answers) and rows_of(out, "proposals")
     assert {row["withdrawn"] for row in rows_of(out, "rulings")} == {True, False}
     assert any(row["worker"] == "erased-1" for row in answers)
@@ -126,7 +129,6 @@ def _is_as_exported(campaign: Campaign, out: Path, folder: Path) -> None:
         format="jsonl",
         out=folder / "export",
         only_finished=True,
-        simulated=True,
     )
     assert rows_of(out, "corpus") == rows_of(folder / "export", "corpus")
     assert len(rows_of(out, "corpus")) == sum(row["complete"] for row in rows_of(out, "images")) > 0
@@ -213,11 +215,11 @@ def test_the_script_is_short_and_needs_nothing_of_ours() -> None:
 @pytest.mark.slow
 def test_three_hundred_images_and_five_hundred_changes(tmp_path: Path) -> None:
     """Of answers on which an outcome rests each change is named; every change shows in the checksums."""
-    world = eventful(300, crowd={"careful": 12, "sloppy": 6, "jittered": 4})
+    campaign = Eventful(300).campaign
     out = tmp_path / "bundle"
-    export_bundle(campaign=world.campaign, out=out, simulated=True)
+    export_bundle(campaign=campaign, out=out)
     assert checked(out)[-1].endswith(": 0 contradictions")
-    _is_as_exported(world.campaign, out, tmp_path)
+    _is_as_exported(campaign, out, tmp_path)
     sums = dict(line.split("  ")[::-1] for line in (out / "SHA256SUMS").read_text().splitlines())
     lines = (out / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     place = {json.loads(line)["id"]: number for number, line in enumerate(lines)}

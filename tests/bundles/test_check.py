@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from annotation.datasets.bundles import check
 from annotation.datasets.bundles.bundle_rows import Row, chain_rows
 from annotation.datasets.bundles.release_names import ReleaseNames
-from annotation.protocol.contents import corners, plain_ruling
+from annotation.protocol.contents import corners, ruling_json
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, DOUBLE_CHECK, VOTE, Judgment, Question
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
@@ -114,7 +114,7 @@ class Told:
         counting = [judgment for judgment in self.judgments if not judgment.withdrawn]
         rows, state = chain_rows(self.fold(), counting, numbers)
         rows["answers"] = [_answer(judgment, numbers) for judgment in self.judgments]
-        rows["rulings"] = [{"withdrawn": gone, **plain_ruling(ruling)} for ruling, gone in self.rulings]
+        rows["rulings"] = [{"withdrawn": gone, **ruling_json(ruling)} for ruling, gone in self.rulings]
         image = {"image": "x", "boxes": "always", "complete": state.complete, "questions": []}
         record = {"layer": _layer(state.layer)} if state.complete else None
         return json.loads(json.dumps([image, rows, asdict(self.protocol), record]))

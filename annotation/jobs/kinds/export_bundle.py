@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext
 from annotation.datasets.archives import pack
 from annotation.datasets.bundles.writing import check_bundle
@@ -47,7 +47,7 @@ def export_bundle(request: ExportBundleRequest, context: OperationContext) -> Ex
         written_files = list(files)
         return progress.over(written_files, total=len(written_files), phase="packing", start=WRITTEN)
 
-    with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
+    with locked_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
         out = folder / _FORMAT
         written = write(campaign=campaign, out=out, simulated=request.simulated, progress=writing)
         simulated = "-simulated" if campaign.simulated else ""
