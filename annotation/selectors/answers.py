@@ -112,14 +112,14 @@ def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bo
     if not is_page(kind):
         return answer_content
     pairs = [
-        {**pair, "image": image_key(pair["image"]), "caption": caption_name(*pair["caption"])}
+        {**pair, "image": image_key(pair["image"]), "caption": caption_at(*pair["caption"])}
         for pair in answer_content["pairs"]
         if known or pair["role"] != ROLE_CONTROL
     ]
     return {**answer_content, "pairs": pairs}
 
 
-def caption_name(image: int, place: int) -> str:
+def caption_at(image: int, place: int) -> str:
     """IMAGE#NUMBER of a caption: the id of its image's row, and its place from 0."""
     return f"{image_key(image)}#{place}"
 

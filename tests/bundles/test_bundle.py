@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns
 from annotation.datasets.bundles import check
-from annotation.datasets.bundles.writing import BUNDLE_TABLES, export_bundle
+from annotation.datasets.bundles.writing import BUNDLE_TABLES, write_bundle
 from annotation.datasets.exporting import export_dataset
 from annotation.models import Campaign, Control, Judgment, OpenImage, Worker
 from annotation.moderation import control_items, discarding, rulings
@@ -154,7 +154,7 @@ def test_two_bundles_of_a_campaign_call_people_differently(tmp_path: Path) -> No
     world = World(some_images(1))
     world.work(QUESTIONS)
     for number in (1, 2, 3, 4):
-        export_bundle(campaign=world.campaign, out=tmp_path / str(number))
+        write_bundle(campaign=world.campaign, out=tmp_path / str(number))
     named = [[row["worker"] for row in rows_of(tmp_path / str(n), "answers")] for n in (1, 2, 3, 4)]
     assert len({tuple(names) for names in named}) > 1
     assert {name for names in named for name in names} <= {f"worker-{n}" for n in range(1, 5)}
@@ -168,7 +168,7 @@ def test_questions_that_are_only_counted_are_followed_too(tmp_path: Path, tasks:
     )
     campaign = campaigns.open_campaign(plan)
     run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix={"sloppy": 10}, seed=1, patience=0))
-    export_bundle(campaign=campaign, out=tmp_path / "bundle", simulated=True)
+    write_bundle(campaign=campaign, out=tmp_path / "bundle", simulated=True)
     assert checked(tmp_path / "bundle")[-1].endswith(": 0 contradictions")
     outcomes = rows_of(tmp_path / "bundle", "outcomes")
     assert {row["outcome"] for row in outcomes} == {"ANSWERED"}
@@ -180,17 +180,17 @@ def test_control_items_are_in_it_once_no_open_campaign_uses_them(tmp_path: Path)
     world = World(some_images(3), settings={"trust": {"qualification": False}})
     layer = world.corpus.layers.get(name="import")
     control_items.from_gold(campaign=world.campaign, layer=layer)
-    export_bundle(campaign=world.campaign, out=tmp_path / "open")
+    write_bundle(campaign=world.campaign, out=tmp_path / "open")
     assert rows_of(tmp_path / "open", "controls") == rows_of(tmp_path / "open", "control_answers") == []
     campaigns.close_campaign(campaign=world.campaign)
-    export_bundle(campaign=world.campaign, out=tmp_path / "closed")
+    write_bundle(campaign=world.campaign, out=tmp_path / "closed")
     items = rows_of(tmp_path / "closed", "controls")
     assert len(items) == Control.objects.filter(campaign=world.campaign).count() > 0
     other = Campaign.objects.create(
         name="other", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
     control_items.from_gold(campaign=other, layer=layer, images=1)
-    export_bundle(campaign=world.campaign, out=tmp_path / "used")
+    write_bundle(campaign=world.campaign, out=tmp_path / "used")
     used = set(Control.objects.filter(campaign=other).values_list("image__key", "kind"))
     left = {(row["image"], row["kind"]) for row in rows_of(tmp_path / "used", "controls")}
     assert used and left and not used & left
@@ -217,7 +217,7 @@ def test_three_hundred_images_and_five_hundred_changes(tmp_path: Path) -> None:
     """Of answers on which an outcome rests each change is named; every change shows in the checksums."""
     campaign = Eventful(300).campaign
     out = tmp_path / "bundle"
-    export_bundle(campaign=campaign, out=out)
+    write_bundle(campaign=campaign, out=out)
     assert checked(out)[-1].endswith(": 0 contradictions")
     _is_as_exported(campaign, out, tmp_path)
     sums = dict(line.split("  ")[::-1] for line in (out / "SHA256SUMS").read_text().splitlines())

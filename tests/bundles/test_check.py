@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.datasets.bundles import check
-from annotation.datasets.bundles.bundle_rows import Row, chain_rows
+from annotation.datasets.bundles.bundle_rows import BundleRow, chain_rows
 from annotation.datasets.bundles.release_names import ReleaseNames
 from annotation.protocol.contents import corners, ruling_json
 from annotation.protocol.image import Fold
@@ -108,7 +108,7 @@ class Told:
     def _resume(self, names: list[str], chains: list[tuple[str, ...]]) -> Ruling:
         return Resume(self.random.choice(chains))
 
-    def rows(self) -> tuple[Row, dict[str, list[Row]], Row, Row | None]:
+    def rows(self) -> tuple[BundleRow, dict[str, list[BundleRow]], BundleRow, BundleRow | None]:
         """What the bundle has of it: the image, its rows, the settings, and its line of the dataset."""
         numbers = {judgment.id: number for number, judgment in enumerate(self.judgments, 1)}
         counting = [judgment for judgment in self.judgments if not judgment.withdrawn]
@@ -120,7 +120,7 @@ class Told:
         return json.loads(json.dumps([image, rows, asdict(self.protocol), record]))
 
 
-def _answer(judgment: Judgment, numbers: dict[str, int]) -> Row:
+def _answer(judgment: Judgment, numbers: dict[str, int]) -> BundleRow:
     return {
         "id": numbers[judgment.id],
         "kind": judgment.question,
@@ -135,7 +135,7 @@ def _answer(judgment: Judgment, numbers: dict[str, int]) -> Row:
     }
 
 
-def _layer(layer: LayerRecord) -> Row:
+def _layer(layer: LayerRecord) -> BundleRow:
     """A layer as corpus.jsonl has it."""
     return {
         "chains": [{"id": c.id, "mentions": [asdict(m) for m in c.mentions]} for c in layer.chains],
@@ -148,7 +148,9 @@ def _layer(layer: LayerRecord) -> Row:
     }
 
 
-def flips(rows: dict[str, list[Row]], random: Random, number: int) -> Iterator[tuple[Row, Row]]:
+def flips(
+    rows: dict[str, list[BundleRow]], random: Random, number: int
+) -> Iterator[tuple[BundleRow, BundleRow]]:
     """Answers, each with another one in its place: another word, another box, another report."""
     for answer in random.choices(rows["answers"], k=number) if rows["answers"] else ():
         if answer["flag"]:

@@ -8,15 +8,15 @@ from annotation.datasets.bundles.release_names import ReleaseNames
 from annotation.protocol.contents import corners
 from annotation.protocol.counted import CountedFold
 from annotation.protocol.image import Fold
-from annotation.protocol.kinds import is_page
+from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.outcomes import SettledQuestion, settled_questions
 from annotation.protocol.paging import ROLE_CONTROL
-from annotation.protocol.questions import COREF_LINK, VOTE, Judgment, question_of
+from annotation.protocol.questions import VOTE, Judgment, question_of
 from annotation.protocol.state import ChainState, ImageState
 from annotation.queue.image_state import merged_of
 
-Row = dict[str, Any]
+BundleRow = dict[str, Any]
 
 #: What `check.py` calls the outcome of a question that is only counted, and of one that people reported.
 _ANSWERED, _FLAGGED = "ANSWERED", "FLAGGED"
@@ -24,7 +24,7 @@ _ANSWERED, _FLAGGED = "ANSWERED", "FLAGGED"
 
 def chain_rows(
     fold: Fold, judgments: Sequence[Judgment], numbers: Mapping[str, int]
-) -> tuple[dict[str, list[Row]], ImageState]:
+) -> tuple[dict[str, list[BundleRow]], ImageState]:
     """The rows of an image whose `fold` reads `judgments`, by file, and its state. `numbers` has what the
     bundle calls each judgment."""
     state, settled = settled_questions(fold, judgments)
@@ -44,7 +44,9 @@ def chain_rows(
     return {"mentions": mentions, "outcomes": outcomes, "chains": chains, "merges": merged_of(state)}, state
 
 
-def _outcomes(fold: Fold, settled: Iterable[SettledQuestion], numbers: Mapping[str, int]) -> Iterator[Row]:
+def _outcomes(
+    fold: Fold, settled: Iterable[SettledQuestion], numbers: Mapping[str, int]
+) -> Iterator[BundleRow]:
     order = {mention.id: place for lane in fold.lanes for place, mention in enumerate(lane)}
     rounds = Counter[str]()
     for question in settled:
@@ -57,7 +59,7 @@ def _outcomes(fold: Fold, settled: Iterable[SettledQuestion], numbers: Mapping[s
             "votes": [[numbers[vote.id], vote.flag or vote.answer] for vote in question.judgments],
             "outcome": question.outcome.upper(),
         }
-        if kind == COREF_LINK:
+        if kind_of(kind).mentions == (2, 2):
             # The mention that looks for its chain; the other one stands in it.
             row["placed"] = max(question.key.split("|")[1:], key=order.__getitem__)
         if last.box is not None:
@@ -65,7 +67,7 @@ def _outcomes(fold: Fold, settled: Iterable[SettledQuestion], numbers: Mapping[s
         yield row
 
 
-def _chain(chain: ChainState, numbers: Mapping[str, int]) -> Row:
+def _chain(chain: ChainState, numbers: Mapping[str, int]) -> BundleRow:
     return {
         "mentions": [mention.id for mention in chain.mentions],
         "stage": chain.stage,
@@ -79,8 +81,8 @@ def _chain(chain: ChainState, numbers: Mapping[str, int]) -> Row:
 
 
 def counted_outcomes(
-    fold: CountedFold, judgments: Sequence[Judgment], answers: Sequence[Row], numbers: Mapping[str, int]
-) -> Iterator[Row]:
+    fold: CountedFold, judgments: Sequence[Judgment], answers: Sequence[BundleRow], numbers: Mapping[str, int]
+) -> Iterator[BundleRow]:
     """The outcomes of the questions of an image that are only counted. `answers` are all there are, under the
     names of the bundle."""
     by_number = {answer["id"]: answer for answer in answers}
@@ -100,7 +102,7 @@ def counted_outcomes(
         }
 
 
-def _pairs(answers: Iterable[Row], kind: str) -> dict[str, list[int]]:
+def _pairs(answers: Iterable[BundleRow], kind: str) -> dict[str, list[int]]:
     """Of pages: pair -> how many said yes, and how many were asked."""
     pairs: dict[str, list[int]] = {}
     for answer in answers if is_page(kind) else ():

@@ -63,7 +63,7 @@ def by_model(answer):
     return answer.get("by") == "model"
 
 
-def overlap(a, b):
+def share_of_union(a, b):
     """Intersection over union of two boxes, whose corners are pixels that belong to them."""
     wide, high = (max(0, min(a[i + 2], b[i + 2]) - max(a[i], b[i]) + 1) for i in (0, 1))
     areas = sum((box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (a, b))
@@ -159,7 +159,7 @@ class ImageReplay:
                 outcome = settle(votes, *rule)
         if row is None:
             if outcome is not None:
-                self.say(f"{key}: answers {ids_of(read)} give {outcome}, and no outcome is recorded")
+                self.say(f"{key}: answers {vote_ids(read)} give {outcome}, and no outcome is recorded")
             return None, None
         if (outcome, read) != (row["outcome"], row["votes"]):
             self.say(differing(key, outcome, read, row))
@@ -185,7 +185,7 @@ class ImageReplay:
             if (outcome, read) != (row["outcome"], row["votes"]):
                 self.say(differing(key, outcome, read, row))
             elif outcome and (pairs := tally(answers)) != row["pairs"]:
-                self.say(f"{key}: answers {ids_of(read)} give {pairs}; recorded is {row['pairs']}")
+                self.say(f"{key}: answers {vote_ids(read)} give {pairs}; recorded is {row['pairs']}")
 
     def in_order(self, mentions):
         """Mentions in the order of the captions."""
@@ -355,13 +355,13 @@ class ImageReplay:
             self.say(f"{what} {sorted(map(sorted, mentions))} {more}: {where}")
 
 
-def merged(chains, boxes, replay):
+def merged(chains, boxes, followed):
     """The merge log; the clusters of boxes that become one, as (members, survivor); the groups of chains."""
-    rules, named = replay.settings["merging"], [chain["mentions"][0] for chain in chains]
+    rules, named = followed.settings["merging"], [chain["mentions"][0] for chain in chains]
     chain_of = {mention: n for n, chain in enumerate(chains) for mention in chain["mentions"]}
-    apart = replay.rulings.chains_apart(chain_of, replay.rulings.unmergeable)
-    distinct = apart | replay.rulings.chains_apart(chain_of, replay.rulings.apart)
-    kinds = [{k for m in chain["mentions"] for k in replay.mentions[m]["categories"]} for chain in chains]
+    apart = followed.rulings.chains_apart(chain_of, followed.rulings.unmergeable)
+    distinct = apart | followed.rulings.chains_apart(chain_of, followed.rulings.apart)
+    kinds = [{k for m in chain["mentions"] for k in followed.mentions[m]["categories"]} for chain in chains]
 
     def forbidden(a, b, pairs):
         never = [(x, y) for pair in rules["never"] for x, y in (pair, pair[::-1])]
@@ -371,7 +371,7 @@ def merged(chains, boxes, replay):
     log, pairs, cluster = [], [], {n: ([n], n) for n in range(len(boxes))}
     for i, j in combinations(range(len(boxes)), 2):
         least = rules["iou_other" if "other" in kinds[boxes[i][0]] | kinds[boxes[j][0]] else "iou"]
-        if (iou := overlap(boxes[i][1], boxes[j][1])) >= least:
+        if (iou := share_of_union(boxes[i][1], boxes[j][1])) >= least:
             pairs.append((-iou, i, j))
     for negative, i, j in sorted(pairs):
         first, second = cluster[i], cluster[j]
@@ -424,31 +424,31 @@ def tally(answers):
     return pairs
 
 
-def ids_of(votes):
+def vote_ids(votes):
     """The ids of votes as a message names them."""
     return ", ".join(str(name) for name, _ in votes)
 
 
 def differing(key, outcome, read, row):
     """That answers do not give what is recorded."""
-    named = ids_of(row["votes"]) or ids_of(read)
+    named = vote_ids(row["votes"]) or vote_ids(read)
     return f"{key}: answers {named} give {outcome} by {read}, not {row['outcome']} by {row['votes']}"
 
 
 def image_problems(image, rows, settings, record=None):
     """The contradictions in the rows of an image, by file, and in its line of corpus.jsonl."""
-    replay = ImageReplay(image, rows, settings)
+    followed = ImageReplay(image, rows, settings)
     if image["questions"]:
-        replay.count()
+        followed.count()
     else:
-        replay.follow()
-        replay.merge(record)
-    for key, rounds in replay.recorded.items():
+        followed.follow()
+        followed.merge(record)
+    for key, rounds in followed.recorded.items():
         for row in rounds:
-            replay.say(
-                f"{key}: {row['outcome']} is recorded by answers {ids_of(row['votes'])}, and nothing asks it"
+            followed.say(
+                f"{key}: {row['outcome']} is recorded by answers {vote_ids(row['votes'])}: nothing asks it"
             )
-    return replay.problems
+    return followed.problems
 
 
 def json_lines(file):

@@ -5,7 +5,7 @@ from typing import Any
 
 from annotation.models import Campaign, Control
 from annotation.protocol.paging import ROLE_CONTROL
-from annotation.selectors.answers import caption_name, control_answers
+from annotation.selectors.answers import caption_at, control_answers
 
 
 class ReleasedControls:
@@ -65,5 +65,5 @@ def _shown(content: Mapping[str, Any]) -> dict[str, Any]:
     single = [tuple(content["caption"])] if "caption" in content else []
     shown = {name: value for name, value in content.items() if name not in ("blocks", "caption")}
     if places := blocks + single:
-        shown["captions"] = [caption_name(image, place) for image, place in places]
+        shown["captions"] = [caption_at(image, place) for image, place in places]
     return shown

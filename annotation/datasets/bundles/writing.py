@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.common.database import one_moment
-from annotation.datasets.bundles.bundle_rows import Row, chain_rows, counted_outcomes
+from annotation.datasets.bundles.bundle_rows import BundleRow, chain_rows, counted_outcomes
 from annotation.datasets.bundles.control_rows import ReleasedControls
 from annotation.datasets.bundles.release_names import ReleaseNames
 from annotation.datasets.datasheets import add_datasheet
@@ -37,7 +37,7 @@ from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.records import image_record
 from phrasebox.text_files import open_new
 
-SUMS, README, SCRIPT = "SHA256SUMS", "README.md", "check.py"
+_SUMS, _README, _SCRIPT = "SHA256SUMS", "README.md", "check.py"
 #: The files of rows, in the order of the images where they are about images.
 BUNDLE_TABLES = (
     *("images", "mentions", "answers", "rulings", "outcomes", "chains", "merges", "proposals"),
@@ -53,7 +53,7 @@ def check_bundle(campaign: Campaign, *, simulated: bool = False) -> None:
         raise ExportError(simulated_refusal(campaign.name))
 
 
-def export_bundle(
+def write_bundle(
     *, campaign: Campaign, out: Path, simulated: bool = False, progress: _Progress = iter
 ) -> Written:
     """Write the bundle of a campaign under the new folder `out`, which is complete once it exists.
@@ -88,7 +88,7 @@ class _Bundle:
         self.names = ReleaseNames(self.campaign)
         self.controls = ReleasedControls(self.campaign)
 
-    def add(self, name: str, row: Row) -> None:
+    def add(self, name: str, row: BundleRow) -> None:
         self.files[name].write(json.dumps(row, ensure_ascii=False) + "\n")
         self.counts[name] = self.counts.get(name, 0) + 1
 
@@ -160,7 +160,7 @@ class _Bundle:
         captions = Caption.objects.filter(image=row).order_by("number")
         return image_record(row, captions, layer) if image.complete else None
 
-    def _answers(self, image: OpenImage) -> Iterator[Row]:
+    def _answers(self, image: OpenImage) -> Iterator[BundleRow]:
         return answers(self.campaign, known=self.controls.ended, image=image.pk)
 
 
@@ -183,18 +183,18 @@ def _add_texts(campaign: Campaign, written: Written, folder: Path) -> None:
     rows = "\n".join(f"| `{name}.jsonl` | {counts[name]:,} |" for name in BUNDLE_TABLES)
     texts = {
         NOTES: "".join(f"{note}\n" for note in written.notes),
-        README: readme.format(campaign=campaign.name, rows=rows),
-        SCRIPT: (here / SCRIPT).read_text(encoding="utf-8"),
+        _README: readme.format(campaign=campaign.name, rows=rows),
+        _SCRIPT: (here / _SCRIPT).read_text(encoding="utf-8"),
     }
     for name, text in texts.items():
         if text:
             (folder / name).write_text(text, encoding="utf-8")
     sums = (f"{_digest(file)}  {file.name}\n" for file in sorted(folder.iterdir()))
-    (folder / SUMS).write_text("".join(sums), encoding="utf-8")
+    (folder / _SUMS).write_text("".join(sums), encoding="utf-8")
     written.files = sorted(folder.iterdir())
 
 
-def _ruling(ruling: Ruling) -> Row:
+def _ruling(ruling: Ruling) -> BundleRow:
     withdrawn = ruling.withdrawn_at is not None
     return {"at": _day(ruling.made_at), "withdrawn": withdrawn, **ruling.content}
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext
 from annotation.datasets.archives import pack
-from annotation.datasets.bundles.writing import check_bundle
-from annotation.datasets.bundles.writing import export_bundle as write
+from annotation.datasets.bundles.writing import check_bundle, write_bundle
 from annotation.jobs.kinds.export_dataset import WRITTEN, ExportedDataset, Simulated, exported
 from annotation.models import OpenImage
 from annotation.selectors.stored_kinds import CampaignRequest
@@ -37,7 +36,9 @@ def export_bundle(request: ExportBundleRequest, context: OperationContext) -> Ex
     total = OpenImage.objects.filter(campaign=campaign).count()
     if context.out is not None:
         track = context.progress_of("writing", total)
-        written = write(campaign=campaign, out=context.out, simulated=request.simulated, progress=track)
+        written = write_bundle(
+            campaign=campaign, out=context.out, simulated=request.simulated, progress=track
+        )
         return exported(_FORMAT, written, path=str(context.out))
 
     def writing(images: Iterable[int]) -> Iterator[int]:
@@ -49,7 +50,7 @@ def export_bundle(request: ExportBundleRequest, context: OperationContext) -> Ex
 
     with locked_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
         out = folder / _FORMAT
-        written = write(campaign=campaign, out=out, simulated=request.simulated, progress=writing)
+        written = write_bundle(campaign=campaign, out=out, simulated=request.simulated, progress=writing)
         simulated = "-simulated" if campaign.simulated else ""
         name = f"{campaign.name}-{_FORMAT}{simulated}-{progress.job_id}"
         return exported(_FORMAT, written, **pack(out, name, progress=packing)._asdict())
