@@ -11,15 +11,4 @@ from annotation.moderation.control_items.contradicted import (
     retire_contradicted_items,
 )
 from annotation.moderation.control_items.from_answers import CannotPromote, promote
-from annotation.moderation.control_items.from_layer import NoGold, from_gold, from_golds
-
-__all__ = [
-    "CannotPromote",
-    "NoGold",
-    "from_gold",
-    "from_golds",
-    "lock_campaigns",
-    "names_of_items",
-    "promote",
-    "retire_contradicted_items",
-]
+from annotation.moderation.control_items.from_layer import NoGold, from_gold

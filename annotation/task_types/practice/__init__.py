@@ -19,18 +19,6 @@ from annotation.task_types.practice.registry import (
 from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
 
-__all__ = [
-    "PRACTICE",
-    "PracticeExample",
-    "PracticeItem",
-    "NamedBox",
-    "Practice",
-    "Verdict",
-    "judge_practice",
-    "pose_practice",
-    "practice_scene",
-]
-
 
 def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, ShownImage]:
     """What a question's page shows of an item of `kind`, and over which picture."""
