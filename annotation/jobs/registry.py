@@ -23,7 +23,6 @@ from annotation.common.operations import (
     read_request,
     result_to_dict,
 )
-from models_core.extras import MissingExtra
 from phrasebox.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
@@ -32,7 +31,8 @@ F = TypeVar("F", bound=Work)
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we.
+    """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we, beside
+    `EXPECTED_ERRORS`.
 
     `request` is the record that the arguments are fields of; without one they are the work's own. Nobody is
     told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation` reads its
@@ -109,8 +109,7 @@ def _kind_of_operation(operation: Operation) -> JobKind:
         return result_to_dict(operation.run(request, OperationContext(progress.actor, progress)))
 
     work.__module__ = operation.run.__module__
-    expected_errors = (*operation.errors, Invalid, MissingExtra)
-    return JobKind(operation.name, operation.title, work, expected_errors, operation=operation)
+    return JobKind(operation.name, operation.title, work, operation.errors, operation=operation)
 
 
 def kinds_of_other_apps() -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import JOB_ENDED
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ AHEAD = 120.0
 _PAGE = 1000
 
 
-class JobError(ValueError):
+class JobError(PhraseboxError):
     """A job that cannot be made, cancelled or resumed; one line with the remedy."""
 
 

@@ -13,6 +13,7 @@ from django.db.models import F, Q
 
 from annotation.common import database
 from annotation.common.locks import Busy
+from annotation.common.operations import EXPECTED_ERRORS
 from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
@@ -26,7 +27,7 @@ from annotation.jobs.rows import (
     stopped_by_limit,
 )
 from annotation.models import Job
-from models_core.memory import NotEnoughMemory, memory_errors
+from models_core.memory import memory_errors
 from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
@@ -96,7 +97,6 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         kind = job_kind_named(job.kind)
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
-    expected_errors: tuple[type[Exception], ...] = (*kind.expected_errors, NotEnoughMemory)
     try:
         with memory_errors(f"a job {job.kind!r}"):
             result = kind.perform(progress, job.arguments)
@@ -128,7 +128,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
-    except expected_errors as error:
+    except (*EXPECTED_ERRORS, *kind.expected_errors) as error:
         message = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, message)
         return partial(_end, progress, Job.FAILED, error=message)

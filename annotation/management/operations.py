@@ -34,7 +34,6 @@ from annotation.common.operations import (
 from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
-from models_core.extras import MissingExtra
 
 #: The bar's steps.
 _STEPS = 1000
@@ -51,13 +50,7 @@ class OperationCommand(ReportCommand):
         with translation.override("en"):
             about = " ".join((operation.request.__doc__ or "").split())
             self.help = f"{operation.title}. {about}".strip()
-        self.expected_errors = (
-            *ReportCommand.expected_errors,
-            *operation.errors,
-            MissingExtra,
-            OSError,
-            tomllib.TOMLDecodeError,
-        )
+        self.expected_errors = (*operation.errors, OSError, tomllib.TOMLDecodeError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -245,7 +245,7 @@ def count_control_items(request: ControlCountsRequest, context: OperationContext
 
 
 def add_controls_from_layer(request: LayerControlsRequest, context: OperationContext) -> AddedControls:
-    """Add control items from a layer. Raises NoGold, LayerBehind, UnknownName."""
+    """Add control items from a layer. Raises PhraseboxError, LayerBehind, UnknownName."""
     row, actor = request.row(), context.actor
     if actor is not None and not _may_read_layer(actor, row, request.layer):
         raise controls.BadItem(_("Your role covers only this campaign, not the layers of its corpus."))

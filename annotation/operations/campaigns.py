@@ -18,18 +18,12 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets.archives import DownloadExpired
 from annotation.datasets.contents import answer_files, arrow_tables
-from annotation.datasets.exporting import ExportError
-from annotation.datasets.layer_rows import LayerError
 from annotation.jobs.kinds import export_dataset as exports
 from annotation.jobs.kinds import refresh_layer
 from annotation.operations.texts.campaign import campaign_status_text
-from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.campaign import summaries
-from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.export_exclusions import missing_from_export
-from phrasebox.registry import UnknownName
 
 MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
 MAY_RUN = Has((RESEARCHER,), on="campaign")
@@ -127,7 +121,6 @@ register(
     request=states.ArchiveCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.archive_campaign),
-    errors=(CampaignError,),
     rest=Rest("PATCH", ONE_CAMPAIGN, "campaigns", route="campaign", example={"archived": True}),
     command=ON_CAMPAIGN,
     page=FormPage(done=_archived),
@@ -137,7 +130,6 @@ register(
     title=_("Delete a campaign that nobody joined"),
     permission=MAY_RUN,
     run=deleting.delete_named_campaign,
-    errors=(CampaignError,),
     rest=Rest("DELETE", ONE_CAMPAIGN, "campaigns", route="campaign"),
     command=ON_CAMPAIGN,
     page=FormPage(
@@ -151,7 +143,6 @@ register(
     request=states.PauseCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.pause_campaign),
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         f"{ONE_CAMPAIGN}/pause",
@@ -167,7 +158,6 @@ register(
     request=states.ResumeCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.resume_campaign),
-    errors=(CampaignError,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/resume", "campaigns"),
     command=ON_CAMPAIGN,
     page=FormPage(done=_("Campaign resumed.")),
@@ -178,7 +168,6 @@ register(
     request=states.CloseCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.close_campaign),
-    errors=(CampaignError,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/close", "campaigns", example={"reason": "Enough answers."}),
     command=ON_CAMPAIGN,
     page=FormPage(
@@ -191,7 +180,6 @@ register(
     title=_("Set the stop rules of a campaign"),
     permission=MAY_RUN,
     run=states.set_named_stop_rules,
-    errors=(CampaignError,),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/stop-rules", "campaigns", example={"budget": 250.0}),
     command=ON_CAMPAIGN,
@@ -220,7 +208,6 @@ register(
     title=_("Set which images come first"),
     permission=MAY_RUN,
     run=ordering.prioritise_named_images,
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         f"{ONE_CAMPAIGN}/priorities",
@@ -235,7 +222,6 @@ register(
     result=File("application/x-ndjson"),
     permission=MAY_RUN,
     run=answer_files.export_answers,
-    errors=(ExportError,),
     rest=Rest("GET", f"{ONE_CAMPAIGN}/answers.jsonl", "exports"),
     command=ON_CAMPAIGN,
 )
@@ -244,7 +230,6 @@ register(
     result=File(arrow_tables.ARROW_TYPE),
     permission=MAY_RUN,
     run=arrow_tables.export_judgment_table,
-    errors=(ExportError,),
     rest=Rest("GET", f"{ONE_CAMPAIGN}/judgments.arrow", "streams", route="judgments"),
     command=ON_CAMPAIGN,
 )
@@ -254,7 +239,7 @@ register(
     permission=Has((RESEARCHER,), on="corpus"),
     run=exports.export_layer,
     before_job=exports.check_dataset,
-    errors=(UnknownName, AmbiguousLayer, ExportError, OSError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",
@@ -271,7 +256,7 @@ register(
     permission=MAY_RUN,
     run=exports.export_campaign,
     before_job=exports.check_campaign,
-    errors=(UnknownName, ExportError, OSError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",
@@ -288,7 +273,6 @@ register(
     result=File("application/zip"),
     permission=Has((RESEARCHER,), on="job"),
     run=exports.download_export,
-    errors=(DownloadExpired,),
     rest=Rest("GET", "jobs/<int:job>/download", "exports", route="job_download"),
     command=CommandLine(positional=("job",)),
     page=FormPage(),
@@ -297,7 +281,6 @@ register(
     title=_("Update the layer of a campaign"),
     permission=MAY_RUN,
     run=refresh_layer.refresh_layer,
-    errors=(LayerError,),
     as_job=True,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/layer/refresh", "preparing", route="layer_refresh"),
     command=ON_CAMPAIGN,

@@ -5,14 +5,9 @@ from django.utils.translation import ngettext
 
 from annotation.common.operations import CommandLine, FormPage, Rest, register
 from annotation.common.plain_text import text_table
-from annotation.datasets.layers import LayerBehind
-from annotation.moderation import control_items
 from annotation.moderation import control_requests as requests
 from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
 from annotation.protocol.questions import QUESTIONS
-from annotation.quality.controls import BadItem, BadItems
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 _ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
 _SKIPPED = 20
@@ -73,7 +68,6 @@ register(
     title=_("Add control items"),
     permission=MAY_RUN,
     run=requests.add_controls,
-    errors=(BadItem,),
     rest=Rest(
         "POST",
         _ITEMS,
@@ -97,7 +91,6 @@ register(
     title=_("Add control items from a correct layer"),
     permission=MAY_RUN,
     run=requests.add_controls_from_layer,
-    errors=(BadItem, control_items.NoGold, LayerBehind, UnknownName),
     rest=Rest("POST", f"{_ITEMS}/from-layer", _TAG, example={"layer": "import", "images": 60}),
     command=ON_CAMPAIGN,
     page=FormPage(done=_added),
@@ -106,7 +99,6 @@ register(
     title=_("Add control items from captions"),
     permission=MAY_RUN,
     run=requests.add_controls_from_captions,
-    errors=(BadItem, BadItems, UnknownName),
     rest=Rest("POST", f"{_ITEMS}/from-captions", _TAG, example={"split": "val"}),
     command=ON_CAMPAIGN,
     page=FormPage(done=_added),
@@ -115,7 +107,6 @@ register(
     title=_("Make control items of answers that workers agree on"),
     permission=MAY_RUN,
     run=requests.promote_answers,
-    errors=(BadItem, control_items.CannotPromote),
     rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
     command=ON_CAMPAIGN,
     page=FormPage(done=_added),
@@ -124,7 +115,6 @@ register(
     title=_("Import control items"),
     permission=MAY_RUN,
     run=requests.import_controls,
-    errors=(BadItem, BadItems, FormatError),
     rest=Rest("POST", f"{_ITEMS}/from-file", _TAG, example={"file": "items.csv"}),
     command=CommandLine(positional=("campaign", "file")),
     page=FormPage(done=_added),

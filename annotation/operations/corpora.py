@@ -4,23 +4,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import phrases
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, importing
 from annotation.datasets.contents import arrow_tables, figures, images
-from annotation.datasets.deleting import CorpusInUse
-from annotation.datasets.exporting import ExportError
-from annotation.datasets.layers import LayerBehind
-from annotation.datasets.source_problems import IntakeError
-from annotation.formats.digest import RepeatedImage
-from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
 from annotation.operations.texts.datasets import dataset_text, imported_corpus_text
-from annotation.selectors.corpora import AmbiguousLayer
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")
@@ -80,7 +70,6 @@ register(
     title=_("Delete a corpus"),
     permission=_RUNS,
     run=deleting.delete_named_corpus,
-    errors=(CorpusInUse, Busy),
     rest=Rest("DELETE", _PATH, "corpora", route="corpus"),
     command=_ON_CORPUS,
     page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
@@ -90,7 +79,6 @@ register(
     title=_("Withdraw a picture"),
     permission=_RUNS,
     run=withdrawing.withdraw_named_picture,
-    errors=(withdrawing.CannotWithdraw,),
     command=_ON_IMAGE,
     page=FormPage(done=_withdrawn, sure=_("I understand that this cannot be undone")),
 )
@@ -132,7 +120,6 @@ register(
     title=_("Mark the phrases of an image"),
     permission=_RUNS,
     run=phrases.mark_named_phrases,
-    errors=(phrases.CannotMark,),
     rest=Rest(
         "POST",
         f"{_IMAGE}/phrases",
@@ -148,7 +135,6 @@ register(
     title=_("Go back to the phrases that the chunker finds"),
     permission=_RUNS,
     run=phrases.drop_named_marks,
-    errors=(phrases.CannotMark,),
     rest=Rest("DELETE", f"{_IMAGE}/phrases", "corpora", route="phrases"),
     command=_ON_IMAGE,
     page=FormPage(done=_("These are the phrases that are found in the captions.")),
@@ -158,7 +144,6 @@ register(
     result=File(arrow_tables.ARROW_TYPE),
     permission=_READS,
     run=arrow_tables.export_mention_table,
-    errors=(LayerBehind, ExportError),
     rest=Rest("GET", f"{_PATH}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
     command=CommandLine(positional=("corpus", "layer")),
 )
@@ -167,7 +152,6 @@ register(
     title=_("Show the figures of a layer"),
     permission=_READS,
     run=figures.dataset_figures,
-    errors=(UnknownName, AmbiguousLayer),
     command=CommandLine(positional=("corpus",), text=dataset_text),
 )
 register(
@@ -175,6 +159,6 @@ register(
     title=_("Import a corpus"),
     permission=Has((RESEARCHER,), server=True),
     run=importing.import_named_corpus,
-    errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
+    errors=(OSError,),
     command=CommandLine(positional=("name", "path"), text=imported_corpus_text),
 )

@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.workers import invitations
-from annotation.workers.invitations import InvitationError
 
 _TAG, _ALL = "preparing", "campaigns/<slug:campaign>/invitations"
 _ON_CAMPAIGN, _CAMPAIGN = Has((RESEARCHER,), on="campaign"), CommandLine(positional=("campaign",))
@@ -24,7 +23,6 @@ register(
     title=_("Make an invitation link"),
     permission=_ON_CAMPAIGN,
     run=invitations.create_invitation,
-    errors=(InvitationError,),
     rest=Rest(
         "POST",
         _ALL,

@@ -4,8 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN, RESEARCHER
-from annotation.jobs import JobError, server, status
-from phrasebox.registry import UnknownName
+from annotation.jobs import server, status
 
 _TAG, _PATH = "jobs", "jobs/<int:job>"
 _ITS_RESEARCHERS, _JOB = Has((RESEARCHER,), on="job"), CommandLine(positional=("job",))
@@ -30,7 +29,6 @@ register(
     title=_("Cancel a job"),
     permission=_ITS_RESEARCHERS,
     run=status.cancel,
-    errors=(JobError,),
     rest=Rest("POST", f"{_PATH}/cancel", _TAG),
     command=_JOB,
     page=FormPage(done=_("Job cancelled. A running job stops at its next step.")),
@@ -40,7 +38,6 @@ register(
     title=_("Resume a job"),
     permission=_ITS_RESEARCHERS,
     run=status.resume,
-    errors=(JobError, UnknownName),
     rest=Rest("POST", f"{_PATH}/resume", _TAG),
     command=_JOB,
     page=FormPage(done=_("Job resumed from where it stopped.")),
@@ -66,7 +63,6 @@ register(
     title=_("Send yourself a test e-mail"),
     permission=_ADMINS,
     run=server.mail_yourself,
-    errors=(server.NoAddress,),
     rest=Rest("POST", "server/test-mail", "server"),
     command=None,
     page=FormPage(done=_("The test e-mail is on its way.")),

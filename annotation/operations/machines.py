@@ -3,9 +3,8 @@
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import machines
 from annotation.campaigns.training import proposals
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -21,7 +20,6 @@ from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.machines import saving_report
 from annotation.selectors.machines.reports import MachineReport
 from annotation.selectors.machines.saving_report import MachineSaving
-from phrasebox.text_files import FormatError
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _TAG = "machines"
@@ -100,7 +98,6 @@ register(
     title=_("Add a machine"),
     permission=_ON_CAMPAIGN,
     run=machines.add_machine,
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         _PATH,
@@ -132,7 +129,7 @@ register(
     title=_("Import the boxes that a machine proposes"),
     permission=_ON_CAMPAIGN,
     run=proposals.import_proposals,
-    errors=(Busy, CampaignError, FormatError, OSError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",

@@ -30,7 +30,6 @@ register(
     title=_("Make a token"),
     permission=Has((REVIEWER, RESEARCHER)),
     run=api_tokens.make_token,
-    errors=(api_tokens.TokenRefused,),
     confirms=True,
     secret="secret",
     command=None,

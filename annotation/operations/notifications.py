@@ -5,8 +5,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.notifications import alarms, events, hooks
-from annotation.notifications.alarms import SubscriptionError
-from annotation.notifications.hooks import WebhookError
 
 _TAG = "notifications"
 _RESEARCHERS, _ITS_RESEARCHERS = Has((RESEARCHER,)), Has((RESEARCHER,), on="webhook")
@@ -26,7 +24,6 @@ register(
     title=_("Make a webhook"),
     permission=_RESEARCHERS,
     run=hooks.make_webhook,
-    errors=(WebhookError,),
     secret="secret",
     rest=Rest(
         "POST",
@@ -82,7 +79,6 @@ register(
     title=_("Send a webhook a test"),
     permission=_ITS_RESEARCHERS,
     run=events.send_test_event,
-    errors=(WebhookError,),
     rest=Rest("POST", f"{_PATH}/test", _TAG),
     command=_WEBHOOK,
     page=FormPage(done=_("A test is on its way. It appears in the log.")),
@@ -101,7 +97,6 @@ register(
     title=_("Send an event to a webhook again"),
     permission=_ITS_RESEARCHERS,
     run=events.send_again,
-    errors=(WebhookError,),
     rest=Rest("POST", f"{_PATH}/deliveries/<int:delivery>/send-again", _TAG),
     command=CommandLine(positional=("webhook", "delivery")),
     page=FormPage(done=_("It is sent again.")),
@@ -121,7 +116,6 @@ register(
     title=_("Subscribe to alarms by e-mail"),
     permission=_RESEARCHERS,
     run=alarms.subscribe,
-    errors=(SubscriptionError,),
     rest=Rest(
         "POST",
         _SUBSCRIPTIONS,

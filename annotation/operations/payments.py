@@ -6,7 +6,6 @@ from annotation.common.operations import CommandLine, File, FormPage, Has, Rest,
 from annotation.common.roles import RESEARCHER
 from annotation.operations.texts import payments as texts
 from annotation.workers import approvals, bonuses
-from annotation.workers.payments import PaymentError
 from annotation.workers.requests import paying
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
@@ -36,7 +35,6 @@ register(
     title=_("Record that workers were paid"),
     permission=_ON_CAMPAIGN,
     run=paying.pay_workers,
-    errors=(PaymentError,),
     confirms=True,
     rest=Rest(
         "POST",
@@ -52,7 +50,6 @@ register(
     title=_("Record that a worker was paid"),
     permission=_ON_CAMPAIGN,
     run=paying.pay_worker,
-    errors=(PaymentError,),
     confirms=True,
     rest=Rest(
         "POST",
@@ -67,7 +64,6 @@ register(
     title=_("Void a payment"),
     permission=_ON_CAMPAIGN,
     run=paying.void_payment,
-    errors=(PaymentError,),
     confirms=True,
     rest=Rest(
         "POST",
@@ -92,7 +88,6 @@ register(
     title=_("Give workers a bonus"),
     permission=_ON_CAMPAIGN,
     run=bonuses.give_bonuses,
-    errors=(PaymentError,),
     confirms=True,
     rest=Rest(
         "POST",
@@ -109,7 +104,6 @@ register(
     title=_("Withdraw a bonus"),
     permission=_ON_CAMPAIGN,
     run=bonuses.take_bonus_back,
-    errors=(PaymentError,),
     confirms=True,
     rest=Rest(
         "POST",
@@ -134,7 +128,6 @@ register(
     result=File("text/csv"),
     permission=_ON_CAMPAIGN,
     run=approvals.export_platform_list,
-    errors=(PaymentError,),
     rest=Rest(
         "POST",
         f"{_PATH}/platform-list",

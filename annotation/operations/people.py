@@ -7,9 +7,6 @@ from annotation.common.roles import ADMIN
 from annotation.jobs import emails
 from annotation.selectors.people import accounts, audit
 from annotation.workers.accounts import activation, granting, inviting, second_factor
-from annotation.workers.accounts.activation import AccountRefused
-from annotation.workers.accounts.granting import GrantError
-from annotation.workers.accounts.second_factor import FactorRefused
 
 _ADMINS = Has((ADMIN,), server=True)
 _PATH = "people/<str:account>"
@@ -34,7 +31,6 @@ register(
     title=_("Deactivate an account"),
     permission=_ADMINS,
     run=activation.deactivate_account,
-    errors=(AccountRefused,),
     confirms=True,
     rest=Rest("POST", f"{_PATH}/deactivate", "people"),
     command=_ACCOUNT,
@@ -44,7 +40,6 @@ register(
     title=_("Reactivate an account"),
     permission=_ADMINS,
     run=activation.reactivate_account,
-    errors=(AccountRefused,),
     confirms=True,
     rest=Rest("POST", f"{_PATH}/reactivate", "people"),
     command=_ACCOUNT,
@@ -54,7 +49,6 @@ register(
     title=_("Send a link to a new password"),
     permission=_ADMINS,
     run=emails.send_password_link,
-    errors=(AccountRefused,),
     confirms=True,
     command=None,
     page=FormPage(done=_("An e-mail with a link to a new password is on its way.")),
@@ -63,7 +57,6 @@ register(
     title=_("Make a link to a new password"),
     permission=_ADMINS,
     run=activation.make_password_link,
-    errors=(AccountRefused,),
     confirms=True,
     secret="link",
     command=None,
@@ -78,7 +71,6 @@ register(
     title=_("Reset a second factor"),
     permission=_ADMINS,
     run=second_factor.reset_second_factor,
-    errors=(FactorRefused,),
     confirms=True,
     command=_ACCOUNT,
     page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
@@ -87,7 +79,6 @@ register(
     title=_("Say who must have a second factor"),
     permission=_ADMINS,
     run=second_factor.set_second_factor_rule,
-    errors=(FactorRefused,),
     confirms=True,
     command=None,
     page=FormPage(
@@ -98,7 +89,6 @@ register(
     title=_("Grant a role"),
     permission=_ADMINS,
     run=granting.grant_role,
-    errors=(GrantError,),
     confirms=True,
     command=_ROLE,
     page=FormPage(done=_("They have this role now.")),
@@ -108,7 +98,6 @@ register(
     title=_("Revoke a role"),
     permission=_ADMINS,
     run=granting.revoke_granted_role,
-    errors=(GrantError,),
     confirms=True,
     command=_ROLE,
     page=FormPage(done=_("Role revoked.")),
@@ -118,7 +107,6 @@ register(
     title=_("Invite somebody who has no account"),
     permission=_ADMINS,
     run=emails.invite_by_mail,
-    errors=(GrantError,),
     confirms=True,
     command=None,
     page=FormPage(done=_("Invitation created. Its link is in the list.")),
@@ -127,7 +115,6 @@ register(
     title=_("Revoke an invitation"),
     permission=_ADMINS,
     run=inviting.revoke_staff_invitation,
-    errors=(GrantError,),
     confirms=True,
     command=None,
     page=FormPage(done=_("Invitation revoked.")),

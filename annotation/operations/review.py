@@ -5,9 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.moderation import reviewing
-from annotation.moderation.rulings import CannotRule
 from annotation.operations.texts import review as texts
-from annotation.protocol.contents import BadPlainData
 
 _ON_CAMPAIGN = Has((REVIEWER, RESEARCHER), on="campaign")
 _TAG = "reviewing"
@@ -37,7 +35,6 @@ register(
     title=_("Make a ruling"),
     permission=_ON_CAMPAIGN,
     run=reviewing.rule_about_image,
-    errors=(CannotRule, BadPlainData),
     rest=Rest(
         "POST",
         f"{_IMAGE}/rulings",
@@ -52,7 +49,6 @@ register(
     title=_("Withdraw a ruling"),
     permission=_ON_CAMPAIGN,
     run=reviewing.take_ruling_back,
-    errors=(CannotRule,),
     rest=Rest("DELETE", f"{_CAMPAIGN}/review/rulings/<int:ruling>", _TAG),
     command=CommandLine(positional=("campaign", "ruling"), text=texts.ruling_withdrawn_text),
     page=FormPage(done=texts.withdrawn_message),

@@ -18,8 +18,6 @@ from annotation.common.operations import (
 from annotation.instructions import publishing
 from annotation.operations.campaigns import MAY_READ, MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
 from annotation.protocol.boxes import TRANSITIONS, Transition, mermaid
-from annotation.protocol.campaign_settings import CampaignError
-from phrasebox.registry import UnknownName
 
 _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
 
@@ -95,7 +93,6 @@ register(
     result=settings.PlannedSettings,
     permission=MAY_RUN,
     run=settings.plan_settings,
-    errors=(CampaignError,),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/settings-plans", "campaigns", example=_EXAMPLE),
     command=CommandLine(positional=("campaign",), text=_plan_text),
@@ -108,7 +105,6 @@ register(
     result=settings.ChangedSettings,
     permission=MAY_RUN,
     run=settings.change_named_settings,
-    errors=(CampaignError,),
     stale=(StaleSettings,),
     rest=Rest(
         "PATCH",
@@ -133,7 +129,6 @@ register(
     title=_("Publish a text of a campaign"),
     permission=MAY_RUN,
     run=publishing.publish_named_text,
-    errors=(CampaignError,),
     stale=(instructions.StaleText,),
     rest=Rest(
         "POST",
@@ -150,7 +145,6 @@ register(
     title=_("Learn likely links"),
     permission=MAY_RUN,
     run=link_chances.learn_named_links,
-    errors=(CampaignError, UnknownName),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
     command=CommandLine(positional=("campaign",), text=_learned_text),

@@ -4,7 +4,6 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
-from annotation.workers.platform_visits import VisitError
 from annotation.workers.requests import studies
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
@@ -25,7 +24,6 @@ register(
     title=_("Set up a study"),
     permission=_ON_CAMPAIGN,
     run=studies.set_up_study,
-    errors=(VisitError,),
     rest=Rest(
         "POST",
         _PATH,
@@ -50,6 +48,5 @@ register(
     title=_("Confirm who came by a study"),
     permission=_ON_CAMPAIGN,
     run=studies.confirm_visit,
-    errors=(VisitError,),
     command=CommandLine(positional=("campaign", "submission", "participant")),
 )

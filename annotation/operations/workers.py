@@ -6,10 +6,7 @@ from annotation.common.operations import CommandLine, File, FormPage, Has, Rest,
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import emails
 from annotation.moderation import worker_acts
-from annotation.moderation.discarding import CannotDo
 from annotation.operations.texts import workers as texts
-from annotation.workers.messages import MessageError
-from annotation.workers.pseudonyms import CannotErase
 from annotation.workers.requests import erasing, listing
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
@@ -47,7 +44,6 @@ register(
     title=_("Suspend workers"),
     permission=_ON_CAMPAIGN,
     run=worker_acts.suspend_workers,
-    errors=(CannotDo,),
     rest=Rest(
         "POST",
         f"{_SEVERAL}/suspend",
@@ -61,7 +57,6 @@ register(
     title=_("Reinstate workers"),
     permission=_ON_CAMPAIGN,
     run=worker_acts.reinstate_workers,
-    errors=(CannotDo,),
     rest=Rest("POST", f"{_SEVERAL}/reinstate", _TAG, example={"workers": ["calm-otter-17"]}),
     command=CommandLine(positional=("campaign",), text=texts.reinstated_text),
     page=FormPage(done=texts.reinstated_message),
@@ -71,7 +66,6 @@ register(
     permission=_ON_CAMPAIGN,
     run=worker_acts.withdraw_answers,
     before_job=worker_acts.name_workers,
-    errors=(CannotDo,),
     as_job=True,
     rest=Rest(
         "POST",
@@ -87,7 +81,6 @@ register(
     permission=_ON_CAMPAIGN,
     run=worker_acts.restore_answers,
     before_job=worker_acts.name_workers,
-    errors=(CannotDo,),
     as_job=True,
     rest=Rest("POST", f"{_SEVERAL}/restore", _TAG, example={"workers": ["calm-otter-17"]}),
     command=CommandLine(positional=("campaign",), text=texts.restored_text),
@@ -97,7 +90,6 @@ register(
     title=_("Send workers a message"),
     permission=_ON_CAMPAIGN,
     run=emails.message_workers,
-    errors=(MessageError,),
     rest=Rest(
         "POST",
         "campaigns/<slug:campaign>/messages",
@@ -115,7 +107,7 @@ register(
     title=_("Erase a worker's personal data"),
     permission=_SERVER,
     run=erasing.erase_one,
-    errors=(CannotErase, OSError),
+    errors=(OSError,),
     confirms=True,
     command=CommandLine(positional=("worker",), text=texts.erased_text),
     page=FormPage(

@@ -7,11 +7,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotation.common.plain_text import with_known
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope
 from annotation.models import Account, Campaign, Corpus, Identity, Image, Layer, RoleGrant
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
-
-
-class AmbiguousLayer(ValueError):
-    """Several layers, and none was named."""
 
 
 def corpus_named(name: str) -> Corpus:
@@ -27,7 +24,7 @@ def corpus_named(name: str) -> Corpus:
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
     """The published layer `name` of `corpus`; without a name the only one, or None where there is none.
 
-    Raises UnknownName, and AmbiguousLayer listing the layers where several exist and none is named.
+    Raises UnknownName, and PhraseboxError listing the layers where several exist and none is named.
     """
     layers = {layer.name: layer for layer in corpus.layers.filter(published=True).order_by("name")}
     known = ", ".join(layers) or "none"
@@ -36,7 +33,7 @@ def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
             raise UnknownName(f"unknown layer {name!r} of corpus {corpus.name!r}; known: {known}")
         return layers[name]
     if len(layers) > 1:
-        raise AmbiguousLayer(f"corpus {corpus.name!r} has several layers; name one of: {known}")
+        raise PhraseboxError(f"corpus {corpus.name!r} has several layers; name one of: {known}")
     return next(iter(layers.values()), None)
 
 

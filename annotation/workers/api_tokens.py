@@ -22,6 +22,7 @@ from annotation.common.operations import Help, Listing, Named, OneOf, OperationC
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
 from annotation.selectors.stored_kinds import ScopeRequest
+from phrasebox.errors import PhraseboxError
 
 #: How every secret begins, so that scanners of code find one that was published.
 TOKEN_PREFIX = "phrasebox_"
@@ -119,10 +120,6 @@ def _summary(token: ApiToken) -> TokenSummary:
     )
 
 
-class TokenRefused(ValueError):
-    """A token that cannot be made; one line with the remedy."""
-
-
 class MadeToken(NamedTuple):
     """A new token, and its secret, which nobody can find out afterwards."""
 
@@ -141,26 +138,26 @@ def make_api_token(
 ) -> MadeToken:
     """Make a token for `account`, good for `days` days, for reading alone or for writing too.
 
-    `corpus` or `campaign` limits it to what hangs on that. Raises TokenRefused: without a role of staff
+    `corpus` or `campaign` limits it to what hangs on that. Raises PhraseboxError: without a role of staff
     there is nothing that a token could open.
     """
     name = name.strip()
     scope = Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)
     if not 0 < len(name) <= 100 or not name.isprintable():
-        raise TokenRefused(_("Say what the token is for, in 1 to 100 characters."))
+        raise PhraseboxError(_("Say what the token is for, in 1 to 100 characters."))
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
-        raise TokenRefused(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
+        raise PhraseboxError(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
     if not account.has_staff_role:
-        raise TokenRefused(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
+        raise PhraseboxError(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
     if not held_within(account, scope):
-        raise TokenRefused(_("None of your roles covers this: choose another limit."))
+        raise PhraseboxError(_("None of your roles covers this: choose another limit."))
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with database.writing():
         now = database.now()
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if ApiToken.objects.filter(account=account, expires_at__gt=now).count() >= MOST_TOKENS:
-            raise TokenRefused(
+            raise PhraseboxError(
                 _("You have %(most)d tokens: revoke one that you no longer use.") % {"most": MOST_TOKENS}
             )
         api_token = ApiToken.objects.create(

@@ -2,8 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.campaigns import CampaignError
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     FormPage,
@@ -13,9 +11,6 @@ from annotation.common.operations import (
     register_stored,
 )
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.layer_rows import LayerError
-from annotation.moderation.discarding import CannotDo
-from annotation.quality.controls import BadItem
 from evaluation.operations import batch_texts as texts
 from evaluation.services.batches import (
     closing,
@@ -25,16 +20,10 @@ from evaluation.services.batches import (
     reassignment,
     rounds,
 )
-from evaluation.services.batches.stored_answers import BatchError
-from evaluation.services.common import InputError
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.pooling.pools import BadPool
-from phrasebox.registry import UnknownName
 
 _ON_BATCH = Has((RESEARCHER,), on="batch", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _BATCH = listing.STORED_BATCH.address
-_PLANNING = (BadItem, BadPool, BatchError, Busy, CampaignError, InputError, LayerError, UnknownName)
 _EXAMPLE = {"corpus": "harbour", "runs": ["first-annotation", "second-annotation"], "depth": 10}
 
 register_stored(listing.STORED_BATCH)
@@ -42,7 +31,6 @@ register(
     title=_("Plan a batch"),
     permission=_ON_CORPUS,
     run=launching.plan_batch,
-    errors=_PLANNING,
     rest=Rest("POST", "batch-plans", "batches", own_transactions=True, example=_EXAMPLE),
     command=CommandLine(text=texts.plan_text),
     page=FormPage("evaluation:new_batch"),
@@ -52,7 +40,6 @@ register(
     permission=_ON_CORPUS,
     run=launching.open_batch,
     before_job=launching.check_new,
-    errors=_PLANNING,
     as_job=True,
     rest=Rest("POST", "batches", "batches", route="batches", example={"name": "pool-1", **_EXAMPLE}),
     command=CommandLine(positional=("name",), text=texts.opened_text),
@@ -65,7 +52,6 @@ register(
     title=_("Show a batch"),
     permission=_ON_BATCH,
     run=listing.batch_status,
-    errors=(BatchError, BadPool, UnknownMeasure),
     rest=Rest("GET", _BATCH, "batches", route="batch"),
     command=CommandLine(positional=("batch",), text=texts.status_text),
     page=FormPage("evaluation:batch"),
@@ -74,7 +60,6 @@ register(
     title=_("Collect the answers of a batch"),
     permission=_ON_BATCH,
     run=collecting.collect_judgments,
-    errors=(BatchError, InputError, Busy),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/judgments", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.collected_text),
@@ -85,7 +70,6 @@ register(
     permission=_ON_BATCH,
     run=closing.settle_batch,
     before_job=closing.check_rule,
-    errors=(UnknownName, BatchError, InputError, Busy),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/qrels", "batches", example={"qrels": "pool-1"}),
     command=CommandLine(positional=("batch", "qrels"), text=texts.closed_text),
@@ -96,7 +80,6 @@ register(
     title=_("Show whose pages would be reassigned"),
     permission=_ON_BATCH,
     run=reassignment.reassignment_plan,
-    errors=(BatchError,),
     rest=Rest("GET", f"{_BATCH}/reassignment", "batches", route="reassignment"),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
     page=FormPage("evaluation:batch"),
@@ -105,7 +88,6 @@ register(
     title=_("Reassign the pages of judges who do not count"),
     permission=_ON_BATCH,
     run=reassignment.reassign_pages,
-    errors=(BatchError, CannotDo),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/reassignment", "batches", route="reassignment", example={}),
     command=CommandLine(positional=("batch",), text=texts.reassignment_text),
@@ -116,7 +98,6 @@ register(
     permission=_ON_BATCH,
     run=rounds.next_round,
     before_job=rounds.number_round,
-    errors=(BadPool, BatchError, Busy, CampaignError),
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/rounds", "batches", example={}),
     command=CommandLine(positional=("batch",), text=texts.round_text),

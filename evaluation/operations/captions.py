@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -19,11 +18,8 @@ from evaluation.operations.score_texts import report_command
 from evaluation.services.captions import judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import CAPTION_SETS
-from phrasebox.metrics.meteor import MeteorFailed, MeteorMissing
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=CAPTION_SETS,
@@ -39,11 +35,10 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Caption set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="caption_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -73,7 +68,7 @@ register(
     title=_("Score captions"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=scoring.score_written_captions,
-    errors=(MeteorFailed, MeteorMissing, UnknownMeasure, *_ERRORS),
+    errors=_ERRORS,
     command=report_command(
         "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
     ),

@@ -2,17 +2,14 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as asked
-from evaluation.services.stored import InUse
-from phrasebox.registry import UnknownName
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register(
     title=_("List feature sets"),
@@ -26,7 +23,6 @@ register(
     title=_("Remove a feature set"),
     permission=_ON_CORPUS,
     run=asked.remove_features,
-    errors=(InUse, Busy, UnknownName),
     rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
     command=CommandLine(positional=("corpus", "set")),
     page=FormPage(done=_("The feature set is removed.")),

@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     FormPage,
@@ -14,14 +13,8 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import judgment_texts as texts
-from evaluation.services.common import InputError
 from evaluation.services.judgments import agreements, importing, listing
-from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
-from phrasebox.agreement.estimates import AgreementError
-from phrasebox.registry import UnknownName
-from phrasebox.relevance.scales import BadScale
-from phrasebox.text_files import FormatError
 
 register_stored(
     StoredThing(
@@ -41,14 +34,13 @@ register_stored(
             corpus=row.corpus.name, name=row.name, actor=actor
         ),
         removed=_("Judgments removed."),
-        errors=(InUse, Busy),
     )
 )
 register(
     title=_("Import judgments"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=importing.import_judgments,
-    errors=(UnknownName, FormatError, BadScale, InputError, Busy, OSError),
+    errors=(OSError,),
     rest=Rest(
         "POST",
         "judgment-sets",
@@ -66,7 +58,7 @@ register(
     title=_("Measure agreement"),
     permission=Has((RESEARCHER,), corpora=True),
     run=agreements.agreement_of_sets,
-    errors=(AgreementError, FormatError, UnknownName, OSError),
+    errors=(OSError,),
     rest=Rest(
         "POST",
         "agreement",

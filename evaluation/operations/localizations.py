@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -19,9 +18,8 @@ from evaluation.operations.score_texts import report_command
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=LOCALIZATION_SETS,
@@ -38,11 +36,10 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Localization set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="localization_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(

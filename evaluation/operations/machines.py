@@ -2,13 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.campaigns import CampaignError
 from annotation.campaigns.machines import TRAIN_JOB
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from evaluation.services.machines import lessons, stored_proposers
-from phrasebox.registry import UnknownName
 
 register(
     name=TRAIN_JOB,
@@ -18,7 +15,7 @@ register(
     permission=Has((RESEARCHER,), on="campaign"),
     run=lessons.teach,
     before_job=lessons.check_machine_free,
-    errors=(CampaignError, OSError, ValueError),
+    errors=(OSError, ValueError),
     as_job=True,
     rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
     command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
@@ -28,6 +25,6 @@ register(
     title=_("Train a proposer"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=stored_proposers.train_proposer,
-    errors=(Busy, UnknownName, OSError, ValueError),
+    errors=(OSError, ValueError),
     command=CommandLine(positional=("name",), text=stored_proposers.trained_proposer_text),
 )

@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -14,19 +13,12 @@ from annotation.common.operations import (
     register_stored,
 )
 from annotation.common.roles import RESEARCHER
-from evaluation.comparison.ranked_runs import NotComparable
-from evaluation.comparison.subsets import BadSubset
 from evaluation.operations import run_texts as texts
-from evaluation.services.common import InputError
 from evaluation.services.runs import figures, files, listing, queries
-from evaluation.services.stored import InUse, remove_stored, set_archived
+from evaluation.services.stored import remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 _ON_RUN = Has((RESEARCHER,), on="run", corpora=True)
-_SCORING = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
 register_stored(
     StoredThing(
@@ -49,14 +41,13 @@ register_stored(
         related=("corpus", "made_by"),
         archive=set_archived,
         remove=remove_stored,
-        errors=(InUse, Busy),
     )
 )
 register(
     title=_("Import a run"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=files.import_run,
-    errors=(FormatError, InputError, UnknownName, Busy, ValueError),
+    errors=(ValueError,),
     rest=Rest(
         "POST",
         "runs",
@@ -74,7 +65,6 @@ register(
     result=File("text/plain"),
     permission=_ON_RUN,
     run=files.export_run,
-    errors=(FormatError, NotComparable, UnknownName),
     rest=Rest("GET", "runs/<str:run>/trec", "runs"),
     command=CommandLine(positional=("run",), text=texts.exported_text),
     page=FormPage(),
@@ -84,7 +74,6 @@ register(
     title=_("Score a run"),
     permission=_ON_RUN,
     run=figures.score_under_qrels,
-    errors=_SCORING,
     rest=Rest("GET", "runs/<str:run>/scores", "runs"),
     command=CommandLine(positional=("run",), text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
     page=FormPage("evaluation:run"),
@@ -94,7 +83,6 @@ register(
     title=_("Compare runs"),
     permission=Has((RESEARCHER,), corpora=True),
     run=figures.compare_under_qrels,
-    errors=_SCORING,
     rest=Rest("GET", "comparisons", "runs"),
     command=CommandLine(positional=("runs",), text=texts.comparison_text, layouts=texts.COMPARISON_LAYOUTS),
     page=FormPage("evaluation:compare"),
@@ -105,7 +93,6 @@ register(
     result=File("application/octet-stream"),
     permission=Has((RESEARCHER,), corpora=True),
     run=figures.query_values,
-    errors=_SCORING,
     rest=Rest("GET", "query-values", "runs"),
     command=CommandLine(positional=("runs",)),
     page=FormPage(),
@@ -115,7 +102,6 @@ register(
     result=queries.RunQuery,
     permission=_ON_RUN,
     run=queries.list_queries,
-    errors=(NotComparable, UnknownMeasure),
     listed=True,
     rest=Rest("GET", "runs/<str:run>/queries", "runs", route="run_queries"),
     command=CommandLine(positional=("run",)),
@@ -125,7 +111,6 @@ register(
     title=_("Show a query of a run"),
     permission=_ON_RUN,
     run=queries.show_query,
-    errors=(NotComparable, UnknownMeasure),
     rest=Rest("GET", "runs/<str:run>/queries/<int:query>", "runs", route="run_query"),
     command=CommandLine(positional=("run", "query")),
     page=FormPage("evaluation:query"),

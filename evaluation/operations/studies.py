@@ -2,15 +2,13 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, Has, register
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import study_texts as texts
 from evaluation.services.batches import recorded_judges
 from evaluation.services.systems import cross_validation
-from phrasebox.registry import UnknownName
 
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register(
     name="cross_validate",
@@ -26,6 +24,6 @@ register(
     title=_("Simulate the judges of a batch"),
     permission=Has((RESEARCHER,), on="batch", corpora=True),
     run=recorded_judges.simulate_judges,
-    errors=(Busy, *_ERRORS),
+    errors=_ERRORS,
     command=CommandLine(positional=("batch",), text=texts.simulated_text),
 )

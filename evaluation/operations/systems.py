@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     FormPage,
@@ -16,11 +15,10 @@ from evaluation.operations import system_texts as texts
 from evaluation.services.alignments import decoding
 from evaluation.services.runs import ranking
 from evaluation.services.systems import listing, training, training_requests, upload
-from phrasebox.registry import UnknownName
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 
 register_stored(listing.STORED_SYSTEM)
@@ -53,7 +51,7 @@ register(
     title=_("Add a system"),
     permission=_ON_CORPUS,
     run=upload.add_system,
-    errors=(Busy, *_ERRORS),
+    errors=_ERRORS,
     rest=Rest(
         "POST",
         "system-uploads",

@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -17,11 +16,10 @@ from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.operations.score_texts import report_command
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging import judging, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=TAG_SETS,
@@ -38,12 +36,11 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Tag set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="tag_set", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(

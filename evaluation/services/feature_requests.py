@@ -226,7 +226,7 @@ def list_features(request: FeaturesRequest, context: OperationContext) -> Listin
 
 
 def remove_features(request: RemoveFeaturesRequest, context: OperationContext) -> None:
-    """Remove a feature set. Raises InUse and Busy."""
+    """Remove a feature set. Raises PhraseboxError and Busy."""
     try:
         stored = feature_set(request.corpus, request.set)
     except UnknownName as error:

@@ -38,7 +38,8 @@ from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines.boxes import category_records, judged_boxes
 from annotation.selectors.machines.proposals import machine_at_work, stored_proposals
 from annotation.selectors.machines.reports import machine_reports
-from annotation.workers.pseudonyms import CannotErase, erase_worker
+from annotation.workers.pseudonyms import erase_worker
+from phrasebox.errors import PhraseboxError
 from tests.queue.machines_at_work import (
     WITH_MACHINE,
     a_machine,
@@ -297,7 +298,7 @@ def test_a_question_is_given_back_whatever_keeps_a_machine_from_answering_it() -
 
 def test_a_machine_cannot_be_erased() -> None:
     _, model_annotator = to_draw(1)
-    with pytest.raises(CannotErase, match="is a machine: nothing is known of it"):
+    with pytest.raises(PhraseboxError, match="is a machine: nothing is known of it"):
         erase_worker(worker=model_annotator.worker)
     model_annotator.worker.refresh_from_db()
     assert model_annotator.worker.erased_at is None

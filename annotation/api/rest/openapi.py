@@ -28,9 +28,7 @@ _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 def problem_codes(endpoint: Endpoint) -> list[int]:
     """The statuses of errors that an operation may answer."""
-    codes = [400, 401, 403, 404, 429, 503]
-    if not endpoint.reads or endpoint.operation.errors or endpoint.media_type:
-        codes.append(409)
+    codes = [400, 401, 403, 404, 409, 429, 503]
     if endpoint.operation.stale:
         codes.append(412)
     if _declared_body(endpoint):

@@ -29,8 +29,8 @@ from annotation.api.rest.endpoints import ROUTE_PREFIX, Endpoint
 from annotation.api.rest.openapi import described_for_openapi
 from annotation.common import incoming_json
 from annotation.common.files import file_download, received_files
-from annotation.common.locks import Busy
 from annotation.common.operations import (
+    EXPECTED_ERRORS,
     FieldError,
     Forbidden,
     Invalid,
@@ -55,11 +55,7 @@ from annotation.workers.repeated_calls import (
     digest_of_call,
     done_once,
 )
-from models_core.extras import MissingExtra
-from phrasebox.registry import UnknownName
 
-#: What any operation may be refused for by the services behind it.
-_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy, MissingExtra)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 
@@ -247,7 +243,7 @@ def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapp
             return missing(str(error) or _("There is no such thing here."))
     if endpoint is not None and isinstance(error, endpoint.operation.stale):
         return Problem(HTTPStatus.PRECONDITION_FAILED, "stale", str(error))
-    if isinstance(error, (*_SERVICE_ERRORS, *(endpoint.operation.errors if endpoint is not None else ()))):
+    if isinstance(error, EXPECTED_ERRORS if endpoint is None else endpoint.operation.errors):
         return Problem(HTTPStatus.CONFLICT, "refused", str(error))
     raise error
 

@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations.errors import FieldError, Forbidden, Invalid
+from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
@@ -195,8 +195,8 @@ class Operation:
 
     `name` is that of the command and of the job; that of `run` unless it is given, as are `request` and
     `result`. `before_job` checks a request before its job is enqueued,
-    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, and
-    `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
+    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, beside
+    `EXPECTED_ERRORS`, and `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
     is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where `confirms` is set, it
     asks for a password given within the last minutes. The field `secret` of the result is stored nowhere.
     """
@@ -219,7 +219,10 @@ class Operation:
     page: FormPage | None = None
 
     def __post_init__(self) -> None:
-        derived: dict[str, Any] = {"name": self.name or self.run.__name__}
+        derived: dict[str, Any] = {
+            "name": self.name or self.run.__name__,
+            "errors": (*EXPECTED_ERRORS, *self.errors),
+        }
         parameters = inspect.signature(self.run).parameters
         for name, parameter in (("request", next(iter(parameters))), ("result", "return")):
             if getattr(self, name) is _AsRunSays:

@@ -164,7 +164,7 @@ def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
 
 
 def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWorkers:
-    """Record a payment. Raises PaymentError, and Invalid for an amount that is none."""
+    """Record a payment. Raises PhraseboxError, and Invalid for an amount that is none."""
     campaign = request.row()
     payout = payments.pay(
         worker=worker_id(request.worker, campaign),

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.campaigns import CampaignError
 from annotation.campaigns.machines import PROPOSE_JOB
 from annotation.jobs import JobError, JobProgress, job_kind
 from evaluation.services.machines.teaching import propose_boxes
@@ -27,7 +26,7 @@ class Phases(PhaseShares):
 @job_kind(
     PROPOSE_JOB,
     title=gettext_lazy("Boxes of a machine for further images"),
-    expected_errors=(JobError, CampaignError, OSError, ValueError),
+    expected_errors=(OSError, ValueError),
 )
 def propose_boxes_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
     """Store the machine's boxes for images that lack them; a killed job goes on with those that still do."""

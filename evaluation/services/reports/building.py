@@ -86,7 +86,7 @@ def check_report(request: ReportRequest, context: OperationContext) -> ReportReq
 def build_report(request: ReportRequest, context: OperationContext) -> BuiltReport:
     """Build the report, in DATA_DIR/reports/NAME.
 
-    Raises UnknownName, UnknownMeasure, NotComparable, BatchError, InputError, Busy, else ReportError;
+    Raises UnknownName, UnknownMeasure, PhraseboxError, BatchError, InputError, Busy, else ReportError;
     then what was there stays as it was, and nothing else is left.
     """
     name, progress = request.name, _progress(context)

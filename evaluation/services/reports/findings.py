@@ -53,7 +53,7 @@ _DEEPEST = 10
 
 
 def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocument:
-    """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
+    """Everything computed. Raises PhraseboxError, UnknownMeasure, AgreementError."""
     steps = _Steps(rows, progress)
     directions = [_direction(rows, direction, steps) for direction in rows.runs]
     steps("agreement of the judges")

@@ -296,7 +296,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP, qrels: str = "") -
 
     Tied items keep their score, so that what is read back is the run; with `BREAK` they are written a hair
     apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many queries
-    get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, NotComparable,
+    get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, PhraseboxError,
     and FormatError for a file that stands already and ids with white space; nothing is left then.
     """
     run = run_named(name)

@@ -221,12 +221,12 @@ def link_output(
 
 
 def remove_run(*, name: str, actor: Any = None) -> None:
-    """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
+    """Remove a run and its rankings; raises PhraseboxError where a batch or a report was made from it."""
     remove_stored(run_named(name), actor)
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
-    """Remove a system and what is kept of it. Raises InUse where runs or sets of it are there, Busy while one
+    """Remove a system and what is kept of it. Raises PhraseboxError where runs or sets of it are there, Busy while one
     is written."""
     row = system_row(name)
     remove_unfinished_of_system(row)
