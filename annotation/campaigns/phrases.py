@@ -206,7 +206,8 @@ def _note(actor: Account | None, image: Image, *, phrases: int | None) -> None:
 
 
 def _check(spans: Sequence[Span], words: Sequence[int]) -> None:
-    """Raise PhraseboxError unless each span lies within its caption of so many words, and beside the others."""
+    """Raise PhraseboxError unless each span lies within its caption of so many words, and beside the
+    others."""
     for caption, start, end in spans:
         if not 0 <= caption < len(words):
             raise PhraseboxError(

@@ -31,8 +31,8 @@ F = TypeVar("F", bound=Work)
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we, beside
-    `EXPECTED_ERRORS`.
+    """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we,
+    beside `EXPECTED_ERRORS`.
 
     `request` is the record that the arguments are fields of; without one they are the work's own. Nobody is
     told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation` reads its

@@ -128,8 +128,9 @@ def few_images(images: int) -> str:
 class ReportCommand(BaseCommand):
     """A command that computes a report and shows it as text or as JSON.
 
-    `expected_errors`, beside `EXPECTED_ERRORS`, are the exceptions that mean "your input, not our bug": they become one line
-    on standard error and exit status 1, as does memory that gives out. Anything else keeps its traceback.
+    `expected_errors`, beside `EXPECTED_ERRORS`, are the exceptions that mean "your input, not our bug": they
+    become one line on standard error and exit status 1, as does memory that gives out. Anything else keeps
+    its traceback.
     """
 
     expected_errors: tuple[type[Exception], ...] = ()

@@ -147,8 +147,8 @@ def pay(
 ) -> Payout:
     """Record that `amount` (millionths) was paid. The same `reference` again is the same payment.
 
-    Raises PhraseboxError on more than is due, on a reference that stands for another amount, and where answers
-    are simulated.
+    Raises PhraseboxError on more than is due, on a reference that stands for another amount, and where
+    answers are simulated.
     """
     _check_reference(reference)
     with database.writing():

@@ -57,8 +57,8 @@ def row_lock(row: Any) -> Iterator[None]:
 
 
 def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) -> None:
-    """Remove a row with what hangs on it, and its folders; raises PhraseboxError where something else uses it, Busy
-    while it is written."""
+    """Remove a row with what hangs on it, and its folders; raises PhraseboxError where something else uses
+    it, Busy while it is written."""
     word, key = STORED_ROWS[type(row)]
     name = f"{row.name}:{row.version}" if isinstance(row, QrelsSnapshot) else row.name
     away = [(folder, folder.with_name(f".{folder.name}.removed")) for folder in folders]

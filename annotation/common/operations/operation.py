@@ -196,9 +196,10 @@ class Operation:
     `name` is that of the command and of the job; that of `run` unless it is given, as are `request` and
     `result`. `before_job` checks a request before its job is enqueued,
     and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, beside
-    `EXPECTED_ERRORS`, and `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
-    is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where `confirms` is set, it
-    asks for a password given within the last minutes. The field `secret` of the result is stored nowhere.
+    `EXPECTED_ERRORS`, and `stale` those that say that somebody else was faster. A surface that is None does
+    not offer it. Where it is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where
+    `confirms` is set, it asks for a password given within the last minutes. The field `secret` of the result
+    is stored nowhere.
     """
 
     title: str | Promise

@@ -59,8 +59,8 @@ def from_gold(
     a purpose for each possible answer of a kind, spread over the images; no question serves two
     purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`),
     and serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
-    the items are looked at again (`control_items.contradicted`). Raises PhraseboxError where the layer covers none of
-    the images.
+    the items are looked at again (`control_items.contradicted`). Raises PhraseboxError where the layer covers
+    none of the images.
     """
     growing = layers.campaign_of_layer(layer)
     with database.writing() if growing is not None else contextlib.nullcontext():

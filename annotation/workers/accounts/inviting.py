@@ -137,7 +137,8 @@ def forget_invited_addresses() -> None:
 
 
 def accept_staff_invitation(*, invitation: StaffInvitation, username: str, password: str) -> Account:
-    """Make the account that an invitation is for. Raises PhraseboxError, and IntegrityError for a taken name."""
+    """Make the account that an invitation is for. Raises PhraseboxError, and IntegrityError for a taken
+    name."""
     with database.writing():
         StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
         open_invitation = open_staff_invitation(staff_invitation_token(invitation))

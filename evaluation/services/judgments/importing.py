@@ -214,8 +214,8 @@ def store_judgments(
 
 
 def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
-    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError where qrels were frozen from
-    them, or a batch collected them."""
+    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError where qrels were
+    frozen from them, or a batch collected them."""
     remove_stored(judgment_set(corpus, name), actor)
 
 

@@ -226,8 +226,8 @@ def remove_run(*, name: str, actor: Any = None) -> None:
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
-    """Remove a system and what is kept of it. Raises PhraseboxError where runs or sets of it are there, Busy while one
-    is written."""
+    """Remove a system and what is kept of it. Raises PhraseboxError where runs or sets of it are there, Busy
+    while one is written."""
     row = system_row(name)
     remove_unfinished_of_system(row)
     remove_stored(row, actor, folders=(system_folder(name), training_folder(name)))
