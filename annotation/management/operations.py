@@ -56,7 +56,7 @@ class OperationCommand(ReportCommand):
         super().add_arguments(parser)
         assert self.operation.command is not None
         for field in request_fields(self.operation.request).values():
-            positional = field.name in self.operation.command.positional
+            positional = field.name in self.operation.positional
             _add_field(parser, field, positional=positional)
         if self.operation.listed:
             parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
@@ -117,7 +117,7 @@ class OperationCommand(ReportCommand):
         """What is wrong with an option, as whoever typed it knows it."""
         name, *location = error.field.split(".")
         assert self.operation.command is not None
-        option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
+        option = name if name in self.operation.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(location[0]) + 1}.)" if location and location[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *location])}: {error.detail}"
 

@@ -28,7 +28,6 @@ from annotation.selectors.export_exclusions import missing_from_export
 MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
 MAY_RUN = Has((RESEARCHER,), on="campaign")
 ONE_CAMPAIGN = "campaigns/<slug:campaign>"
-ON_CAMPAIGN = CommandLine(positional=("campaign",))
 
 
 _NEW_FOLDER = "A new or an empty folder"
@@ -97,7 +96,6 @@ register(
     result=summaries.CampaignSummary,
     permission=Has((REVIEWER, RESEARCHER)),
     run=summaries.list_campaigns,
-    listed=True,
     rest=Rest("GET", "campaigns", "campaigns", route="campaigns"),
 )
 register(
@@ -105,7 +103,7 @@ register(
     permission=MAY_READ,
     run=status.campaign_status,
     rest=Rest("GET", ONE_CAMPAIGN, "campaigns", route="campaign"),
-    command=CommandLine(positional=("campaign",), text=campaign_status_text),
+    command=CommandLine(text=campaign_status_text),
 )
 register(
     name="campaign_dashboard",
@@ -113,7 +111,6 @@ register(
     permission=MAY_READ,
     run=status.dashboard_data,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/dashboard", "campaigns", route="dashboard"),
-    command=ON_CAMPAIGN,
 )
 register(
     name="archive_campaign",
@@ -122,7 +119,6 @@ register(
     permission=MAY_RUN,
     run=_act(states.archive_campaign),
     rest=Rest("PATCH", ONE_CAMPAIGN, "campaigns", route="campaign", example={"archived": True}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_archived),
 )
 register(
@@ -131,7 +127,6 @@ register(
     permission=MAY_RUN,
     run=deleting.delete_named_campaign,
     rest=Rest("DELETE", ONE_CAMPAIGN, "campaigns", route="campaign"),
-    command=ON_CAMPAIGN,
     page=FormPage(
         done=_("Campaign deleted. Its history stays in the audit log."),
         sure=_("I understand that its questions, texts and control items will be deleted"),
@@ -149,7 +144,6 @@ register(
         "campaigns",
         example={"reason": "We look at the first answers."},
     ),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_("Campaign paused: workers get no new tasks. Answers to open tasks still count.")),
 )
 register(
@@ -159,7 +153,6 @@ register(
     permission=MAY_RUN,
     run=_act(states.resume_campaign),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/resume", "campaigns"),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_("Campaign resumed.")),
 )
 register(
@@ -169,7 +162,6 @@ register(
     permission=MAY_RUN,
     run=_act(states.close_campaign),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/close", "campaigns", example={"reason": "Enough answers."}),
-    command=ON_CAMPAIGN,
     page=FormPage(
         done=_("Campaign closed."),
         sure=_("I understand that a closed campaign cannot be opened again"),
@@ -182,7 +174,6 @@ register(
     run=states.set_named_stop_rules,
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/stop-rules", "campaigns", example={"budget": 250.0}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_("Stop rules saved.")),
 )
 register(
@@ -192,7 +183,6 @@ register(
     permission=MAY_RUN,
     run=_act(states.set_open_to_all),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/open-to-all", "campaigns", example={"open_to_all": True}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_opened_to_all),
 )
 register(
@@ -200,7 +190,6 @@ register(
     permission=MAY_RUN,
     run=states.drop_planned_images,
     rest=Rest("DELETE", f"{ONE_CAMPAIGN}/planned-images", "campaigns"),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_skipped_text),
 )
 register(
@@ -214,7 +203,6 @@ register(
         "campaigns",
         example={"images": ["scene-2.png"], "priority": 1},
     ),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_prioritised),
 )
 register(
@@ -223,7 +211,6 @@ register(
     permission=MAY_RUN,
     run=answer_files.export_answers,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/answers.jsonl", "exports"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("Export the judgments of a campaign as an Arrow stream"),
@@ -231,7 +218,6 @@ register(
     permission=MAY_RUN,
     run=arrow_tables.export_judgment_table,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/judgments.arrow", "streams", route="judgments"),
-    command=ON_CAMPAIGN,
 )
 register(
     name="export_dataset",
@@ -248,7 +234,7 @@ register(
         route="corpus_exports",
         example={"format": "entities", "layer": "import"},
     ),
-    command=CommandLine(positional=("corpus",), out=_NEW_FOLDER, text=_exported_text),
+    command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
     page=FormPage(started=_BUILDING),
 )
 register(
@@ -265,7 +251,7 @@ register(
         route="exports",
         example={"format": "entities", "unfinished": "leave_out"},
     ),
-    command=CommandLine(positional=("campaign",), out=_NEW_FOLDER, text=_exported_text),
+    command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
     page=FormPage(started=_BUILDING),
 )
 register(
@@ -274,7 +260,6 @@ register(
     permission=Has((RESEARCHER,), on="job"),
     run=exports.download_export,
     rest=Rest("GET", "jobs/<int:job>/download", "exports", route="job_download"),
-    command=CommandLine(positional=("job",)),
     page=FormPage(),
 )
 register(
@@ -283,6 +268,5 @@ register(
     run=refresh_layer.refresh_layer,
     as_job=True,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/layer/refresh", "preparing", route="layer_refresh"),
-    command=ON_CAMPAIGN,
     page=FormPage(started=_("Updating the annotations.")),
 )

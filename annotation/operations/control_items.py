@@ -6,7 +6,7 @@ from django.utils.translation import ngettext
 from annotation.common.operations import CommandLine, FormPage, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.moderation import control_requests as requests
-from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN
 from annotation.protocol.questions import QUESTIONS
 
 _ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
@@ -52,16 +52,14 @@ register(
     result=requests.ControlItemSummary,
     permission=MAY_RUN,
     run=requests.list_control_items,
-    listed=True,
     rest=Rest("GET", _ITEMS, _TAG, route="campaign_controls"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("Count the control items of a campaign"),
     permission=MAY_RUN,
     run=requests.count_control_items,
     rest=Rest("GET", f"{_ITEMS}/counts", _TAG),
-    command=CommandLine(positional=("campaign",), text=_counts_text),
+    command=CommandLine(text=_counts_text),
 )
 register(
     name="add_control_items",
@@ -92,7 +90,6 @@ register(
     permission=MAY_RUN,
     run=requests.add_controls_from_layer,
     rest=Rest("POST", f"{_ITEMS}/from-layer", _TAG, example={"layer": "import", "images": 60}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_added),
 )
 register(
@@ -100,7 +97,6 @@ register(
     permission=MAY_RUN,
     run=requests.add_controls_from_captions,
     rest=Rest("POST", f"{_ITEMS}/from-captions", _TAG, example={"split": "val"}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_added),
 )
 register(
@@ -108,7 +104,6 @@ register(
     permission=MAY_RUN,
     run=requests.promote_answers,
     rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_added),
 )
 register(
@@ -124,6 +119,5 @@ register(
     permission=MAY_RUN,
     run=requests.retire_control_item,
     rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
-    command=CommandLine(positional=("campaign", "item")),
     page=FormPage(done=_retired),
 )

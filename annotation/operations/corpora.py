@@ -15,9 +15,7 @@ from annotation.operations.texts.datasets import dataset_text, imported_corpus_t
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")
 _PATH = "corpora/<slug:corpus>"
-_ON_CORPUS = CommandLine(positional=("corpus",))
 _IMAGE = f"{_PATH}/images/<str:image>"
-_ON_IMAGE = CommandLine(positional=("corpus", "image"))
 
 
 def _withdrawn(result: withdrawing.PictureWithdrawal) -> str:
@@ -37,7 +35,6 @@ register(
     result=corpus_summaries.CorpusSummary,
     permission=Has((REVIEWER, RESEARCHER)),
     run=corpus_summaries.list_corpora,
-    listed=True,
     rest=Rest("GET", "corpora", "corpora", route="corpora"),
 )
 register(
@@ -45,16 +42,13 @@ register(
     permission=_READS,
     run=corpus_summaries.show_corpus,
     rest=Rest("GET", _PATH, "corpora", route="corpus"),
-    command=_ON_CORPUS,
 )
 register(
     title=_("List the layers of a corpus"),
     result=corpus_summaries.LayerSummary,
     permission=_READS,
     run=corpus_summaries.list_layers,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/layers", "corpora", route="layers"),
-    command=_ON_CORPUS,
 )
 register(
     name="set_licence",
@@ -62,7 +56,6 @@ register(
     permission=_RUNS,
     run=corpus_summaries.set_named_licence,
     rest=Rest("PATCH", _PATH, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
-    command=_ON_CORPUS,
     page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
 )
 register(
@@ -71,7 +64,6 @@ register(
     permission=_RUNS,
     run=deleting.delete_named_corpus,
     rest=Rest("DELETE", _PATH, "corpora", route="corpus"),
-    command=_ON_CORPUS,
     page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
 )
 register(
@@ -79,7 +71,7 @@ register(
     title=_("Withdraw a picture"),
     permission=_RUNS,
     run=withdrawing.withdraw_named_picture,
-    command=_ON_IMAGE,
+    command=CommandLine(positional=("corpus", "image")),
     page=FormPage(done=_withdrawn, sure=_("I understand that this cannot be undone")),
 )
 register(
@@ -87,25 +79,20 @@ register(
     result=images.ImageSummary,
     permission=_READS,
     run=images.list_images,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/images", "corpora", route="images"),
-    command=_ON_CORPUS,
 )
 register(
     title=_("Show an image"),
     permission=_READS,
     run=images.show_image,
     rest=Rest("GET", _IMAGE, "corpora", route="image"),
-    command=_ON_IMAGE,
 )
 register(
     title=_("List the tags of a corpus"),
     result=images.TagOfCorpus,
     permission=_READS,
     run=images.list_corpus_tags,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/tags", "corpora", route="corpus_tags"),
-    command=_ON_CORPUS,
 )
 register(
     title=_("Show the phrases of an image"),
@@ -113,7 +100,6 @@ register(
     permission=_READS,
     run=phrases.show_phrases,
     rest=Rest("GET", f"{_IMAGE}/phrases", "corpora", route="phrases"),
-    command=_ON_IMAGE,
 )
 register(
     name="mark_phrases",
@@ -127,7 +113,6 @@ register(
         route="phrases",
         example={"phrases": ["0:0-2", "0:4-6"]},
     ),
-    command=_ON_IMAGE,
     page=FormPage(done=_("Phrases of %(image)s saved.")),
 )
 register(
@@ -136,7 +121,6 @@ register(
     permission=_RUNS,
     run=phrases.drop_named_marks,
     rest=Rest("DELETE", f"{_IMAGE}/phrases", "corpora", route="phrases"),
-    command=_ON_IMAGE,
     page=FormPage(done=_("These are the phrases that are found in the captions.")),
 )
 register(
@@ -145,7 +129,6 @@ register(
     permission=_READS,
     run=arrow_tables.export_mention_table,
     rest=Rest("GET", f"{_PATH}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
-    command=CommandLine(positional=("corpus", "layer")),
 )
 register(
     name="dataset_stats",

@@ -2,19 +2,18 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import server, status
 
 _TAG, _PATH = "jobs", "jobs/<int:job>"
-_ITS_RESEARCHERS, _JOB = Has((RESEARCHER,), on="job"), CommandLine(positional=("job",))
+_ITS_RESEARCHERS = Has((RESEARCHER,), on="job")
 
 register(
     title=_("List jobs"),
     result=status.JobStatus,
     permission=Has((RESEARCHER,)),
     run=status.list_jobs,
-    listed=True,
     rest=Rest("GET", "jobs", _TAG, route="jobs"),
 )
 register(
@@ -22,7 +21,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=status.show_job,
     rest=Rest("GET", _PATH, _TAG, route="job"),
-    command=_JOB,
 )
 register(
     name="cancel_job",
@@ -30,7 +28,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=status.cancel,
     rest=Rest("POST", f"{_PATH}/cancel", _TAG),
-    command=_JOB,
     page=FormPage(done=_("Job cancelled. A running job stops at its next step.")),
 )
 register(
@@ -39,7 +36,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=status.resume,
     rest=Rest("POST", f"{_PATH}/resume", _TAG),
-    command=_JOB,
     page=FormPage(done=_("Job resumed from where it stopped.")),
 )
 register(

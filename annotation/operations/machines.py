@@ -90,9 +90,8 @@ register(
     result=MachineReport,
     permission=_ON_CAMPAIGN,
     run=saving_report.list_machines,
-    listed=True,
     rest=Rest("GET", _PATH, _TAG, route="machines"),
-    command=CommandLine(positional=("campaign",), text=_machines_text),
+    command=CommandLine(text=_machines_text),
 )
 register(
     title=_("Add a machine"),
@@ -115,7 +114,7 @@ register(
     permission=_ON_CAMPAIGN,
     run=saving_report.show_machine_saving,
     rest=Rest("GET", f"{_PATH}/saving", _TAG),
-    command=CommandLine(positional=("campaign",), text=_saving_text),
+    command=CommandLine(text=_saving_text),
 )
 register(
     title=_("Export the boxes that a machine proposes"),
@@ -123,7 +122,6 @@ register(
     permission=_ON_CAMPAIGN,
     run=proposals.export_proposals,
     rest=Rest("GET", f"{_PATH}/<slug:machine>/proposals", _TAG, route="machine_proposals"),
-    command=CommandLine(positional=("campaign", "machine")),
 )
 register(
     title=_("Import the boxes that a machine proposes"),

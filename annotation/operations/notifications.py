@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.notifications import alarms, events, hooks
 
@@ -10,14 +10,12 @@ _TAG = "notifications"
 _RESEARCHERS, _ITS_RESEARCHERS = Has((RESEARCHER,)), Has((RESEARCHER,), on="webhook")
 _PATH, _SUBSCRIPTIONS = "webhooks/<int:webhook>", "alarm-subscriptions"
 _SECRET = _("Copy the secret now: it is not shown again. Your program checks signatures with it.")
-_WEBHOOK = CommandLine(positional=("webhook",))
 
 register(
     title=_("List webhooks"),
     result=hooks.WebhookSummary,
     permission=_RESEARCHERS,
     run=hooks.list_webhooks,
-    listed=True,
     rest=Rest("GET", "webhooks", _TAG, route="webhooks"),
 )
 register(
@@ -46,14 +44,12 @@ register(
     permission=_ITS_RESEARCHERS,
     run=hooks.show_webhook,
     rest=Rest("GET", _PATH, _TAG, route="webhook"),
-    command=_WEBHOOK,
 )
 register(
     title=_("Change a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.change_webhook,
     rest=Rest("PATCH", _PATH, _TAG, route="webhook", example={"active": False}),
-    command=_WEBHOOK,
     page=FormPage(done=_("Saved.")),
 )
 register(
@@ -61,7 +57,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=hooks.remove_webhook,
     rest=Rest("DELETE", _PATH, _TAG, route="webhook"),
-    command=_WEBHOOK,
     page=FormPage(done=_("Webhook removed.")),
 )
 register(
@@ -71,7 +66,6 @@ register(
     run=hooks.renew_secret,
     secret="secret",
     rest=Rest("POST", f"{_PATH}/secret", _TAG),
-    command=_WEBHOOK,
     page=FormPage(done=_SECRET),
 )
 register(
@@ -80,7 +74,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=events.send_test_event,
     rest=Rest("POST", f"{_PATH}/test", _TAG),
-    command=_WEBHOOK,
     page=FormPage(done=_("A test is on its way. It appears in the log.")),
 )
 register(
@@ -88,9 +81,7 @@ register(
     result=events.Delivery,
     permission=_ITS_RESEARCHERS,
     run=events.list_deliveries,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/deliveries", _TAG),
-    command=_WEBHOOK,
 )
 register(
     name="send_delivery_again",
@@ -98,7 +89,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=events.send_again,
     rest=Rest("POST", f"{_PATH}/deliveries/<int:delivery>/send-again", _TAG),
-    command=CommandLine(positional=("webhook", "delivery")),
     page=FormPage(done=_("It is sent again.")),
 )
 register(
@@ -107,7 +97,6 @@ register(
     result=alarms.Subscription,
     permission=_RESEARCHERS,
     run=alarms.list_subscriptions,
-    listed=True,
     rest=Rest("GET", _SUBSCRIPTIONS, _TAG, route="alarm_subscriptions"),
     command=None,
 )

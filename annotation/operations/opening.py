@@ -99,7 +99,6 @@ register(
     permission=MAY_RUN,
     run=open_images.go_on,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/go-on", "campaigns", route="campaign_go_on"),
-    command=CommandLine(positional=("campaign",)),
     page=FormPage(done=_("Opening the other images."), leads=_jobs_page),
 )
 register(
@@ -108,7 +107,6 @@ register(
     permission=MAY_RUN,
     run=open_images.open_named_draft,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/open", "campaigns", route="campaign_open"),
-    command=CommandLine(positional=("campaign",)),
     page=FormPage(done=_("Opening the images."), leads=_jobs_page),
 )
 register(

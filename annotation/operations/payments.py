@@ -11,25 +11,21 @@ from annotation.workers.requests import paying
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _TAG = "payments"
 _PATH = "campaigns/<slug:campaign>"
-_POSITIONAL = CommandLine(positional=("campaign",))
 
 register(
     title=_("List what workers are due"),
     result=paying.WorkerDue,
     permission=_ON_CAMPAIGN,
     run=paying.list_dues,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/dues", _TAG),
-    command=CommandLine(positional=("campaign",), text=texts.dues_text),
+    command=CommandLine(text=texts.dues_text),
 )
 register(
     title=_("List payments"),
     result=paying.Payment,
     permission=_ON_CAMPAIGN,
     run=paying.list_payments,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/payments", _TAG, route="payments"),
-    command=_POSITIONAL,
 )
 register(
     title=_("Record that workers were paid"),
@@ -43,7 +39,7 @@ register(
         route="payments",
         example={"reference": "2027-03", "workers": ["calm-otter-17"]},
     ),
-    command=CommandLine(positional=("campaign",), text=texts.paid_text),
+    command=CommandLine(text=texts.paid_text),
     page=FormPage(done=texts.paid_message),
 )
 register(
@@ -57,7 +53,7 @@ register(
         _TAG,
         example={"reference": "2027-03", "amount": "12.50"},
     ),
-    command=CommandLine(positional=("campaign", "worker"), text=texts.paid_text),
+    command=CommandLine(text=texts.paid_text),
     page=FormPage(done=texts.paid_message),
 )
 register(
@@ -71,7 +67,6 @@ register(
         _TAG,
         example={"reason": "The bank sent it back."},
     ),
-    command=CommandLine(positional=("campaign", "payment")),
     page=FormPage(done=texts.voided_message),
 )
 register(
@@ -79,9 +74,7 @@ register(
     result=bonuses.GivenBonus,
     permission=_ON_CAMPAIGN,
     run=bonuses.list_bonuses,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/bonuses", _TAG, route="bonuses"),
-    command=_POSITIONAL,
 )
 register(
     name="give_bonus",
@@ -96,7 +89,6 @@ register(
         route="bonuses",
         example={"workers": ["calm-otter-17"], "amount": "1.50", "reason": "Patience with the pilot"},
     ),
-    command=_POSITIONAL,
     page=FormPage(done=texts.bonus_message),
 )
 register(
@@ -111,7 +103,6 @@ register(
         _TAG,
         example={"reason": "Given to the wrong worker."},
     ),
-    command=CommandLine(positional=("campaign", "bonus")),
     page=FormPage(done=_("Bonus withdrawn.")),
 )
 register(
@@ -120,7 +111,6 @@ register(
     permission=_ON_CAMPAIGN,
     run=paying.export_ledger,
     rest=Rest("GET", f"{_PATH}/ledger.csv", _TAG, route="ledger"),
-    command=_POSITIONAL,
     page=FormPage(),
 )
 register(

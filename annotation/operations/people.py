@@ -10,14 +10,13 @@ from annotation.workers.accounts import activation, granting, inviting, second_f
 
 _ADMINS = Has((ADMIN,), server=True)
 _PATH = "people/<str:account>"
-_ACCOUNT, _ROLE = CommandLine(positional=("account",)), CommandLine(positional=("account", "role"))
+_ROLE = CommandLine(positional=("account", "role"))
 
 register(
     title=_("List accounts"),
     result=accounts.AccountSummary,
     permission=_ADMINS,
     run=accounts.list_accounts,
-    listed=True,
     rest=Rest("GET", "people", "people", route="people"),
 )
 register(
@@ -25,7 +24,6 @@ register(
     permission=_ADMINS,
     run=accounts.show_account,
     rest=Rest("GET", _PATH, "people", route="person"),
-    command=_ACCOUNT,
 )
 register(
     title=_("Deactivate an account"),
@@ -33,7 +31,6 @@ register(
     run=activation.deactivate_account,
     confirms=True,
     rest=Rest("POST", f"{_PATH}/deactivate", "people"),
-    command=_ACCOUNT,
     page=FormPage(done=_("Account deactivated.")),
 )
 register(
@@ -42,7 +39,6 @@ register(
     run=activation.reactivate_account,
     confirms=True,
     rest=Rest("POST", f"{_PATH}/reactivate", "people"),
-    command=_ACCOUNT,
     page=FormPage(done=_("Account reactivated.")),
 )
 register(
@@ -72,7 +68,7 @@ register(
     permission=_ADMINS,
     run=second_factor.reset_second_factor,
     confirms=True,
-    command=_ACCOUNT,
+    command=CommandLine(positional=("account",)),
     page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
 )
 register(
@@ -124,6 +120,5 @@ register(
     result=audit.AuditLine,
     permission=_ADMINS,
     run=audit.list_audit,
-    listed=True,
     rest=Rest("GET", "audit", "people", route="audit"),
 )

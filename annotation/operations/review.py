@@ -18,9 +18,8 @@ register(
     result=reviewing.QueuedImage,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_waiting,
-    listed=True,
     rest=Rest("GET", f"{_CAMPAIGN}/review", _TAG),
-    command=CommandLine(positional=("campaign",), text=texts.queue_text),
+    command=CommandLine(text=texts.queue_text),
 )
 register(
     name="review_image",
@@ -28,7 +27,7 @@ register(
     permission=_ON_CAMPAIGN,
     run=reviewing.show_reviewed_image,
     rest=Rest("GET", _IMAGE, _TAG),
-    command=CommandLine(positional=("campaign", "image"), text=texts.image_text),
+    command=CommandLine(text=texts.image_text),
 )
 register(
     name="make_ruling",
@@ -50,7 +49,7 @@ register(
     permission=_ON_CAMPAIGN,
     run=reviewing.take_ruling_back,
     rest=Rest("DELETE", f"{_CAMPAIGN}/review/rulings/<int:ruling>", _TAG),
-    command=CommandLine(positional=("campaign", "ruling"), text=texts.ruling_withdrawn_text),
+    command=CommandLine(text=texts.ruling_withdrawn_text),
     page=FormPage(done=texts.withdrawn_message),
 )
 register(
@@ -58,9 +57,7 @@ register(
     result=reviewing.WorkerFlag,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_flags,
-    listed=True,
     rest=Rest("GET", f"{_CAMPAIGN}/flags", _TAG),
-    command=CommandLine(positional=("campaign",)),
 )
 register(
     name="resolve_flag",
@@ -68,6 +65,5 @@ register(
     permission=_ON_CAMPAIGN,
     run=reviewing.mark_flag_handled,
     rest=Rest("POST", f"{_CAMPAIGN}/flags/<int:flag>/resolve", _TAG),
-    command=CommandLine(positional=("campaign", "flag")),
     page=FormPage(done=_("Report marked as handled.")),
 )

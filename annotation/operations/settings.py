@@ -16,7 +16,7 @@ from annotation.common.operations import (
     register,
 )
 from annotation.instructions import publishing
-from annotation.operations.campaigns import MAY_READ, MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.operations.campaigns import MAY_READ, MAY_RUN, ONE_CAMPAIGN
 from annotation.protocol.boxes import TRANSITIONS, Transition, mermaid
 
 _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
@@ -76,16 +76,13 @@ register(
     permission=MAY_READ,
     run=settings.show_settings,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/settings", "campaigns", route="campaign_settings"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("List the versions of a campaign's settings"),
     result=settings.StoredSettings,
     permission=MAY_READ,
     run=settings.list_settings_versions,
-    listed=True,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/settings/versions", "campaigns", route="campaign_settings_versions"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("Show what a change of settings would do"),
@@ -95,7 +92,7 @@ register(
     run=settings.plan_settings,
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/settings-plans", "campaigns", example=_EXAMPLE),
-    command=CommandLine(positional=("campaign",), text=_plan_text),
+    command=CommandLine(text=_plan_text),
     page=FormPage("change_settings"),
 )
 register(
@@ -114,7 +111,7 @@ register(
         own_transactions=True,
         example=_EXAMPLE,
     ),
-    command=CommandLine(positional=("campaign",), text=_changed_text),
+    command=CommandLine(text=_changed_text),
     page=FormPage("change_settings"),
 )
 register(
@@ -122,7 +119,7 @@ register(
     permission=MAY_RUN,
     run=publishing.list_texts,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/texts", "preparing", route="texts"),
-    command=CommandLine(positional=("campaign",), text=_texts_text),
+    command=CommandLine(text=_texts_text),
 )
 register(
     name="publish_text",
@@ -137,7 +134,6 @@ register(
         route="texts",
         example={"kind": "consent", "text": "You agree that your answers are published."},
     ),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_published),
 )
 register(
@@ -147,7 +143,7 @@ register(
     run=link_chances.learn_named_links,
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
-    command=CommandLine(positional=("campaign",), text=_learned_text),
+    command=CommandLine(text=_learned_text),
     page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(

@@ -15,9 +15,7 @@ register(
     result=studies.CampaignStudy,
     permission=_ON_CAMPAIGN,
     run=studies.list_studies,
-    listed=True,
     rest=Rest("GET", _PATH, _TAG, route="studies"),
-    command=CommandLine(positional=("campaign",)),
 )
 register(
     name="save_study",
@@ -41,7 +39,6 @@ register(
     result=studies.StudyVisit,
     permission=_ON_CAMPAIGN,
     run=studies.list_visits,
-    listed=True,
     command=CommandLine(positional=("campaign",)),
 )
 register(

@@ -15,7 +15,6 @@ register(
     result=uploads.UploadSummary,
     permission=_RESEARCHERS,
     run=uploads.list_uploads,
-    listed=True,
     rest=Rest("GET", "uploads", _TAG, route="uploads"),
     command=None,
 )

@@ -20,16 +20,13 @@ register(
     result=listing.CampaignWorker,
     permission=_ON_CAMPAIGN,
     run=listing.list_workers,
-    listed=True,
     rest=Rest("GET", _PATH, _TAG, route="workers"),
-    command=CommandLine(positional=("campaign",)),
 )
 register(
     title=_("Show a worker"),
     permission=_ON_CAMPAIGN,
     run=listing.show_worker,
     rest=Rest("GET", f"{_PATH}/<str:worker>", _TAG),
-    command=CommandLine(positional=("campaign", "worker")),
 )
 register(
     title=_("Export workers"),
@@ -37,7 +34,6 @@ register(
     permission=_ON_CAMPAIGN,
     run=listing.export_workers,
     rest=Rest("GET", "campaigns/<slug:campaign>/workers.csv", _TAG),
-    command=CommandLine(positional=("campaign",)),
     page=FormPage(),
 )
 register(
@@ -50,7 +46,7 @@ register(
         _TAG,
         example={"workers": ["calm-otter-17"], "reason": "Boxes are too large."},
     ),
-    command=CommandLine(positional=("campaign",), text=texts.suspended_text),
+    command=CommandLine(text=texts.suspended_text),
     page=FormPage(done=texts.suspended_message),
 )
 register(
@@ -58,7 +54,7 @@ register(
     permission=_ON_CAMPAIGN,
     run=worker_acts.reinstate_workers,
     rest=Rest("POST", f"{_SEVERAL}/reinstate", _TAG, example={"workers": ["calm-otter-17"]}),
-    command=CommandLine(positional=("campaign",), text=texts.reinstated_text),
+    command=CommandLine(text=texts.reinstated_text),
     page=FormPage(done=texts.reinstated_message),
 )
 register(
@@ -73,7 +69,7 @@ register(
         _TAG,
         example={"workers": ["calm-otter-17"], "reason": "Answers at random."},
     ),
-    command=CommandLine(positional=("campaign",), text=texts.withdrawn_text),
+    command=CommandLine(text=texts.withdrawn_text),
     page=FormPage(started=_("Their answers are being withdrawn.")),
 )
 register(
@@ -83,7 +79,7 @@ register(
     before_job=worker_acts.name_workers,
     as_job=True,
     rest=Rest("POST", f"{_SEVERAL}/restore", _TAG, example={"workers": ["calm-otter-17"]}),
-    command=CommandLine(positional=("campaign",), text=texts.restored_text),
+    command=CommandLine(text=texts.restored_text),
     page=FormPage(started=_("Their answers are being restored.")),
 )
 register(

@@ -53,7 +53,7 @@ register(
     permission=_ON_BATCH,
     run=listing.batch_status,
     rest=Rest("GET", _BATCH, "batches", route="batch"),
-    command=CommandLine(positional=("batch",), text=texts.status_text),
+    command=CommandLine(text=texts.status_text),
     page=FormPage("evaluation:batch"),
 )
 register(
@@ -62,7 +62,7 @@ register(
     run=collecting.collect_judgments,
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/judgments", "batches", example={}),
-    command=CommandLine(positional=("batch",), text=texts.collected_text),
+    command=CommandLine(text=texts.collected_text),
     page=FormPage(started=_("Collecting the answers.")),
 )
 register(
@@ -81,7 +81,7 @@ register(
     permission=_ON_BATCH,
     run=reassignment.reassignment_plan,
     rest=Rest("GET", f"{_BATCH}/reassignment", "batches", route="reassignment"),
-    command=CommandLine(positional=("batch",), text=texts.reassignment_text),
+    command=CommandLine(text=texts.reassignment_text),
     page=FormPage("evaluation:batch"),
 )
 register(
@@ -90,7 +90,7 @@ register(
     run=reassignment.reassign_pages,
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/reassignment", "batches", route="reassignment", example={}),
-    command=CommandLine(positional=("batch",), text=texts.reassignment_text),
+    command=CommandLine(text=texts.reassignment_text),
     page=FormPage(started=_("Withdrawing their answers and reassigning the pages.")),
 )
 register(
@@ -100,6 +100,6 @@ register(
     before_job=rounds.number_round,
     as_job=True,
     rest=Rest("POST", f"{_BATCH}/rounds", "batches", example={}),
-    command=CommandLine(positional=("batch",), text=texts.round_text),
+    command=CommandLine(text=texts.round_text),
     page=FormPage(started=_("Selecting the pairs of the next round.")),
 )

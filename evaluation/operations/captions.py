@@ -47,7 +47,6 @@ register(
     permission=_ON_SET,
     run=sets.download_caption_set,
     rest=Rest("GET", f"{_SETS.address}/coco", "caption-sets"),
-    command=CommandLine(positional=("caption_set",)),
     page=FormPage(),
 )
 register(
@@ -58,7 +57,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.written_text),
+    command=CommandLine(text=texts.written_text),
     page=FormPage(
         started=_("Writing captions."),
     ),

@@ -29,7 +29,6 @@ register(
     result=asked.CollectionSummary,
     permission=Has((RESEARCHER,), corpora=True),
     run=asked.list_collections,
-    listed=True,
     rest=Rest("GET", "weak-collections", "features", route="weak_collections"),
 )
 register(

@@ -16,7 +16,6 @@ register(
     result=asked.FeatureSetSummary,
     permission=Has((RESEARCHER,), corpora=True),
     run=asked.list_features,
-    listed=True,
     rest=Rest("GET", "features", "features", route="features"),
 )
 register(
@@ -24,7 +23,6 @@ register(
     permission=_ON_CORPUS,
     run=asked.remove_features,
     rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
-    command=CommandLine(positional=("corpus", "set")),
     page=FormPage(done=_("The feature set is removed.")),
 )
 register(

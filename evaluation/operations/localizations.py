@@ -48,7 +48,6 @@ register(
     permission=_ON_SET,
     run=listing.download_localization_set,
     rest=Rest("GET", f"{_SETS.address}/jsonl", "localization-sets"),
-    command=CommandLine(positional=("localization_set",)),
     page=FormPage(),
 )
 register(
@@ -64,7 +63,7 @@ register(
         "localization-sets",
         example={"regions": "proposals:1", "split": "test"},
     ),
-    command=CommandLine(positional=("system",), text=texts.localized_text),
+    command=CommandLine(text=texts.localized_text),
     page=FormPage(
         started=_("Localizing phrases."),
     ),

@@ -18,7 +18,7 @@ register(
     errors=(OSError, ValueError),
     as_job=True,
     rest=Rest("POST", "campaigns/<slug:campaign>/machines/<slug:machine>/teach", "machines", example={}),
-    command=CommandLine(positional=("campaign", "machine"), text=lessons.taught_text),
+    command=CommandLine(text=lessons.taught_text),
     page=FormPage(started=_("The machine is being taught.")),
 )
 register(

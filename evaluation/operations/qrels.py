@@ -85,6 +85,5 @@ register(
     run=qrels_files.export_qrels,
     errors=(OSError,),
     rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
-    command=CommandLine(positional=("qrels",)),
     page=FormPage(),
 )

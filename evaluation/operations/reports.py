@@ -76,6 +76,5 @@ register(
     permission=Has((RESEARCHER,), on="report", corpora=True),
     run=listing.download_report,
     rest=Rest("GET", "reports/<str:report>/archive", "reports"),
-    command=CommandLine(positional=("report",)),
     page=FormPage(),
 )

@@ -66,7 +66,7 @@ register(
     permission=_ON_RUN,
     run=files.export_run,
     rest=Rest("GET", "runs/<str:run>/trec", "runs"),
-    command=CommandLine(positional=("run",), text=texts.exported_text),
+    command=CommandLine(text=texts.exported_text),
     page=FormPage(),
 )
 register(
@@ -75,7 +75,7 @@ register(
     permission=_ON_RUN,
     run=figures.score_under_qrels,
     rest=Rest("GET", "runs/<str:run>/scores", "runs"),
-    command=CommandLine(positional=("run",), text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
+    command=CommandLine(text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
     page=FormPage("evaluation:run"),
 )
 register(
@@ -102,9 +102,7 @@ register(
     result=queries.RunQuery,
     permission=_ON_RUN,
     run=queries.list_queries,
-    listed=True,
     rest=Rest("GET", "runs/<str:run>/queries", "runs", route="run_queries"),
-    command=CommandLine(positional=("run",)),
     page=FormPage("evaluation:queries"),
 )
 register(
@@ -112,6 +110,5 @@ register(
     permission=_ON_RUN,
     run=queries.show_query,
     rest=Rest("GET", "runs/<str:run>/queries/<int:query>", "runs", route="run_query"),
-    command=CommandLine(positional=("run", "query")),
     page=FormPage("evaluation:query"),
 )

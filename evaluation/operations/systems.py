@@ -27,7 +27,6 @@ register(
     result=listing.RecipeSummary,
     permission=_RESEARCHES,
     run=listing.list_recipes,
-    listed=True,
     rest=Rest("GET", "recipes", "systems", route="recipes"),
 )
 register(
@@ -72,7 +71,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/rank", "systems", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.ranked_text),
+    command=CommandLine(text=texts.ranked_text),
     page=FormPage(started=_("Ranking the images and captions.")),
 )
 register(
@@ -88,6 +87,6 @@ register(
         "systems",
         example={"layer": "aligned", "split": "test"},
     ),
-    command=CommandLine(positional=("system",), text=texts.decoded_text),
+    command=CommandLine(text=texts.decoded_text),
     page=FormPage(started=_("Aligning words with regions.")),
 )

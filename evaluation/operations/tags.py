@@ -49,7 +49,6 @@ register(
     permission=_ON_SET,
     run=sets.download_tag_set,
     rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
-    command=CommandLine(positional=("tag_set",)),
     page=FormPage(),
 )
 register(
@@ -61,7 +60,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.tagged_text),
+    command=CommandLine(text=texts.tagged_text),
     page=FormPage(
         started=_("Tagging the images."),
     ),

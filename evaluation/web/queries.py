@@ -21,7 +21,6 @@ from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter
 from evaluation.web.runs import RUN, chosen_qrels
 from phrasebox.errors import PhraseboxError
-from phrasebox.metrics.table import UnknownMeasure
 from phrasebox.registry import UnknownName
 
 #: Queries on a page of the list.
@@ -159,7 +158,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
                 values_under(scored_run, snapshot)
                 for scored_run in ([run] if beside is None else [run, beside])
             ]
-    except (UnknownName, UnknownMeasure, PhraseboxError) as error:
+    except (UnknownName, PhraseboxError) as error:
         message, snapshot, values = str(error), None, []
     order = text_parameter(request.GET, "order")
     if order not in _ORDERS or (order != "run" and not values) or (order == "difference" and len(values) < 2):

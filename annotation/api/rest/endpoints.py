@@ -1,6 +1,5 @@
 """The addresses of the REST API: every operation that declares how it is served has one."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -66,11 +65,6 @@ class Endpoint:
     def takes_json(self) -> bool:
         """Whether it may be sent as JSON: all files can be left out."""
         return not any(field.required for field in upload_fields(self.operation))
-
-    @property
-    def address_fields(self) -> list[str]:
-        """The fields of the request that the address holds."""
-        return re.findall(r"<\w+:(\w+)>", self.rest.path)
 
 
 def endpoints() -> list[Endpoint]:

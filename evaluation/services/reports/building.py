@@ -32,7 +32,6 @@ from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
 from evaluation.selectors import snapshot_named
-from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import recover_folder, replace_folder
 from evaluation.services.reports.findings import FindingsProgress, compute_findings
 from evaluation.services.reports.request import (
@@ -49,8 +48,7 @@ from evaluation.services.reports.request import (
 from evaluation.services.request_fields import check_images
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import REPORTS
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.pooling.pools import BadPool
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
@@ -205,7 +203,7 @@ def outdated_reports(
 def _changed(row: Report, numbers: Callable[[Batch], BatchNumbers], sources: ReportSources) -> list[str]:
     try:
         return document.changed_inputs(row.inputs, inputs_now(row, numbers, sources))
-    except (UnknownName, UnknownMeasure, BatchError, BadPool, ReportError) as error:
+    except (UnknownName, PhraseboxError) as error:
         return [str(error)]
 
 
