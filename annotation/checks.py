@@ -10,7 +10,6 @@ must be so, too. Each missing part is an error of its own id, which names the fi
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import is_dataclass
 from inspect import Parameter
 from itertools import islice
 from pathlib import Path
@@ -196,7 +195,7 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
         hint = f"name exception classes as expected_errors, {where}"
         yield _error("E020", key, f"refuses by {', '.join(map(repr, not_errors))}, no exception", hint, _JOB)
     if fault := _misfit_of_work(kind):
-        hint = f"let it take the progress, then its request or, after *, its arguments, {where}"
+        hint = f"let it take the progress and, after *, its arguments, {where}"
         yield _error("E021", key, fault, hint, _JOB)
 
 
@@ -210,11 +209,7 @@ def _misfit_of_work(kind: Any) -> str:
     ]
     if not placed:
         return "takes no progress"
-    if kind.request is None:
-        return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
-    if not is_dataclass(kind.request):
-        return f"makes a request of {kind.request!r}, which is no record"
-    return "" if len(placed) == 2 else "does not take its request"
+    return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
 
 
 def source_of(thing: Any) -> str:

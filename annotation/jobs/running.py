@@ -13,7 +13,6 @@ from django.db.models import F, Q
 
 from annotation.common import database
 from annotation.common.locks import Busy
-from annotation.common.operations import EXPECTED_ERRORS
 from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
@@ -99,7 +98,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         return partial(_end, progress, Job.FAILED, error=one_line(error))
     try:
         with memory_errors(f"a job {job.kind!r}"):
-            result = kind.perform(progress, job.arguments)
+            result = kind.work(progress, **job.arguments)
         return partial(_end, progress, Job.DONE, result=dict(result or {}), share=1.0)
     except Superseded as reason:
         _log.warning("%s", reason)
@@ -128,7 +127,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
-    except (*EXPECTED_ERRORS, *kind.expected_errors) as error:
+    except kind.expected_errors as error:
         message = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, message)
         return partial(_end, progress, Job.FAILED, error=message)

@@ -147,10 +147,11 @@ class ReportCommand(BaseCommand):
         return "\n".join(f"{key}: {value}" for key, value in report.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
+        errors: tuple[type[Exception], ...] = (*EXPECTED_ERRORS, *self.expected_errors)
         try:
             with memory_errors(f"command {type(self).__module__.rpartition('.')[2]!r}"):
                 report = self.report(**options)
-        except (*EXPECTED_ERRORS, *self.expected_errors) as error:
+        except errors as error:
             raise CommandError(for_terminal(error)) from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):

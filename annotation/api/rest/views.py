@@ -4,7 +4,7 @@ problems."""
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -177,7 +177,10 @@ def _answer(endpoint: Endpoint, call: ApiCall) -> OperationAnswer:
     for name in endpoint.uploads:
         if name in call.data:
             raise invalid(name, "file_expected")
-    with received_files(operation, call.request.FILES) if endpoint.uploads else nullcontext({}) as files:
+    uploaded: AbstractContextManager[Mapping[str, Any]] = (
+        received_files(operation, call.request.FILES) if endpoint.uploads else nullcontext({})
+    )
+    with uploaded as files:
         request = read_request(operation.request, {**call.data, **call.path_arguments, **files})
         row = operation.authorize(request, call.account)
         if operation.as_job:
@@ -280,10 +283,8 @@ def _read(endpoint: Endpoint, request: HttpRequest) -> dict[str, Any]:
     """The raw values of the request's fields, and of a list's cursor, which are checked later."""
     query, operation = dict(request.GET.lists()), endpoint.operation
     if endpoint.reads:
-        fields = request_fields(operation.request)
-        return address_values(
-            {**fields, **request_fields(CursorRequest)} if operation.listed else fields, query
-        )
+        cursor_fields = request_fields(CursorRequest) if operation.listed else {}
+        return address_values({**request_fields(operation.request), **cursor_fields}, query)
     if query:
         raise Invalid(*(FieldError(name[:100], "extra_forbidden", {"known": ""}) for name in query))
     data = _body_data(endpoint, request)
