@@ -63,7 +63,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     arguments = {"campaign": world.campaign.name, "machine": "drawer"}
     asked_before = jobs.enqueue(kind="teach_machine", arguments=arguments, campaign=world.campaign)
     with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
-        job_kind_named("teach_machine").perform(JobProgress(asked_before), arguments)
+        job_kind_named("teach_machine").work(JobProgress(asked_before), **arguments)
 
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
