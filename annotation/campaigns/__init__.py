@@ -24,13 +24,7 @@ from annotation.campaigns.changing import (
     work_has_begun,
 )
 from annotation.campaigns.choosing import ENTITIES, gold_layer
-from annotation.campaigns.counted import (
-    OpenedPairs,
-    asks_pairs,
-    count_pairs,
-    has_these_pairs,
-    open_pairs,
-)
+from annotation.campaigns.counted import OpenedPairs, asks_pairs, count_pairs, has_these_pairs, open_pairs
 from annotation.campaigns.deleting import delete_campaign, why_not_deletable
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import (

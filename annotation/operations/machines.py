@@ -5,15 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import machines
 from annotation.campaigns.training import proposals
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Listing,
-    Rest,
-    register,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Listing, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.answer_times import table_of_savings

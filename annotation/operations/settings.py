@@ -7,14 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation import instructions
 from annotation.campaigns import WHEN, StaleSettings, settings
 from annotation.campaigns.training import link_chances
-from annotation.common.operations import (
-    CommandLine,
-    FormPage,
-    Has,
-    OperationContext,
-    Rest,
-    register,
-)
+from annotation.common.operations import CommandLine, FormPage, Has, OperationContext, Rest, register
 from annotation.instructions import publishing
 from annotation.operations.campaigns import MAY_READ, MAY_RUN, ONE_CAMPAIGN
 from annotation.protocol.boxes import TRANSITIONS, Transition, mermaid

@@ -14,7 +14,6 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.captions import judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
 from evaluation.services.predicting import PredictionSetsRequest
@@ -68,7 +67,7 @@ register(
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=scoring.score_written_captions,
     errors=_ERRORS,
-    command=report_command(
+    command=texts.report_command(
         "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
     ),
 )

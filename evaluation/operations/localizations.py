@@ -14,7 +14,6 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
@@ -93,7 +92,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
-    command=report_command(
+    command=texts.report_command(
         "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
     ),
     page=FormPage(started=_("The localizations are being scored.")),
@@ -103,7 +102,7 @@ register(
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=proposals.score_proposals,
     errors=_ERRORS,
-    command=report_command(
+    command=texts.report_command(
         "corpus",
         "regions",
         remarks=proposals.remarks_on_proposals,

@@ -13,7 +13,7 @@ from annotation.common.operations import (
     register_stored,
 )
 from annotation.common.roles import RESEARCHER
-from evaluation.operations import judgment_texts as texts
+from evaluation.operations.judgments import frozen_text, imported_qrels_text
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
 from evaluation.services.stored_kinds import QRELS
@@ -59,7 +59,7 @@ register(
             "split": "test",
         },
     ),
-    command=CommandLine(positional=("name",), text=texts.frozen_text),
+    command=CommandLine(positional=("name",), text=frozen_text),
     page=FormPage("evaluation:freeze_qrels", started=_("Freezing the qrels. They will appear here.")),
 )
 register(
@@ -75,7 +75,7 @@ register(
         creates="qrels/{qrels}:{version}",
         example={"name": "pooled", "corpus": "harbour", "format": "trec"},
     ),
-    command=CommandLine(positional=("name", "file"), text=texts.imported_qrels_text),
+    command=CommandLine(positional=("name", "file"), text=imported_qrels_text),
     page=FormPage("evaluation:import_qrels"),
 )
 register(

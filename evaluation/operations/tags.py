@@ -14,7 +14,6 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
@@ -73,7 +72,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
-    command=report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
+    command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
     page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
 )
 register(
