@@ -12,8 +12,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.jobs.kinds import open_images
 from annotation.jobs.status import JobStatus
 from annotation.models import Campaign
-from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN
-from annotation.operations.texts.campaign import alarm_lines
+from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN, alarm_lines
 
 _RESEARCHERS = Has((RESEARCHER,), corpora=True)
 _PLAN = {
