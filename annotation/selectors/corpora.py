@@ -1,8 +1,9 @@
 """Corpora, layers and campaigns: by the names that people type, and by what an account's roles are for."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from annotation.common.plain_text import with_known
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope
@@ -10,15 +11,21 @@ from annotation.models import Account, Campaign, Corpus, Identity, Image, Layer,
 from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
+_M = TypeVar("_M", bound=Model)
+
+
+def row_named(rows: QuerySet[_M], name: str) -> _M:
+    """The row of that name; raises UnknownName listing what exists."""
+    row = rows.filter(name=name).first()
+    if row is None:
+        unknown = UnknownName(f"unknown {rows.model._meta.verbose_name} {name!r}")
+        raise with_known(unknown, rows.values_list("name", flat=True))
+    return row
+
 
 def corpus_named(name: str) -> Corpus:
     """The published corpus `name`; raises UnknownName listing what exists."""
-    published = Corpus.objects.filter(published=True)
-    try:
-        return published.get(name=name)
-    except Corpus.DoesNotExist:
-        names = published.values_list("name", flat=True)
-        raise with_known(UnknownName(f"unknown corpus {name!r}"), names) from None
+    return row_named(Corpus.objects.filter(published=True), name)
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:

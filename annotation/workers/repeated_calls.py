@@ -21,8 +21,6 @@ from annotation.models import Account, RepeatableCall
 KEY_HEADER = "Idempotency-Key"
 #: For how long a key is kept.
 KEY_KEPT = timedelta(hours=24)
-#: Rows deleted in one turn.
-_MOST_PRUNED = 5_000
 
 
 class KeyReused(ValueError):
@@ -116,10 +114,5 @@ def _end(call: CallKey, answer: CallAnswer, secret: str) -> None:
 
 def prune_repeated_calls() -> None:
     """Delete the calls whose keys are kept no longer, some at a time."""
-    while True:
-        with database.writing():
-            old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
-            old_calls = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            RepeatableCall.objects.filter(pk__in=old_calls).delete()
-        if len(old_calls) < _MOST_PRUNED:
-            return
+    old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
+    database.delete_in_steps(old)

@@ -23,8 +23,8 @@ from django.utils.safestring import mark_safe
 from annotation import audit
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
-from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
+from annotation.selectors.corpora import row_named
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_tables import as_csv
 from evaluation.models import Batch, Report, ReportRun, Run
@@ -155,11 +155,7 @@ def remove_report(name: str, *, actor: Any = None) -> None:
 
 def report_named(name: str) -> Report:
     """The report of that name; raises UnknownName listing what exists."""
-    row = Report.objects.select_related("corpus", "qrels", "batch").filter(name=name).first()
-    if row is None:
-        names = Report.objects.values_list("name", flat=True)
-        raise with_known(UnknownName(f"unknown report {name!r}"), names)
-    return row
+    return row_named(Report.objects.select_related("corpus", "qrels", "batch"), name)
 
 
 def report_folder(name: str) -> Path:

@@ -18,8 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
 from annotation.common.operations import OperationContext, StoredKind
-from annotation.common.plain_text import with_known
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import corpus_named, row_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
@@ -142,11 +141,7 @@ SYSTEMS = StoredKind(_("system"), _systems)
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
-    system = System.objects.select_related("corpus").filter(name=name).first()
-    if system is None:
-        names = System.objects.values_list("name", flat=True)
-        raise with_known(UnknownName(f"unknown system {name!r}"), names)
-    return system
+    return row_named(System.objects.select_related("corpus"), name)
 
 
 def check_free(name: str, corpus: str, origin: str) -> None:
