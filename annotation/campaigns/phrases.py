@@ -17,7 +17,7 @@ from pydantic import Field
 from annotation.audit import record
 from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.common import database
-from annotation.common.operations import FieldError, Help, OneOf, OperationContext
+from annotation.common.operations import FieldError, Help, OneOf, OperationContext, result_of
 from annotation.datasets.contents.images import ImageRequest
 from annotation.models import Account, Campaign, Image, OpenImage, PhraseMarks
 from annotation.protocol.mentions import mentions_of
@@ -111,16 +111,7 @@ def show_phrases(request: ImageRequest, context: OperationContext) -> PhraseList
         image=request.image,
         source=current.source,
         blocked=current.blocked,
-        phrases=tuple(
-            PhraseContent(
-                caption=mention.caption,
-                start=mention.start,
-                end=mention.end,
-                text=mention.text,
-                categories=mention.categories,
-            )
-            for mention in current.mentions
-        ),
+        phrases=tuple(result_of(PhraseContent, mention) for mention in current.mentions),
     )
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from annotation.common import database
 from annotation.common.database import LARGEST_ID
-from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid, result_of
 from annotation.models import Campaign, Corpus, Webhook, WebhookDelivery
 from annotation.notifications.hooks import (
     TEST_EVENT,
@@ -148,20 +148,7 @@ def _sending(number: int) -> Webhook:
 
 
 def _delivery(row: WebhookDelivery) -> Delivery:
-    return Delivery(
-        number=row.pk,
-        id=row.message,
-        event=row.event,
-        body=row.body,
-        state=row.state,
-        attempts=row.attempts,
-        status=row.status,
-        error=row.error,
-        created_at=row.created_at,
-        tried_at=row.tried_at,
-        next_at=row.next_at,
-        ended_at=row.ended_at,
-    )
+    return result_of(Delivery, row, number=row.pk, id=row.message)
 
 
 def _deliver(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
 from annotation.selectors.stored_kinds import ScopeRequest
@@ -107,16 +107,12 @@ def list_tokens(request: TokensRequest, context: OperationContext) -> Listing:
 
 
 def _summary(token: ApiToken) -> TokenSummary:
-    return TokenSummary(
+    return result_of(
+        TokenSummary,
+        token,
         number=token.pk,
-        name=token.name,
-        hint=token.hint,
-        writes=token.writes,
         corpus=token.corpus.name if token.corpus is not None else None,
         campaign=token.campaign.name if token.campaign is not None else None,
-        created_at=token.created_at,
-        expires_at=token.expires_at,
-        used_at=token.used_at,
     )
 
 

@@ -22,7 +22,7 @@ from annotation import instructions
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.addresses import full_address
-from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid, result_of
 from annotation.models import Account, Campaign, Invitation
 from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.workers import pseudonyms
@@ -121,17 +121,13 @@ def end_invitation(request: RevokeInvitationRequest, context: OperationContext) 
 
 
 def _link(row: Invitation, context: OperationContext) -> InvitationLink:
-    return InvitationLink(
+    return result_of(
+        InvitationLink,
+        row,
         number=row.pk,
         campaign=row.campaign.name,
-        label=row.label,
         address=full_address("invite", [invitation_token(row)]),
-        uses=row.uses,
-        used=row.used,
-        expires_at=row.expires_at,
-        language=row.language,
         over=why_over(row),
-        created_at=row.created_at,
     )
 
 

@@ -33,6 +33,7 @@ from annotation.common.operations.requests import (
     read_result,
     request_fields,
     request_to_dict,
+    result_of,
     result_to_dict,
 )
 from annotation.common.operations.settings import SettingField, put_setting

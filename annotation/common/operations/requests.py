@@ -168,6 +168,12 @@ def result_to_dict(result: Any) -> dict[str, Any]:
     return values
 
 
+def result_of(kind: type[R], row: Any, **others: Any) -> R:
+    """A result whose fields are those that `row` has under the same names, but for `others`."""
+    same = (field.name for field in dataclasses.fields(cast(Any, kind)) if field.name not in others)
+    return kind(**{name: getattr(row, name) for name in same}, **others)
+
+
 def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
     """The result that `result_to_dict` wrote."""
     return TypeAdapter(kind).validate_python(data)

@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import FieldError, Help, Named, OneOf
+from annotation.common.operations import FieldError, Help, Named, OneOf, result_of
 from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
@@ -422,19 +422,10 @@ def _numbers(batch: Batch) -> BatchNumbers:
     with translation.override("en"):
         now = batch_state(batch.name)
     withdrawn = discarded_judges(batch.campaign)
-    return BatchNumbers(
-        batch=now.batch,
-        tasks=now.tasks,
-        state=now.state,
-        depth=now.depth,
-        threshold=now.threshold,
+    return result_of(
+        BatchNumbers,
+        now,
         answers_per_pair=now.judges,
-        numbers=now.numbers,
-        judged=now.judged,
-        short=now.short,
-        lacking=now.lacking,
-        answers=now.answers,
-        earned=now.earned,
         filling=asdict(now.filling),
         judges=sum(
             person.answers > person.excluded and name not in withdrawn for name, person in now.people.items()

@@ -12,6 +12,7 @@ from annotation.common.operations import Help, Named, NewFile, OneOf, OperationC
 from annotation.selectors.corpora import row_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
+from evaluation.services.common import InputError
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tags.ranked import ImageTags, tag_layouts, write_ranked_tags
