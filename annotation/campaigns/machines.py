@@ -39,10 +39,10 @@ from annotation.protocol.machines import Proposals, best_first, machine_trust
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.jobs import Job, newest_job
 from annotation.selectors.machines.reports import MachineReport, machine_reports
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CampaignRequest
 
 #: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
 TRAIN_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"

@@ -17,8 +17,8 @@ from annotation.selectors.campaign.glance import Overview, overview
 from annotation.selectors.campaign.progress import TaskCounts
 from annotation.selectors.campaign.series import SeriesPoint, campaign_series
 from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.drawing_ways import DrawingWay, drawing_ways
-from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.task_types.wording import BY_KEY, IN_WORDS
 
 

@@ -4,8 +4,10 @@ from annotation.models.answers import CampaignSums, Flag, Judgment, Move, Ruling
 from annotation.models.corpus import Caption, Corpus, CorpusTag, Image, ImageTag, PhraseMarks, TagList
 from annotation.models.crowd import (
     Account,
+    ApiToken,
     Identity,
     RecoveryCode,
+    RepeatableCall,
     RoleGrant,
     SecondFactor,
     SignInRules,
@@ -22,7 +24,6 @@ from annotation.models.notifications import (
     WebhookDelivery,
 )
 from annotation.models.paying import Bonus, WorkerMessage
-from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, PlannedImage, Task
 from annotation.models.trust import Control, TrustState
 from annotation.models.work import (

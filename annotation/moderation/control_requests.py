@@ -30,8 +30,7 @@ from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.terms import Box
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import control_item_counts, with_answer_counts
-from annotation.selectors.corpora import check_split
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, check_split
 
 _LARGEST_FILE = 4 * 2**20
 

@@ -27,7 +27,7 @@ from annotation.moderation.control_items import lock_campaigns
 from annotation.protocol.kinds import is_page
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 from phrasebox.errors import PhraseboxError
 
 #: The key that stands for all tasks of an open image.

@@ -20,7 +20,7 @@ from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Account, AlarmSubscription, Campaign, RaisedAlarm
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest
 from phrasebox.errors import PhraseboxError
 
 #: The alarm by which a campaign says that there is nothing left to ask.

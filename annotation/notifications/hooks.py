@@ -26,8 +26,7 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER, Granted
 from annotation.models import Account, Webhook
 from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, receiver_of, secret_of
-from annotation.selectors.corpora import within_scope
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest, within_scope
 from phrasebox.errors import PhraseboxError
 
 #: The events that a webhook can have.

@@ -21,7 +21,7 @@ from annotation.common import database
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest
 from phrasebox.errors import PhraseboxError
 
 #: How every secret begins, so that scanners of code find one that was published.

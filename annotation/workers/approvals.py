@@ -18,7 +18,7 @@ from annotation.common.operations import Help, NewFile, OneOf, OperationContext
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.workers.payments import currency_of, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS, PlatformName
 from phrasebox.errors import PhraseboxError

@@ -16,7 +16,7 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Account, Bonus, Campaign, Worker
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, chosen_workers
 from annotation.workers.payments import (
     check_real,

@@ -24,7 +24,7 @@ from annotation.common import database
 from annotation.common.addresses import full_address
 from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid, result_of
 from annotation.models import Account, Campaign, Invitation
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import pseudonyms
 from phrasebox.errors import PhraseboxError
 

@@ -19,8 +19,7 @@ from annotation.common.operations import (
     ServerFile,
     result_of,
 )
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.box_files import BOX_SUFFIXES
 from evaluation.formats.unpacked import bytes_inside
 from evaluation.services.common import errors_without_folder

@@ -28,10 +28,10 @@ from annotation.api.rest.access import TokenOrSession, check_confirmed, check_pa
 from annotation.api.rest.cursors import CursorPage, CursorRequest, ListRequest, list_request
 from annotation.api.rest.endpoints import ROUTE_PREFIX, Endpoint
 from annotation.api.rest.openapi import described_for_openapi
-from annotation.common import incoming_json
 from annotation.common.files import file_download, received_files
 from annotation.common.operations import (
     EXPECTED_ERRORS,
+    BadJson,
     FieldError,
     Forbidden,
     Invalid,
@@ -41,6 +41,7 @@ from annotation.common.operations import (
     Pages,
     RequestField,
     invalid,
+    read_json,
     read_request,
     request_fields,
     result_to_dict,
@@ -274,8 +275,8 @@ def _body_data(endpoint: Endpoint, request: HttpRequest) -> Any:
     if kind != _JSON:
         raise _bad_type(_JSON)
     try:
-        return incoming_json.read_json(request.body)
-    except incoming_json.BadJson as error:
+        return read_json(request.body)
+    except BadJson as error:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 

@@ -14,8 +14,8 @@ from annotation.formats.proposals import OutOfPicture, read_proposals, write_pro
 from annotation.models import Machine
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import machine_turns, submission
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.machines.proposals import picture_sizes, stored_proposals
-from annotation.selectors.stored_kinds import CampaignRequest
 
 _NamedMachine = Annotated[machines.MachineName, Help(gettext_lazy("Machine"))]
 

@@ -8,7 +8,7 @@ that take them.
 """
 
 from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid, invalid
-from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile, StoredKind
+from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile
 from annotation.common.operations.operation import (
     OPERATION_FOLDERS,
     CommandLine,
@@ -22,13 +22,16 @@ from annotation.common.operations.operation import (
     Pages,
     Rest,
     ResultTable,
+    StoredKind,
     all_operations,
     operation_named,
     register,
 )
 from annotation.common.operations.requests import (
+    BadJson,
     RequestField,
     json_schema,
+    read_json,
     read_request,
     read_result,
     request_fields,

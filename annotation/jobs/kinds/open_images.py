@@ -26,8 +26,8 @@ from annotation.models import Account, Campaign, Job
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.paging import Filling
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.pair_judgments import page_filling
-from annotation.selectors.stored_kinds import CampaignRequest
 
 _KIND = "open_images"
 #: The message for a campaign without a job that opens its images.

@@ -10,7 +10,7 @@ from annotation.common.operations import Help, Listing, Named, OneOf, OperationC
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.models import Campaign
 from annotation.selectors.campaign.reasons import reason_in_words
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 
 
 def _states() -> dict[str, None]:

@@ -16,8 +16,8 @@ from annotation.common import database
 from annotation.common.operations import Help, OneOf, OperationContext
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.selectors.corpora import ScopeRequest
 from annotation.selectors.people.accounts import AccountName
-from annotation.selectors.stored_kinds import ScopeRequest
 from annotation.workers import sessions
 from annotation.workers.accounts import second_factor
 from phrasebox.errors import PhraseboxError

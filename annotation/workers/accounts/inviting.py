@@ -18,7 +18,7 @@ from annotation.common import database
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest
 from annotation.workers.accounts.granting import check_grants, grant
 from phrasebox.errors import PhraseboxError
 

@@ -16,7 +16,7 @@ from annotation.models import Campaign
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import units
 from annotation.selectors.campaign.crowd import WorkerRow, workers
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,

@@ -19,7 +19,7 @@ from annotation.common.operations import (
 )
 from annotation.models import Campaign, Payout
 from annotation.protocol.money import amount_text
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,

@@ -10,7 +10,7 @@ from pydantic import Field
 from annotation.common.addresses import full_address
 from annotation.common.operations import Help, Listing, OperationContext, invalid, result_of
 from annotation.models import Study, Visit
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC, PlatformName
 

@@ -22,8 +22,7 @@ from annotation import audit
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.selectors import CorpusNames, judgment_set, names_of
 from evaluation.services.common import (

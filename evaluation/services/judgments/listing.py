@@ -7,7 +7,7 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, result_of
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, query_remarks
 from evaluation.models import JudgmentSet, QrelsSnapshot
 from evaluation.selectors import counts_of

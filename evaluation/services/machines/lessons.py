@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.campaigns import machines
 from annotation.campaigns.machines import MachineName
 from annotation.common.operations import Help, OperationContext
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from evaluation.services.machines.teaching import Taught, teach_machine
 from evaluation.services.systems.sources import DeviceField
 from phrasebox.device import CPU

@@ -16,9 +16,8 @@ from pydantic import Field
 from annotation.common.locks import exclusive_folder
 from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.datasets.layers import layer_to_read
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.services.common import InputError, recover_folder, replace_folder
 from evaluation.services.machines.examples import pictures_on_disk, training_pictures
 from evaluation.services.phases import PhaseShares

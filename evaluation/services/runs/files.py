@@ -21,8 +21,7 @@ from pydantic import Field
 from annotation.common import database
 from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
