@@ -18,13 +18,3 @@ from annotation.task_types.practice.registry import (
 )
 from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
-
-
-def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, ShownImage]:
-    """What a question's page shows of an item of `kind`, and over which picture."""
-    return PRACTICE.get(kind).posed(item)
-
-
-def judge_practice(kind: str, item: PracticeItem, answer: Answer) -> Verdict:
-    """The verdict on an answer to an item of `kind` that `TaskType.parse` took."""
-    return PRACTICE.get(kind).judged(item, answer)
