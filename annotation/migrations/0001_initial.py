@@ -301,6 +301,24 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Box',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('position', models.PositiveIntegerField(help_text="Order among the image's objects, from 0")),
+                ('xmin', models.PositiveIntegerField(db_column='x_min')),
+                ('ymin', models.PositiveIntegerField(db_column='y_min')),
+                ('xmax', models.PositiveIntegerField(db_column='x_max')),
+                ('ymax', models.PositiveIntegerField(db_column='y_max')),
+                ('machine', models.BooleanField(db_default=False, default=False)),
+                ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
+                ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='boxes', to='annotation.layer')),
+            ],
+            options={
+                'verbose_name_plural': 'boxes',
+                'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'position'), name='box_position_once_per_image'), models.CheckConstraint(condition=models.Q(('xmax__gte', models.F('xmin')), ('xmin__gte', 1), ('ymax__gte', models.F('ymin')), ('ymin__gte', 1)), name='box_corners_in_order')],
+            },
+        ),
+        migrations.CreateModel(
             name='Chain',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -315,25 +333,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'label'), name='chain_label_once_per_image'), models.CheckConstraint(condition=models.Q(('object_position__isnull', False), models.Q(('nobndbox', False), ('scene', False)), _connector='OR'), name='chain_flags_belong_to_an_object')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Box',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField(help_text="Order among the image's objects, from 0")),
-                ('xmin', models.PositiveIntegerField(db_column='x_min')),
-                ('ymin', models.PositiveIntegerField(db_column='y_min')),
-                ('xmax', models.PositiveIntegerField(db_column='x_max')),
-                ('ymax', models.PositiveIntegerField(db_column='y_max')),
-                ('machine', models.BooleanField(db_default=False, default=False)),
-                ('chains', models.ManyToManyField(related_name='boxes', through='annotation.BoxChain', to='annotation.chain')),
-                ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
-                ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='boxes', to='annotation.layer')),
-            ],
-            options={
-                'verbose_name_plural': 'boxes',
-                'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'position'), name='box_position_once_per_image'), models.CheckConstraint(condition=models.Q(('xmax__gte', models.F('xmin')), ('xmin__gte', 1), ('ymax__gte', models.F('ymin')), ('ymin__gte', 1)), name='box_corners_in_order')],
             },
         ),
         migrations.CreateModel(
@@ -1011,5 +1010,10 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'campaign sums',
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'what'), name='sums_once_per_campaign')],
             },
+        ),
+        migrations.AddField(
+            model_name='box',
+            name='chains',
+            field=models.ManyToManyField(related_name='boxes', through='annotation.BoxChain', to='annotation.chain'),
         ),
     ]

@@ -6,8 +6,6 @@ is not stored, not paid, and no part of anybody's trust state; a campaign's cont
 it.
 """
 
-from annotation.protocol.questions import Answer
-from annotation.task_types.base import Page
 from annotation.task_types.practice.registry import (
     PRACTICE,
     NamedBox,
@@ -17,4 +15,3 @@ from annotation.task_types.practice.registry import (
     Verdict,
 )
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import ShownImage
