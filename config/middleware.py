@@ -46,8 +46,8 @@ UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, Va
 LARGEST_BODY = 68 * 2**20
 #: Bytes of a body from somebody without a session or a token: forms to sign in, what platforms tell.
 LARGEST_FROM_ANYBODY = 256 * 2**10
-#: Seconds for which more is taken of a body that was refused, and dropped: whoever is cut off in the midst of
-#: sending may never read why.
+#: Seconds for which more is taken of a body that was refused, and dropped: the person who is cut off in the
+#: midst of sending may never read why.
 HEARD_OUT_SECONDS = 5.0
 
 Answering = Callable[[HttpRequest], HttpResponse]

@@ -118,6 +118,6 @@ register(
     title=_("Take a control item out of use"),
     permission=MAY_RUN,
     run=requests.retire_control_item,
-    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
+    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"incorrect": True}),
     page=FormPage(done=_retired),
 )

@@ -10,7 +10,7 @@ from annotation.common.operations import CommandLine, File, FormPage, Has, Listi
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.workers import approvals, bonuses
-from annotation.workers.bonuses import GivenBonuses
+from annotation.workers.bonuses import NewBonuses
 from annotation.workers.requests import paying
 from annotation.workers.requests.paying import PaidWorkers, Payment, WorkerDue
 
@@ -64,7 +64,7 @@ def voided_message(result: Payment) -> str:
     return gettext("Payment of %(amount)s voided: it is due again.") % {"amount": amount}
 
 
-def bonus_message(result: GivenBonuses) -> str:
+def bonus_message(result: NewBonuses) -> str:
     """Who was given a bonus."""
     bonuses = result.bonuses
     message = ngettext(
@@ -143,7 +143,7 @@ register(
 )
 register(
     title=_("List bonuses"),
-    result=bonuses.GivenBonus,
+    result=bonuses.BonusSummary,
     permission=_ON_CAMPAIGN,
     run=bonuses.list_bonuses,
     rest=Rest("GET", f"{_PATH}/bonuses", _TAG, route="bonuses"),

@@ -9,6 +9,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.jobs.kinds import corpus_uploads as uploads
 
 _TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
+_READING = (OSError,)
 
 register(
     title=_("List your uploads for new corpora"),
@@ -45,7 +46,7 @@ register(
     name="send_upload_part",
     title=_("Send a part of a file"),
     permission=_RESEARCHERS,
-    run=uploads.receive_sent_part,
+    run=uploads.receive_uploaded_part,
     rest=Rest(
         "POST",
         f"{_PATH}/files/<int:number>",

@@ -17,5 +17,5 @@ from annotation.simulation_driver.queue_driver import (
 )
 from annotation.task_types import discovery
 
-# Whoever drives the simulator needs to know how each kind of question is answered.
+# Code that drives the simulator needs to know how each kind of question is answered.
 discovery.load_kind_modules("simulate")

@@ -116,7 +116,7 @@ def _summary(token: ApiToken) -> TokenSummary:
     )
 
 
-class MadeToken(NamedTuple):
+class CreatedToken(NamedTuple):
     """A new token, and its secret, which nobody can find out afterwards."""
 
     token: ApiToken
@@ -131,7 +131,7 @@ def make_api_token(
     writes: bool,
     corpus: Corpus | None = None,
     campaign: Campaign | None = None,
-) -> MadeToken:
+) -> CreatedToken:
     """Make a token for `account`, good for `days` days, for reading alone or for writing too.
 
     `corpus` or `campaign` limits it to what hangs on that. Raises PhraseboxError: without a role of staff
@@ -176,11 +176,11 @@ def make_api_token(
             writes=writes,
             corpus=corpus.name if corpus else None,
         )
-    return MadeToken(api_token, secret)
+    return CreatedToken(api_token, secret)
 
 
 def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:
-    """Make a token of the caller. Raises TokenRefused."""
+    """Make a token of the caller. Raises ApiTokenError."""
     limit = request.rows()
     row, secret = make_api_token(
         account=context.actor,
@@ -201,7 +201,7 @@ def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None
         row.delete()
 
 
-def token_sent(secret: str) -> ApiToken | None:
+def token_of_secret(secret: str) -> ApiToken | None:
     """The token of that secret, with its account; None where it is void, has expired or never was one."""
     if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
@@ -219,7 +219,7 @@ def token_sent(secret: str) -> ApiToken | None:
 def account_under(token: ApiToken) -> Account:
     """The account of a token as the token lets it act: with its roles of now, within the token's limit.
 
-    Read anew at every call, so that a role that was revoked is gone with the next one.
+    Read again at every call, so that a role that was revoked is gone with the next one.
     """
     account = token.account
     # Narrowed in memory alone: nothing that acts for an account saves it.

@@ -185,7 +185,7 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
 
     def at_once(value: str) -> int:
         accepted.clear()
-        threads = [Thread(target=enter, args=(value,)) for _each in range(4)]
+        threads = [Thread(target=enter, args=(value,)) for _number in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -267,7 +267,7 @@ def test_under_another_key_codes_are_wrong_and_recovery_codes_still_good(phone: 
 # Losing one
 
 
-def test_new_recovery_codes_make_the_old_ones_void(phone: Phone, ada: Account):
+def test_new_recovery_codes_replace_the_old_ones(phone: Phone, ada: Account):
     client = Client()
     client.force_login(ada)
     people.confirm(client)

@@ -8,7 +8,7 @@ that take them.
 """
 
 from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid, invalid
-from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile
+from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile, StoredKind
 from annotation.common.operations.operation import (
     OPERATION_FOLDERS,
     CommandLine,
@@ -22,7 +22,6 @@ from annotation.common.operations.operation import (
     Pages,
     Rest,
     ResultTable,
-    StoredKind,
     all_operations,
     operation_named,
     register,

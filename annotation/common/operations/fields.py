@@ -1,24 +1,51 @@
 """Markers in the annotations of a request's fields: what a text names, which texts there are, how a person
 is helped. pydantic checks them, and takes them into the JSON schema."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from django.conf import settings
+from django.db.models import Model, QuerySet
 from django.utils import translation
 from django.utils.functional import Promise
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-if TYPE_CHECKING:
-    from annotation.common.operations.operation import StoredKind
+from annotation.common.database import LARGEST_ID
 
 #: What names of things are made of.
 NAME_PATTERN = r"^[-a-zA-Z0-9_]+$"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredKind:
+    """A kind of stored thing that requests name, as a run.
+
+    `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
+    which is the person who runs commands on the server. Roles for one are granted for the corpus, or the
+    campaign, that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from
+    only where it is "name".
+    """
+
+    title: str | Promise
+    rows: Callable[..., QuerySet[Any]]
+    pattern: str = NAME_PATTERN
+    within: str = "corpus"
+    column: str = "name"
+
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
+        """The row of that name that the account may use; None where there is none."""
+        if isinstance(name, int) and name > LARGEST_ID:
+            return None
+        row: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
+        return row
+
+    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
+        """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
+        names: Any = self.rows(account, *roles).order_by(self.column).values_list(self.column, flat=True)
+        return cast(Sequence[str], names)
 
 
 @dataclass(frozen=True)

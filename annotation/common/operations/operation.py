@@ -6,17 +6,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast, get_type_hints
+from typing import Any, NamedTuple, ParamSpec, TypeVar, get_type_hints
 
 from django.apps import apps
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.database import LARGEST_ID
 from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid
-from annotation.common.operations.fields import NAME_PATTERN
+from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 from phrasebox.plug_ins import PlugInFolders
@@ -30,41 +29,12 @@ _BROWSING = (REVIEWER, RESEARCHER)
 _LISTED = 20
 
 
-@dataclass(frozen=True, eq=False)
-class StoredKind:
-    """A kind of stored thing that requests name, as a run.
-
-    `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
-    which is whoever runs commands on the server. Roles for one are granted for the corpus, or the campaign,
-    that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from only
-    where it is "name".
-    """
-
-    title: str | Promise
-    rows: Callable[..., QuerySet[Any]]
-    pattern: str = NAME_PATTERN
-    within: str = "corpus"
-    column: str = "name"
-
-    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """The row of that name that the account may use; None where there is none."""
-        if isinstance(name, int) and name > LARGEST_ID:
-            return None
-        row: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
-        return row
-
-    def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
-        """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
-        names: Any = self.rows(account, *roles).order_by(self.column).values_list(self.column, flat=True)
-        return cast(Sequence[str], names)
-
-
 @dataclass(frozen=True, slots=True)
 class OperationContext:
-    """Who has an operation done (None: whoever runs commands), and where it says how far it is.
+    """Who has an operation done (None: the person who runs commands), and where it says how far it is.
 
-    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
+    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since the person
+    who asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
     command has its result put.
     """
 
@@ -142,7 +112,7 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Who may have it done: whoever holds one of `roles` for what the field `on` names; where it names
+    """Who may have it done: the person who holds one of `roles` for what the field `on` names; where it names
     nothing, for anything, with `corpora` for a corpus at least, with `server` for the whole server. Without
     roles everybody who is signed in may."""
 

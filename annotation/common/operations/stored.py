@@ -9,14 +9,13 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations.fields import Help, Named
+from annotation.common.operations.fields import Help, Named, StoredKind
 from annotation.common.operations.operation import (
     FormPage,
     Has,
     Listing,
     OperationContext,
     Rest,
-    StoredKind,
     register,
 )
 

@@ -15,8 +15,8 @@ from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
+from annotation.selectors.campaign.cached import cached_figure, list_key
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
-from annotation.selectors.campaign.kept import kept_figure, list_key
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
 
@@ -52,7 +52,7 @@ class WorkerRow:
     id: int
     pseudonym: str
     erased: bool
-    machine: bool = False
+    is_model: bool = False
     answers: int = 0
     seconds: float = 0.0
     earned: int = 0
@@ -90,7 +90,7 @@ def workers(
     )
     rows = {
         worker.pk: WorkerRow(
-            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MACHINE
+            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MODEL
         )
         for worker in Worker.objects.filter(pk__in=ids).order_by("pk")
     }
@@ -115,7 +115,7 @@ def workers(
     rows_of_workers = list(trust_states.filter(worker__in=rows))
     rows_of_workers.sort(key=lambda trust_row: kind_order(trust_row.kind))
     timed = [(s.worker_id, s.kind) for s in rows_of_workers if answers[s.worker_id, s.kind]]
-    medians = kept_figure(
+    medians = cached_figure(
         campaign, f"medians-{list_key(timed)}", lambda: _medians(campaign, timed), fresh=False
     )
     for trust_row in rows_of_workers:
@@ -127,8 +127,8 @@ def workers(
                     trust_row.kind,
                     trust_row.state,
                     known[trust_row.kind],
-                    examined=trust_row.examined_asked is not None,
-                    is_model=rows[trust_row.worker_id].machine,
+                    examined=trust_row.examined_items is not None,
+                    is_model=rows[trust_row.worker_id].is_model,
                 ),
                 answers=answers[trust_row.worker_id, trust_row.kind],
                 accuracy=trust_row.last.count("1") / len(trust_row.last) if trust_row.last else None,
@@ -145,7 +145,7 @@ def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
         for stored in TRUST_STATES:
             for examined, is_model in product((True, False), repeat=2):
                 if trust_reading(kind, stored, known[kind], examined=examined, is_model=is_model) == state:
-                    whose = Q(worker__kind=Worker.MACHINE)
+                    whose = Q(worker__kind=Worker.MODEL)
                     condition |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
                         whose if is_model else ~whose
                     )

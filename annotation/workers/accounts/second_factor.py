@@ -267,7 +267,8 @@ def lacks_second_factor(account: Account) -> bool:
 
 
 def set_second_factor_rule(request: FactorRuleRequest, context: OperationContext) -> FactorRule:
-    """Say who must have a second factor. Raises PhraseboxError for an actor who would be signed out by it."""
+    """Say who must have a second factor. Raises PhraseboxError for an actor who would be signed out by
+    it."""
     who, actor = request.who, context.actor
     if actor is not None and who != SignInRules.NOBODY and not has_second_factor(actor):
         raise PhraseboxError(_("Set up your own second factor first."))

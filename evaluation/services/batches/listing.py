@@ -26,7 +26,7 @@ class BatchesRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSummary:
-    """A batch: pairs pooled from runs, and the campaign that asks about them. `asked`: pairs; `judgments`:
+    """A batch: pairs pooled from runs, and the campaign that asks about them. `selected`: pairs; `judgments`:
     the newest set that was collected; `archived`: lists leave it out."""
 
     name: str
@@ -36,7 +36,7 @@ class BatchSummary:
     threshold: float | None
     judges: int
     strategy: str
-    asked: int
+    selected: int
     judgments: str | None
     digest: str
     created_at: datetime
@@ -77,7 +77,11 @@ def batch_summary(row: Batch) -> BatchSummary:
         row,
         corpus=row.corpus.name,
         campaign=row.campaign.name,
-        asked=row.numbers["asked"],
+        depth=row.depth,
+        threshold=row.threshold,
+        judges=row.judges,
+        strategy=row.strategy,
+        selected=row.numbers["selected"],
         judgments=row.judgments.name if row.judgments is not None else None,
         archived=row.archived_at is not None,
     )
