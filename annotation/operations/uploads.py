@@ -9,7 +9,6 @@ from annotation.common.roles import RESEARCHER
 from annotation.jobs.kinds import corpus_uploads as uploads
 
 _TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
-_READING = (OSError,)
 
 register(
     title=_("List your uploads for new corpora"),

@@ -218,7 +218,7 @@ def request_to_dict(request: Any) -> dict[str, Any]:
 
 def result_to_dict(result: Any) -> dict[str, Any]:
     """A result as JSON has it."""
-    values: dict[str, Any] = _adapter(type(result)).dump_python(result, mode="json")
+    values: dict[str, Any] = _adapter(cast(Any, type(result))).dump_python(result, mode="json")
     return values
 
 
@@ -235,7 +235,7 @@ def result_of(kind: type[R], row: Any, **others: Any) -> R:
 
 def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
     """The result that `result_to_dict` wrote."""
-    return _adapter(kind).validate_python(data)
+    return _adapter(cast(Any, kind)).validate_python(data)
 
 
 def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
