@@ -60,7 +60,9 @@ def _take() -> list[ClaimedDelivery]:
     waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
     # Numbered webhook by webhook: what thousands wait of one hides nothing of the others.
     rank = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
-    first = waiting.annotate(place=rank).filter(place__lte=_MOST_OF_ONE).order_by("next_at", "pk")
+    first = (
+        waiting.annotate(rank_of_hook=rank).filter(rank_of_hook__lte=_MOST_OF_ONE).order_by("next_at", "pk")
+    )
     keys = list(first.values_list("pk", flat=True)[:_MOST])
     if not keys:
         return []

@@ -146,7 +146,7 @@ def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
             for examined, is_model in product((True, False), repeat=2):
                 if trust_reading(kind, stored, known[kind], examined=examined, is_model=is_model) == state:
                     whose = Q(worker__kind=Worker.MODEL)
-                    condition |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
+                    condition |= Q(kind=kind, state=stored, examined_items__isnull=not examined) & (
                         whose if is_model else ~whose
                     )
     return condition
