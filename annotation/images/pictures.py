@@ -19,6 +19,7 @@ from PIL import Image, ImageOps
 
 from annotation.images.metadata import Malformed, without_metadata
 from annotation.images.withdrawn import withdrawn_pictures
+from phrasebox.errors import PhraseboxError
 
 #: Pictures beyond these are refused before a pixel is decoded.
 MAX_BYTES = 64 * 2**20
@@ -37,7 +38,7 @@ _UPRIGHT = 1
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
-class PictureError(ValueError):
+class PictureError(PhraseboxError):
     """A file that is no picture we keep; names the file, what is wrong and what was expected."""
 
 

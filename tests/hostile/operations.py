@@ -71,6 +71,7 @@ from annotation.workers.picture_addresses import signed_picture_address
 from evaluation.models import System
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
+from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
 from tests.hostile.calls import Call
 from tests.hostile.world import IMAGES, numbers
@@ -1289,7 +1290,7 @@ def _code(at: At) -> str:
     seen = at.client.session.get("factor_begun", "")
     try:
         return pyotp.TOTP(second_factor.begin_second_factor(at.account, seen=seen)).now()
-    except second_factor.SecondFactorError:
+    except PhraseboxError:
         return "123456"
 
 

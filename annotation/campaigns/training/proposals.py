@@ -14,8 +14,8 @@ from annotation.formats.proposals import OutOfPicture, read_proposals, write_pro
 from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import model_answers, submission
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
-from annotation.selectors.stored_kinds import CampaignRequest
 
 _NamedModelAnnotator = Annotated[model_annotators.ModelAnnotatorName, Help(gettext_lazy("Model annotator"))]
 

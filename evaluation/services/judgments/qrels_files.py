@@ -23,8 +23,7 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of

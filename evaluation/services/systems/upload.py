@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_file, work_lock
 from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
