@@ -10,7 +10,7 @@ from annotation.datasets.archives import pack
 from annotation.datasets.bundles.writing import check_bundle, write_bundle
 from annotation.jobs.kinds.export_dataset import WRITTEN, ExportedDataset, Simulated, exported
 from annotation.models import OpenImage
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 _FORMAT = "bundle"
 
