@@ -93,8 +93,9 @@ class Eventful(Play):
         """A reviewer who knows the truth rules on what waits for them; how many rulings that took."""
         made = 0
         for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
-            for ruling in rulings_of(state_of(row), self.world.truths[row.image_id]):
-                rulings.make_ruling(image=row.pk, ruling=ruling)
+            while needed := rulings_of(state_of(row), self.world.truths[row.image_id]):
+                # One at a time: what it changes may need other ones.
+                rulings.make_ruling(image=row.pk, ruling=needed[0])
                 made += 1
         return made
 

@@ -234,10 +234,10 @@ def test_every_format_tells_all_that_is_wrong_and_goes_on(
 
 
 def test_what_cannot_be_read_at_all_is_no_problem_to_be_left_out(tmp_path: Path):
-    (tmp_path / "corpus.jsonl").write_text('{"no": "image"}\n')
-    with pytest.raises(FormatError, match="holds no images"):
+    (tmp_path / "captions.json").write_text('{"annotations": []}\n')
+    with pytest.raises(FormatError, match='has no list "images"'):
         import_corpus(
-            name="x", path=tmp_path / "corpus.jsonl", format="jsonl", how=ImportHow(skip_problems=True)
+            name="x", path=tmp_path / "captions.json", format="coco", how=ImportHow(skip_problems=True)
         )
 
 
