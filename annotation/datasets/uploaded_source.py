@@ -14,9 +14,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PIL import Image as Pillow
-from PIL import ImageOps
-
+from annotation.common.readers import read
 from annotation.datasets.english import EnglishShare
 from annotation.datasets.importing import import_corpus, picture_folders
 from annotation.datasets.intake import ImportHow, ImportReport
@@ -32,6 +30,7 @@ from annotation.formats import FORMATS
 from annotation.formats.base import problems_told
 from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_archive
 from annotation.images import pictures
+from annotation.images.decoding import write_small_copy
 from annotation.protocol.terms import ImageRecord
 from phrasebox.text_files import FormatError
 
@@ -294,12 +293,9 @@ class _Looking:
             return False
         try:
             pictures.check_picture(record.picture)
-            with Pillow.open(record.picture) as picture:
-                small = ImageOps.exif_transpose(picture).convert("RGB")
-            small.thumbnail((_PREVIEW_SIDE, _PREVIEW_SIDE))
             target = preview_picture(self.upload, len(self.rows))
             target.parent.mkdir(exist_ok=True)
-            small.save(target, "JPEG", quality=80)
-        except (pictures.PictureError, OSError, ValueError):
+            read(write_small_copy, record.picture, target, _PREVIEW_SIDE)
+        except (pictures.PictureError, FormatError, OSError):
             return False
         return True

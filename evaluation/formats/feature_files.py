@@ -37,7 +37,8 @@ MOST_DIMENSIONS = 2**17
 def unpacked_bytes(path: Path) -> int:
     """Bytes of memory, about, that a Parquet or HDF5 file comes to once it is read, whatever it packs; 0 of
     another file, and of one that cannot be read."""
-    if path.suffix == ".parquet":
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
         pa = load_extra("pyarrow")
         pq = load_extra("pyarrow.parquet")
 
@@ -47,7 +48,7 @@ def unpacked_bytes(path: Path) -> int:
             return 0
         packed = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
         return max(packed, about.num_rows * _BYTES_OF_ID)
-    if path.suffix in (".h5", ".hdf5"):
+    if suffix in (".h5", ".hdf5"):
         h5py = load_extra("h5py")
 
         try:

@@ -178,6 +178,6 @@ def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, settings: LazyS
     picture.parent.mkdir(parents=True)
     Pillow.new("RGB", (900, 900), "red").save(picture)
     picture.write_bytes(picture.read_bytes()[:-60])
-    with pytest.raises(OSError):
+    with pytest.raises(PictureError):
         thumbnail(picture)
     assert not [file for file in (tmp_path / "thumbnails").rglob("*") if file.is_file()]
