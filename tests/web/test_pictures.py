@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
+from annotation.images.decoding import PictureError
 from annotation.images.pictures import picture_path
 from annotation.models import Corpus, Image
 from annotation.web.common.addresses import LONG_SIDE, thumbnail

@@ -1,5 +1,6 @@
 """The boxes that a machine proposes as a file: written, and those of another program read."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,11 @@ from django.utils.translation import gettext_lazy
 
 from annotation.campaigns import machines
 from annotation.common.operations import FileUpload, Help, NewFile, OperationContext
-from annotation.formats.proposals import OutOfPicture, read_proposals, write_proposals
+from annotation.common.readers import stream
+from annotation.formats.proposals import OutOfPicture, read_proposals_within, write_proposals
 from annotation.models import Machine
 from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.machines import Proposals
 from annotation.queue import machine_turns, submission
 from annotation.selectors.machines.proposals import picture_sizes, stored_proposals
 from annotation.selectors.stored_kinds import CampaignRequest
@@ -81,10 +84,18 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     campaign = request.row()
     machine = machines.machine_in(campaign, request.machine)
     machines.refuse_busy(machine)
-    sizes, out = picture_sizes(campaign), OutOfPicture()
+    out = OutOfPicture()
+
+    def proposals() -> Iterator[tuple[str, Proposals]]:
+        nonlocal out
+        for part in stream(read_proposals_within, request.file, picture_sizes(campaign)):
+            if isinstance(part, OutOfPicture):
+                out = part
+            else:
+                yield part
+
     with machines.training_run(machine) as (version, _folder):
-        boxes = read_proposals(request.file, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
-        images = machines.store_proposals(machine, boxes, version=version)
+        images = machines.store_proposals(machine, proposals(), version=version)
         if not images:
             raise CampaignError(
                 _("%(file)s has no image; the machine is what it was") % {"file": request.file}
