@@ -1,7 +1,7 @@
 """Small valid files of every kind that people send, and what chance makes of them.
 
-A mutant is cut off, or parts of it come again, numbers in it are larger than any file, types are others, lists
-are nested, and what is packed is a bomb. The same seed makes the same mutants.
+A mutant is cut off, or parts of it come again, numbers in it are larger than any file, types are others,
+lists are nested, and what is packed is a bomb. The same seed makes the same mutants.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def seeds(images: int) -> list[Seed]:
         "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
         'box_requirement,control,man,0:3-5,,,box,\nbox_drawing,control,man,0:3-5,,,"1,1,20,20",x\n'
     )
-    words = {**of_quay, "kind": "word"}
+    words, trec = {**of_quay, "kind": "word"}, {**of_quay, "format": "trec"}
     return [
         Seed("add_system", "scores.npz", _npz(scores=eye, **ids), fields=scores),
         Seed("add_system", "scores.safetensors", save({"scores": eye}, listed), fields=scores),

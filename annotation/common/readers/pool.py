@@ -73,11 +73,6 @@ class _Pool:
             os.close(says)
         return ours, status
 
-    def start(self) -> None:
-        """Start the process unless it lives."""
-        with self._lock:
-            self._started()
-
     def _started(self) -> socket.socket:
         if self._process is not None and self._process.poll() is not None:
             self._stop()
@@ -124,8 +119,12 @@ os.register_at_fork(after_in_child=_forget)
 
 def readers_have_no_network() -> bool:
     """Whether the system lets us keep readers from the network."""
-    _pool.start()
-    return _pool.offline
+    trial = _Pool()
+    try:
+        trial._started()
+        return trial.offline
+    finally:
+        trial._stop()
 
 
 def read(function: Callable[..., _T], *arguments: Any) -> _T:

@@ -60,6 +60,10 @@ SENDING: dict[str, dict[str, Any]] = {
 }
 
 
+#: Fields that are not sent beside a file.
+_INSTEAD = ("judgments", "images")
+
+
 def test_the_watch_sees_a_file_that_is_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "x").write_text("x")
     with opened_here(tmp_path, monkeypatch) as opened:
