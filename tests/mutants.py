@@ -200,7 +200,7 @@ def seeds(images: int) -> list[Seed]:
         "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
         'box_requirement,control,man,0:3-5,,,box,\nbox_drawing,control,man,0:3-5,,,"1,1,20,20",x\n'
     )
-    words, trec = {**of_quay, "kind": "word"}, {**of_quay, "format": "trec"}
+    words = {**of_quay, "kind": "word"}
     return [
         Seed("add_system", "scores.npz", _npz(scores=eye, **ids), fields=scores),
         Seed("add_system", "scores.safetensors", save({"scores": eye}, listed), fields=scores),

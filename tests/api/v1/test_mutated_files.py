@@ -54,14 +54,6 @@ def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> 
     return response.status_code < 300, response.content
 
 
-def _place(name: str) -> dict[str, Any]:
-    places = {
-        "import_controls": {"campaign": "review"},
-        "import_proposals": {"campaign": "quay", "machine": "drawer"},
-    }
-    return places.get(name, {})
-
-
 def attack(caller: Caller, seed: Seed, number: int) -> None:
     """Send a valid file, then so many mutants of it."""
     if seed.operation == "import_proposals":

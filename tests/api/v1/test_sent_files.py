@@ -78,9 +78,7 @@ def test_no_operation_opens_a_file_that_was_sent(
     call = VALID[name]()
     for field, value in SENDING.get(name, {}).items():
         setattr(call, field, value)
-        call.body = {
-            key: value for key, value in (call.body or {}).items() if key not in ("judgments", "images")
-        }
+        call.body = {key: value for key, value in (call.body or {}).items() if key not in _INSTEAD}
     if name == "open_campaign":
         call.body |= {"tasks": "relevance"}  # type: ignore[operator]
     assert call.files
