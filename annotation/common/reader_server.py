@@ -35,6 +35,8 @@ MEMORY, TIME, CRASH = "memory", "time", "crash"
 IDLE, _LOOK = 120.0, 0.2
 #: Files that a child may have open, bytes that it may write into one, and seconds that it may compute in all.
 _OPEN_FILES, _WRITTEN, _SECONDS_IN_ALL = 256, 8 * 2**30, 3600
+#: How far readers stand back behind those that serve pages.
+_NICE = 5
 #: Our packages: their exceptions are answers, all others are mistakes of ours.
 OUR_PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox")
 _NEW_USER, _NEW_NETWORK, _DIE_WITH_PARENT = 0x10000000, 0x40000000, 1
@@ -166,6 +168,7 @@ class _Answer:
 
 def _child(connection: socket.socket, limits: Limits) -> None:
     """Do one request."""
+    os.nice(_NICE)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if sys.platform.startswith("linux"):
