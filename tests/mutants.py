@@ -13,7 +13,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -56,7 +56,7 @@ class Seed:
     operation: str
     name: str
     content: bytes
-    field: str = "file"
+    field_name: str = "file"
     fields: dict[str, Any] = field(default_factory=dict)
 
 

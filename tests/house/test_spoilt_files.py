@@ -60,7 +60,7 @@ class Prompt(threading.Thread):
 
 
 def send(port: int, token: str, seed: Seed, name: str, content: bytes, number: int) -> int:
-    fields = {**seed.fields, seed.field: SimpleUploadedFile(name, content)}
+    fields = {**seed.fields, seed.field_name: SimpleUploadedFile(name, content)}
     if seed.operation not in ("agreement", "import_controls"):
         fields["name"] = f"sent-{number}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": MULTIPART_CONTENT}

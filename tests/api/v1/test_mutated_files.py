@@ -39,7 +39,7 @@ def test_every_operation_that_takes_files_has_seeds():
 def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> Any:
     """Send a file, and do the job that comes of it; fails by a mistake of ours."""
     call = ValidCall(
-        _PLACES.get(seed.operation, {}), body=dict(seed.fields), files={seed.field: (name, content)}
+        _PLACES.get(seed.operation, {}), body=dict(seed.fields), files={seed.field_name: (name, content)}
     )
     if seed.operation not in ("agreement", "import_controls", "import_proposals"):
         call.body = {**(call.body or {}), "name": f"sent-{number}"}
