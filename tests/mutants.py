@@ -6,6 +6,7 @@ lists are nested, and what is packed is a bomb. The same seed makes the same mut
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import json
@@ -14,6 +15,8 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -24,8 +27,25 @@ import pyarrow.parquet as pq
 from PIL import Image as Pillow
 from safetensors.numpy import save
 
+from annotation.common.readers import stream
+from annotation.formats.proposals import read_proposals_within
+from annotation.formats.table_rows import read_table_rows
+from evaluation.formats.box_files import read_boxes
+from evaluation.formats.feature_files import DescribedItems
+from evaluation.formats.sent_files import (
+    SentMatrix,
+    read_feature_rows,
+    read_features,
+    read_json_lines,
+    read_judged_pairs,
+    read_qrels_lines,
+    read_rankings,
+    read_system,
+)
+from phrasebox.text_files import lines
+
 #: Bytes to which a bomb unpacks: more than a file may hold, made of a few.
-_BOMB = 64 * 2**20
+_BOMB = 8 * 2**20
 _NUMBER = re.compile(rb"\d+(\.\d+)?")
 _STRANGE = (
     b"-1",
@@ -120,14 +140,23 @@ def _nest(content: bytes, rng: Random) -> bytes:
 
 def _bomb(content: bytes, rng: Random) -> bytes:
     if content[:2] == b"\x1f\x8b":
-        return gzip.compress(bytes(_BOMB), 1)
+        return _packed_zeros()
     if content[:2] == b"PK":
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name in rng.choice((("scores.npy", "vectors.npy"), ("captions.token.txt", "photos/a.jpg"))):
-                archive.writestr(name, bytes(_BOMB))
-        return packed.getvalue()
+        return _archived_zeros(rng.choice(("scores.npy", "vectors.npy", "captions.token.txt", "a/a.jpg")))
     return content + bytes(2**20)
+
+
+@functools.cache
+def _packed_zeros() -> bytes:
+    return gzip.compress(bytes(_BOMB), 1)
+
+
+@functools.cache
+def _archived_zeros(name: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(name, bytes(_BOMB))
+    return packed.getvalue()
 
 
 _CHANGES: tuple[Callable[[bytes, Random], bytes], ...] = (
@@ -288,3 +317,29 @@ def seeds(images: int) -> list[Seed]:
             b'{"image": "scene-1", "boxes": {"0:0-1": [[1, 1, 9, 9, 0.5]]}}\n',
         ),
     ]
+
+
+def read_seed(seed: Seed, path: Path) -> None:
+    """Have readers read a file as the seed's operation does. Raises FormatError."""
+    kinds: dict[str, DescribedItems] = {"region": "regions", "word": "words"}
+    kind = kinds.get(seed.fields.get("kind", ""), "images")
+    format = seed.fields.get("format", "trec")
+    matrix = SentMatrix(format=format, file=path)
+    streams: dict[str, Callable[[], Iterator[Any]]] = {
+        "add_system": lambda: stream(read_system, matrix),
+        "agreement": lambda: stream(read_judged_pairs, path, "table", False),
+        "extract_regions": lambda: stream(read_boxes, path),
+        "freeze_qrels": lambda: stream(lines, path),
+        "import_controls": lambda: stream(read_table_rows, path),
+        "import_features": lambda: chain(
+            stream(read_features, path, kind, None), stream(read_feature_rows, path, kind, None, 0)
+        ),
+        "import_judgments": lambda: stream(read_judged_pairs, path, format, False),
+        "import_localizations": lambda: stream(read_json_lines, path, "regions"),
+        "import_proposals": lambda: stream(read_proposals_within, path, {}),
+        "import_qrels": lambda: stream(read_qrels_lines, path, format),
+        "import_run": lambda: stream(read_rankings, matrix, 10, False),
+        "open_campaign": lambda: stream(read_table_rows, path),
+    }
+    for _ in streams[seed.operation]():
+        pass

@@ -26,9 +26,9 @@ from typing import Any
 
 #: A message: its kind, and how many bytes follow.
 HEAD = struct.Struct("<cI")
-ITEMS, VALUE, END, OUT_OF_MEMORY, ERROR, BUG = b"i", b"v", b"z", b"m", b"e", b"b"
+ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, ERROR, BUG = b"i", b"v", b"z", b"l", b"m", b"e", b"b"
 #: Bytes of a message, at most, and about what a batch of items comes to.
-LARGEST_MESSAGE, _BATCH = 64 * 2**20, 64 * 2**10
+LARGEST_MESSAGE, _BATCH = 16 * 2**20, 64 * 2**10
 #: Why a child died.
 MEMORY, TIME, CRASH = "memory", "time", "crash"
 #: Seconds after which a server without work ends, and between two looks at what children take.
@@ -144,6 +144,10 @@ def _leave_network() -> bool:
     return True
 
 
+class _TooLarge(Exception):
+    """A part of a file is larger than a message."""
+
+
 class _Answer:
     """Sends what a child reads, and lets it be silent only so long."""
 
@@ -153,7 +157,7 @@ class _Answer:
 
     def send(self, kind: bytes, data: bytes = b"") -> None:
         if len(data) > LARGEST_MESSAGE:
-            raise MemoryError(f"a part of it has {len(data)} bytes")
+            raise _TooLarge
         signal.setitimer(signal.ITIMER_REAL, 0)  # who listens may be slow
         self._connection.sendall(HEAD.pack(kind, len(data)) + data)
         self._rearm()
@@ -188,6 +192,8 @@ def _child(connection: socket.socket, limits: Limits) -> None:
             answer.send(END)
         else:
             answer.send(VALUE, pickle.dumps(result, 5))
+    except _TooLarge:
+        answer.send(TOO_LARGE)
     except Exception as error:
         answer.send(*_described(error))
 
@@ -199,12 +205,21 @@ def _send_items(items: Iterator[Any], answer: _Answer) -> None:
     for item in items:
         batch.append(item)
         if len(batch) >= number:
-            data = pickle.dumps(batch, 5)
-            answer.send(ITEMS, data)
+            size = _send_batch(batch, answer)
             batch = []
-            number = max(1, number * 2 if len(data) < _BATCH else number * _BATCH // len(data))
+            number = max(1, number * 2 if size < _BATCH else number * _BATCH // size)
     if batch:
-        answer.send(ITEMS, pickle.dumps(batch, 5))
+        _send_batch(batch, answer)
+
+
+def _send_batch(batch: list[Any], answer: _Answer) -> int:
+    """Send items, in parts where they are too large together; returns their bytes."""
+    data = pickle.dumps(batch, 5)
+    if len(data) > LARGEST_MESSAGE and len(batch) > 1:
+        middle = len(batch) // 2
+        return _send_batch(batch[:middle], answer) + _send_batch(batch[middle:], answer)
+    answer.send(ITEMS, data)
+    return len(data)
 
 
 def _described(error: Exception) -> tuple[bytes, bytes]:

@@ -6,7 +6,6 @@ exceptions are raised here as there. A reader that takes too much memory or time
 Small files do not wait for large ones. Limits: docs/operation.md.
 """
 
-from annotation.common.readers.answers import UnexpectedAnswer
 from annotation.common.readers.pool import read, readers_have_no_network, stream
 
-__all__ = ["UnexpectedAnswer", "read", "readers_have_no_network", "stream"]
+__all__ = ["read", "readers_have_no_network", "stream"]

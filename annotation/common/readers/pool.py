@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -19,7 +20,7 @@ from django.template.defaultfilters import filesizeformat
 
 from annotation.common import reader_server as server
 from annotation.common.locks import Busy
-from annotation.common.readers.answers import read_answer, read_error
+from annotation.common.readers.answers import UnexpectedAnswer, read_answer, read_error
 from phrasebox.text_files import FormatError
 
 _T = TypeVar("_T")
@@ -132,7 +133,7 @@ def read(function: Callable[..., _T], *arguments: Any) -> _T:
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
             if kind == server.VALUE:
-                return cast(_T, read_answer(data))
+                return cast(_T, _understood(data, arguments))
         raise AssertionError("a reader ended without a value")
 
 
@@ -141,7 +142,15 @@ def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Iterator[_
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
             if kind == server.ITEMS:
-                yield from read_answer(data)
+                yield from _understood(data, arguments)
+
+
+def _understood(data: bytes, arguments: tuple[Any, ...]) -> Any:
+    try:
+        return read_answer(data)
+    except UnexpectedAnswer as error:
+        _log.error("a reader was told what to say: %s", error)
+        _refuse(server.CRASH, _files(arguments)[0], _limits())
 
 
 @contextmanager
@@ -149,9 +158,8 @@ def _reader(
     function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Iterator[Iterator[tuple[bytes, bytes]]]:
     """The messages of a reader to its end."""
-    files = [part for part in _flat(arguments) if isinstance(part, Path)]
-    file, large = files[0] if files else Path("file"), sum(map(_size, files)) > LARGE
-    limits = server.Limits(settings.READER_MEMORY * 10**6, settings.READER_SECONDS)
+    files, limits = _files(arguments), _limits()
+    file, large = files[0], sum(map(_size, files)) > LARGE
     slot = _pool.slots[large]
     if not slot.acquire(timeout=_LONGEST_WAIT):
         raise Busy(f"{file.name}: other files are being read; try again in a minute")
@@ -186,15 +194,27 @@ def _messages(
         match kind:
             case server.END:
                 return
+            case server.TOO_LARGE:
+                size = filesizeformat(server.LARGEST_MESSAGE).replace("\xa0", " ")
+                raise FormatError(
+                    f"holds an entry of more than {size}", file=file, expected="smaller entries"
+                )
             case server.OUT_OF_MEMORY:
                 _refuse(server.MEMORY, file, limits)
             case server.ERROR:
-                raise read_error(data)
+                raise _error(data, file, limits)
             case server.BUG:
                 told, trace = json.loads(data)
-                _log.error("a reader could not read %s: %s", file, trace)
+                _log.warning("a reader could not read %s: %s", file, trace)
                 raise FormatError(f"cannot be read ({told})", file=file, expected="a complete file")
         yield kind, data
+
+
+def _error(data: bytes, file: Path, limits: server.Limits) -> Exception:
+    try:
+        return read_error(data)
+    except UnexpectedAnswer:
+        _refuse(server.CRASH, file, limits)
 
 
 def _refuse(reason: str, file: Path, limits: server.Limits) -> NoReturn:
@@ -212,7 +232,18 @@ def _refuse(reason: str, file: Path, limits: server.Limits) -> NoReturn:
     raise FormatError(problem, file=file, expected=remedy)
 
 
+def _limits() -> server.Limits:
+    return server.Limits(settings.READER_MEMORY * 10**6, settings.READER_SECONDS)
+
+
+def _files(arguments: tuple[Any, ...]) -> list[Path]:
+    """The files among arguments."""
+    return [part for part in _flat(arguments) if isinstance(part, Path)] or [Path("file")]
+
+
 def _flat(value: Any) -> Iterator[Any]:
+    if is_dataclass(value):
+        value = [getattr(value, field.name) for field in fields(value)]
     if isinstance(value, (tuple, list)):
         for part in value:
             yield from _flat(part)

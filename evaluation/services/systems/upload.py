@@ -5,6 +5,7 @@ ids are names of the corpus's images and captions, so that a split is found in i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -104,7 +105,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     )
     with work_lock(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
-        about, ids = _read(sent)
+        about, ids = _read(sent, {"images": len(names.image), "captions": len(names.caption)})
         held = {
             "images_ids": _known(ids["images"], names.image, names.image_name, "image", files[0], corpus),
             "captions_ids": _known(
@@ -145,14 +146,17 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
         )
 
 
-def _read(sent: SentMatrix) -> tuple[SentFile, dict[str, list[str]]]:
-    """What is to be known of the files, and the ids of both sides, as they are written there."""
-    ids: dict[str, list[str]] = {"images": [], "captions": []}
-    parts = stream(read_system, sent)
-    about = cast(SentFile, next(parts))
-    for part in parts:
-        assert isinstance(part, SentIds)
-        ids[part.side] += part.ids
+def _read(sent: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[str, list[str]]]:
+    """What is to be known of the files, and the ids of both sides, as they are written there; of more than
+    `most` names that the corpus has, some are wrong, and no more are read."""
+    ids: dict[str, list[str]] = {side: [] for side in most}
+    with closing(stream(read_system, sent)) as parts:
+        about = cast(SentFile, next(parts))
+        for part in parts:
+            assert isinstance(part, SentIds)
+            ids[part.side] += part.ids
+            if len(ids[part.side]) > most[part.side]:
+                break
     return about, ids
 
 

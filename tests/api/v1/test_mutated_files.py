@@ -64,15 +64,27 @@ def attack(caller: Caller, seed: Seed, number: int) -> None:
         send(caller, seed, name, content, index)
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"{seed.operation}-{seed.name}")
-def test_spoilt_files_are_refused_in_words(researcher: Caller, seed: Seed):
-    attack(researcher, seed, 20)
+def test_spoilt_files_are_refused_in_words(researcher: Caller):
+    for seed in SEEDS:
+        attack(researcher, seed, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"{seed.operation}-{seed.name}")
 def test_many_spoilt_files_are_refused_in_words(researcher: Caller, seed: Seed):
     attack(researcher, seed, 200)
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"{seed.operation}-{seed.name}")
+def test_readers_refuse_spoilt_files_in_words(tmp_path: Path, seed: Seed):
+    for number, (name, content) in enumerate([(seed.name, seed.content), *mutants.mutants(seed, 20)]):
+        path = tmp_path / str(number) / name
+        path.parent.mkdir()
+        path.write_bytes(content)
+        try:
+            mutants.read_seed(seed, path)
+        except FormatError:
+            assert number, "the valid file is refused"
 
 
 CORPORA = {

@@ -24,7 +24,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         return
     folder, opened = _watching[-1]
     path, mode = str(args[0]), str(args[1] or "")
-    if not path.startswith(str(folder)) or "w" in mode or "x" in mode or "a" in mode:
+    if not path.startswith(str(folder)) or set(mode) & set("wxa") or Path(path).is_dir():
         return
     frame, names = sys._getframe(1), set()
     while frame is not None:
