@@ -195,12 +195,12 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
     if not_errors:
         hint = f"name exception classes as expected_errors, {where}"
         yield _error("E020", key, f"refuses by {', '.join(map(repr, not_errors))}, no exception", hint, _JOB)
-    if fault := _misfit_of_work(kind):
+    if fault := _signature_error_of_work(kind):
         hint = f"let it take the progress, then its request or, after *, its arguments, {where}"
         yield _error("E021", key, fault, hint, _JOB)
 
 
-def _misfit_of_work(kind: Any) -> str:
+def _signature_error_of_work(kind: Any) -> str:
     """Why the work of a kind of job cannot be called as its registry does, or ""."""
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     placed = [

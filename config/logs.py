@@ -17,8 +17,8 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 access = logging.getLogger("phrasebox.access")
 
-#: Addresses that let in whoever has them, and where the part begins that does; and all that is asked for at
-#: those by which crowd platforms, and servers where people sign in, send people.
+#: Addresses that let in the person who has them, and where the part begins that does; and all that is asked
+#: for at those by which crowd platforms, and servers where people sign in, send people.
 _SECRETS = re.compile(
     r"""((?:/|%2f)(?:invite|staff-invite|first-account|pictures|forgotten|mturk/[^/\s]+/begin)(?:/|%2f))[^\s"'<>]+"""
     r"""|((?:/|%2f)(?:prolific|mturk|sign-in/elsewhere)(?:/|%2f)[^\s"'<>?]*)\?[^\s"'<>]*""",
@@ -32,7 +32,8 @@ def without_secrets(text: str) -> str:
 
 
 class Discreet(logging.Formatter):
-    """Lines that hold no address by which anybody gets in, whoever writes them: also Django, of errors."""
+    """Lines that hold no address by which anybody gets in, no matter who writes them: also Django, of
+    errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         return without_secrets(super().format(record))

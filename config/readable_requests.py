@@ -37,8 +37,8 @@ UTF_8 = ("", "utf-8", "utf8")
 LARGEST_BODY = 68 * 2**20
 #: Bytes of a body from somebody without a session or a token: forms to sign in, what platforms tell.
 LARGEST_FROM_ANYBODY = 256 * 2**10
-#: Seconds for which more is taken of a body that was refused, and dropped: whoever is cut off in the midst of
-#: sending may never read why.
+#: Seconds for which more is taken of a body that was refused, and dropped: the person who is cut off in the
+#: midst of sending may never read why.
 HEARD_OUT_SECONDS = 5.0
 
 

@@ -480,7 +480,7 @@ CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 300
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Longer than any task may take, else Redis would deliver it a second time while it runs.
     "visibility_timeout": CELERY_TASK_TIME_LIMIT + 600,
-    # Whoever asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
+    # The person who asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
     "socket_connect_timeout": 2,
     "socket_timeout": 10,
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 #: What reading a bad .gz raises.
-PACKED_WRONG = (EOFError, gzip.BadGzipFile, zlib.error)
+GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
 
 #: Bytes in a line. The longest real one (an image with its layer as JSON) is far below; without a
@@ -35,7 +35,7 @@ class FormatError(ValueError):
         self.line = line
         self.expected = expected
         #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
-        self.found_nothing = False
+        self.no_valid_image = False
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
         super().__init__(f"{where}: {problem}{hint}")
@@ -98,7 +98,7 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
         with open_bytes(path) as stream:
             text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix.lower() == ".gz" else stream
             yield from _lines(text, path, keep_ends=keep_ends)
-    except PACKED_WRONG as error:
+    except GZIP_ERRORS as error:
         raise FormatError(
             f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
         ) from error
@@ -111,7 +111,7 @@ def unpacked_size(path: Path, most: int) -> int:
         with gzip.open(path) as stream:
             while size <= most and (part := stream.read(2**20)):
                 size += len(part)
-    except (OSError, *PACKED_WRONG):
+    except (OSError, *GZIP_ERRORS):
         return 0
     return size
 

@@ -22,7 +22,7 @@ from annotation.datasets.contents.images import ImageRequest
 from annotation.models import Account, Campaign, Image, OpenImage, PhraseMarks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import Mention, Span
-from annotation.selectors.browse import captions_shown
+from annotation.selectors.browse import captions_by_number
 from annotation.selectors.records import image_record, layer_of, marked_spans
 
 #: Where the phrases of an image come from.
@@ -141,7 +141,7 @@ def drop_named_marks(request: DropPhraseMarksRequest, context: OperationContext)
 
 def phrases_of(image: Image) -> ImagePhrases:
     """What a campaign would ask about an image, if it opened it now."""
-    captions = captions_shown(image)
+    captions = captions_by_number(image)
     layer = gold_layer(image.corpus)
     if layer is not None:
         mentions, source = layer_of(image, layer).mentions, FROM_LAYER
@@ -174,7 +174,7 @@ def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None =
     phrase that is not in its caption or overlaps another.
     """
     chosen = sorted(set(spans))
-    _check(chosen, [len(caption.words) for caption in captions_shown(image)])
+    _check(chosen, [len(caption.words) for caption in captions_by_number(image)])
     with database.writing():
         row = _to_mark(image)
         before = marked_spans([row.pk]).get(row.pk)

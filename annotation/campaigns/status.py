@@ -218,7 +218,7 @@ def _agreement(kinds: Mapping[str, DoubleCheckAgreement]) -> tuple[KindAgreement
 
 
 def _progress(figures: Overview) -> CampaignProgress:
-    images, progress = figures.funnel, figures.pace
+    images, progress = figures.funnel, figures.throughput
     return CampaignProgress(
         images=images.images,
         planned=images.planned,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 #: Seconds that an archive is kept.
-ARCHIVE_KEPT_SECONDS = 7 * 24 * 3600
+ARCHIVE_LIFETIME = 7 * 24 * 3600
 #: Types that do not shrink when they are packed.
 PACKED = {".jpg", ".png", ".webp", ".gif", ".gz", ".parquet", ".zip"}
 #: The same files make the same archive, so that its checksum says something.
@@ -65,7 +65,7 @@ def pack(folder: Path, name: str, *, progress: _Progress = iter) -> Download:
     finally:
         partial.unlink(missing_ok=True)
     archive_stat = target.stat()
-    expires = datetime.fromtimestamp(archive_stat.st_mtime + ARCHIVE_KEPT_SECONDS, UTC).isoformat(
+    expires = datetime.fromtimestamp(archive_stat.st_mtime + ARCHIVE_LIFETIME, UTC).isoformat(
         timespec="seconds"
     )
     return Download(
@@ -113,6 +113,6 @@ def _folder() -> Path:
 
 def _expired(file: Path) -> bool:
     try:
-        return file.stat().st_mtime + ARCHIVE_KEPT_SECONDS < time.time()
+        return file.stat().st_mtime + ARCHIVE_LIFETIME < time.time()
     except FileNotFoundError:
         return True

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets.intake import being_imported, sweep_corpus
 from annotation.models import Account, Corpus, Job
 
@@ -57,10 +57,10 @@ def why_corpus_kept(corpus: Corpus) -> str:
 def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
     """Delete a corpus that nothing uses, with its layers, and pictures that no other corpus shows.
 
-    It is out of sight at once; whoever is killed meanwhile leaves what a killed import leaves. Raises
+    It is out of sight at once; a process that is killed meanwhile leaves what a killed import leaves. Raises
     CorpusInUse where something depends on it, Busy where it is being imported.
     """
-    with exclusive_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
+    with locked_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
         remove_half_written(corpus)
         with database.writing():
             row = hide_corpus(corpus=corpus, actor=actor)
@@ -108,7 +108,7 @@ def remove_hidden_corpus(*, name: str, number: int, alive: Callable[[], object] 
 
     Raises CorpusInUse where somebody began to use it before it was hidden.
     """
-    with exclusive_folder(f"import.{name}", busy=being_imported(name)):
+    with locked_folder(f"import.{name}", busy=being_imported(name)):
         row = Corpus.objects.filter(pk=number, published=False).first()
         if row is not None:
             _sweep(row, alive)

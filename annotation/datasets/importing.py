@@ -16,7 +16,7 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.common.readers import stream
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
@@ -27,7 +27,7 @@ from annotation.datasets.source_problems import (
     pictures_in_folder,
 )
 from annotation.formats import FORMATS
-from annotation.formats.base import FORMAT_FOLDERS, tell_problem
+from annotation.formats.base import FORMAT_FOLDERS, report_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
 from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
@@ -125,7 +125,7 @@ def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRe
     """The records of a source; what is wrong with it is told."""
     for part in stream(read_records, format, source, images, tuple(FORMAT_FOLDERS.packages)):
         if isinstance(part, SourceFault):
-            tell_problem(part.error())
+            report_problem(part.error())
         else:
             yield part
 
@@ -186,4 +186,4 @@ def _check_name(name: str) -> None:
 
 
 def _alone(name: str) -> AbstractContextManager[Path]:
-    return exclusive_folder(f"import.{name}", busy=being_imported(name))
+    return locked_folder(f"import.{name}", busy=being_imported(name))

@@ -17,7 +17,7 @@ from django.db.models import F, QuerySet
 
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.formats.checks import check_record
 from annotation.models import (
     Box,
@@ -95,7 +95,7 @@ def write_layer(
     """
     check_layer_name(name)
     busy = f"layer {name!r} of corpus {corpus.name!r} is being written by another process; wait for its end"
-    with exclusive_folder(f"layer.{corpus.name}.{name}", busy=busy):
+    with locked_folder(f"layer.{corpus.name}.{name}", busy=busy):
         coming, going = f"{name}~new", f"{name}~old"
         existing = corpus.layers.filter(name=name, published=True).first()
         if existing and not replace:
@@ -169,7 +169,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
             ymin=box.ymin,
             xmax=box.xmax,
             ymax=box.ymax,
-            machine=thing.machine,
+            by_model=thing.by_model,
         )
         for image, position, thing, box in drawn
     )

@@ -87,15 +87,15 @@ def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportPr
     report_progress("unpacking", 0.15)
     looking = _Looking(upload, report_progress)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
-    with _names_as_sent(upload):
+    with _names_of_sender(upload):
         problems = _build_tree(upload)
         format = format or guess_format(upload.folder / _TREE)
         try:
             report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
         except SourceProblems as error:
-            report, problems_found = None, error.problems
+            report, problems_read = None, error.problems
     problems += [
-        _known(problem, upload) for problem in (report.problems if report is not None else problems_found)
+        _known(problem, upload) for problem in (report.problems if report is not None else problems_read)
     ]
     with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{json.dumps(problem.as_dict())}\n" for problem in problems)
@@ -124,7 +124,7 @@ def import_upload(
     The tree is built again, which tells the pictures that do not fit into it. They are among the problems of
     the report, and without `skip_problems` they end the import (IntakeError; SourceProblems of several).
     """
-    with _names_as_sent(upload):
+    with _names_of_sender(upload):
         problems = _build_tree(upload)
         blocking = [problem for problem in problems if problem.blocks]
         if blocking and not skip_problems:
@@ -187,7 +187,7 @@ def _named(text: str, upload: Upload) -> str:
 
 
 @contextmanager
-def _names_as_sent(upload: Upload) -> Iterator[None]:
+def _names_of_sender(upload: Upload) -> Iterator[None]:
     """Within, what is wrong with an upload is told in its sender's names."""
     try:
         yield

@@ -86,7 +86,7 @@ def _layer_essence(layer: LayerRecord) -> list[object]:
                 o.box and (o.box.xmin, o.box.ymin, o.box.xmax, o.box.ymax),
                 o.scene,
                 o.nobndbox,
-                *([True] if o.machine else []),
+                *([True] if o.by_model else []),
             ]
             for o in layer.objects
         ],

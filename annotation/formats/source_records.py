@@ -39,7 +39,7 @@ def read_records(
     records = _formats(packages).get(format).read(source, images=images)
     record: ImageRecord | None = None
     while True:
-        with base.problems_told(note):
+        with base.problems_reported_to(note):
             record = next(records, None)
         yield from faults
         faults.clear()
@@ -64,7 +64,7 @@ def _formats(packages: Sequence[str]) -> Registry[base.Format]:
 
 def _reads(reader: base.Format, source: Path) -> bool:
     try:
-        with base.problems_told(lambda error: None):
+        with base.problems_reported_to(lambda error: None):
             return next(iter(reader.read(source)), None) is not None
     except (FormatError, OSError, ValueError):
         return False

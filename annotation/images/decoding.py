@@ -22,7 +22,7 @@ MAX_PIXELS = 50_000_000
 #: Pillow's name of a type -> the extension it is kept under.
 _TYPES = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
 _EXPECTED = "a JPEG, PNG, WebP or still GIF"
-#: How a picture is encoded anew: without loss, or in JPEG so that none is seen.
+#: How a picture is encoded again: without loss, or in JPEG so that none is seen.
 _HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
 _ORIENTATION = 0x0112
 _UPRIGHT = 1
@@ -170,7 +170,7 @@ def _megapixels(pixels: int) -> str:
 
 
 def _encoded(image: Image.Image, kind: str) -> bytes:
-    """`image` turned upright and encoded anew."""
+    """`image` turned upright and encoded again."""
     turned = ImageOps.exif_transpose(image)
     turned.info = {key: turned.info[key] for key in ("icc_profile", "transparency") if key in turned.info}
     out = io.BytesIO()

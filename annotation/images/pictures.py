@@ -55,7 +55,7 @@ def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     """Check the picture at `path` and store it under `into` (default: the store).
 
     Orientation is applied to the pixels; only then, or where the container is damaged but
-    decodes, is a picture encoded anew. Raises PictureError.
+    decodes, is a picture encoded again. Raises PictureError.
     """
     return _only(store_pictures([path], into=into))
 

@@ -2,7 +2,7 @@
 
 The function is called as `work(progress, **arguments)`, or as `work(progress, request)` where its arguments
 are the fields of a record. It may return plain data (the job's result), and must be able to start again:
-after its process died it is called anew, with the last checkpoint it gave in `progress.checkpoint`. What it
+after its process died it is called again, with the last checkpoint it gave in `progress.checkpoint`. What it
 did since may be done already.
 """
 

@@ -79,7 +79,7 @@ class SweptJobs:
     again: int = 0
     failed: int = 0
     cancelled: int = 0
-    sent: int = 0
+    resent: int = 0
 
 
 def enqueue(
@@ -93,27 +93,27 @@ def enqueue(
     """A queued job, which is delivered when the transaction around this is committed.
 
     `campaign` or `corpus` says whose staff may see and steer it; with neither: admins of the whole
-    server, and whoever asked for it; of another app's kinds, also researchers of the whole server.
+    server, and the person who asked for it; of another app's kinds, also researchers of the whole server.
     Where the same is queued or running already (kind, campaign, arguments), that one is returned,
     so that asking twice does nothing twice. Raises UnknownName for a kind that is none, and
     JobError for arguments that it does not take or JSON cannot hold.
     """
     try:
-        plain_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
+        json_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
-    if problem := job_kind_named(kind).invalid_arguments(plain_arguments):
+    if problem := job_kind_named(kind).invalid_arguments(json_arguments):
         raise JobError(f"arguments of a {kind!r} job: {problem}")
     with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
             kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
-            if job.arguments == plain_arguments:
+            if job.arguments == json_arguments:
                 return job
         job = Job.objects.create(
             kind=kind,
-            arguments=plain_arguments,
+            arguments=json_arguments,
             campaign=campaign,
             corpus=corpus,
             created_by=actor,
@@ -230,7 +230,7 @@ def sweep_jobs() -> SweptJobs:
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
         swept = replace(swept, **{name: getattr(swept, name) + 1 for name in did})
-    return replace(swept, sent=_send_again())
+    return replace(swept, resent=_send_again())
 
 
 def _set_right() -> None:

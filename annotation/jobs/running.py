@@ -38,8 +38,8 @@ Closing = Callable[[], str | None]
 class LeftRunning(Exception):
     """A run could not write how it began or ended, as the database stayed away: its row may say that it runs.
 
-    Whoever gives `claimed` to the next `run_queued_job` of the job takes the row over; else the sweep finds
-    it. `why` is what the database said.
+    The caller that gives `claimed` to the next `run_queued_job` of the job takes the row over; else the sweep
+    finds it. `why` is what the database said.
     """
 
     def __init__(self, job_id: int, claimed: datetime, why: str) -> None:

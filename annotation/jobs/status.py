@@ -115,7 +115,7 @@ class JobStatus:
     result: dict[str, Any]
     corpus: str | None
     campaign: str | None
-    asked_by: str | None
+    requested_by: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -146,7 +146,7 @@ def job_status(job: Job) -> JobStatus:
         result={key: value for key, value in job.result.items() if key not in _PLACES},
         corpus=job.corpus.name if job.corpus is not None else None,
         campaign=job.campaign.name if job.campaign is not None else None,
-        asked_by=job.created_by.get_username() if job.created_by is not None else None,
+        requested_by=job.created_by.get_username() if job.created_by is not None else None,
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,

@@ -43,7 +43,7 @@ _ROWS = 500
 
 
 class OperationCommand(ReportCommand):
-    """The command that does an operation at once, as whoever runs commands on the server."""
+    """The command that does an operation at once, as the person who runs commands on the server."""
 
     def __init__(self, operation: Operation) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class OperationCommand(ReportCommand):
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
-        """What is wrong with an option, as whoever typed it knows it."""
+        """What is wrong with an option, as the person who typed it knows it."""
         name, *location = error.field.split(".")
         assert self.operation.command is not None
         option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"

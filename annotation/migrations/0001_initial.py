@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('ymin', models.PositiveIntegerField(db_column='y_min')),
                 ('xmax', models.PositiveIntegerField(db_column='x_max')),
                 ('ymax', models.PositiveIntegerField(db_column='y_max')),
-                ('machine', models.BooleanField(db_default=False, default=False)),
+                ('by_model', models.BooleanField(db_default=False, default=False)),
             ],
             options={
                 'verbose_name_plural': 'boxes',
@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='LastTurn',
+            name='PeriodicRun',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=60, unique=True)),
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                 ('settings_version', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Which of its SettingsVersions they are')),
                 ('state', models.CharField(db_default='draft', default='draft', max_length=20)),
                 ('reason', models.CharField(blank=True, db_default='', help_text='Why it is paused or closed', max_length=200)),
-                ('revision', models.PositiveIntegerField(db_default=0, default=0, help_text='Rises when settings, known items or instructions change')),
+                ('revision', models.PositiveIntegerField(db_default=0, default=0, help_text='Rises when settings, control items or instructions change')),
                 ('seed', models.PositiveIntegerField(db_default=1, default=1, help_text='Of controls and double checks')),
                 ('open_to_all', models.BooleanField(db_default=False, default=False, help_text='Whether every annotator of the server may work on it, not only who came for it')),
                 ('simulated', models.BooleanField(db_default=False, default=False, help_text='Whether simulated workers answer it: no person works on it, and nobody is paid for it')),
@@ -194,7 +194,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(max_length=40)),
-                ('attempt', models.PositiveSmallIntegerField(db_default=0, default=0, help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), or a machine's further box")),
+                ('attempt', models.PositiveSmallIntegerField(db_default=0, default=0, help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), or a model annotator's further box")),
                 ('role', models.CharField(max_length=20)),
                 ('settings_version', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Of the campaign, when it was leased')),
                 ('state', models.CharField(default='leased', max_length=10)),
@@ -204,7 +204,7 @@ class Migration(migrations.Migration):
                 ('token', models.CharField(blank=True, help_text='Idempotency key of the answer', max_length=64)),
                 ('seconds', models.FloatField(db_default=0.0, default=0.0)),
                 ('pay', models.BigIntegerField(db_default=0, default=0)),
-                ('right', models.BooleanField(help_text='Whether a known item was answered rightly', null=True)),
+                ('right', models.BooleanField(help_text='Whether a control item was answered rightly', null=True)),
                 ('campaign', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
                 ('control', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.control')),
             ],
@@ -452,7 +452,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Machine',
+            name='ModelAnnotator',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.SlugField(max_length=30)),
@@ -461,9 +461,9 @@ class Migration(migrations.Migration):
                 ('source', models.CharField(blank=True, db_default='', default='', max_length=200)),
                 ('from_file', models.BooleanField(db_default=False, default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='machines', to='annotation.campaign')),
+                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='model_annotators', to='annotation.campaign')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('worker', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='machine', to='annotation.worker')),
+                ('worker', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='model_annotator', to='annotation.worker')),
             ],
         ),
         migrations.CreateModel(
@@ -518,16 +518,16 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='MachineProposals',
+            name='ModelProposals',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField(help_text='Of the machine, when it proposed them')),
+                ('version', models.PositiveIntegerField(help_text='Of the model annotator, when it proposed them')),
                 ('boxes', models.JSONField(default=dict)),
-                ('machine', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.machine')),
+                ('model_annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.modelannotator')),
                 ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.openimage')),
             ],
             options={
-                'verbose_name_plural': 'proposals of machines',
+                'verbose_name_plural': 'proposals of model annotators',
             },
         ),
         migrations.AddField(
@@ -714,7 +714,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('unit', models.CharField(max_length=40)),
                 ('alpha', models.FloatField()),
-                ('place', models.CharField(default='words', max_length=40)),
+                ('placed_by', models.CharField(default='words', max_length=40)),
                 ('published', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tag_lists', to='annotation.corpus')),
@@ -822,7 +822,7 @@ class Migration(migrations.Migration):
                 ('entered_tasks', models.PositiveIntegerField(blank=True, null=True)),
                 ('entered_approved', models.FloatField(blank=True, null=True)),
                 ('examined_right', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('examined_asked', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('examined_items', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('attempt', models.PositiveSmallIntegerField(default=0)),
                 ('items', models.PositiveIntegerField(default=0)),
                 ('known', models.PositiveIntegerField(default=0)),
@@ -1010,7 +1010,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='control',
-            constraint=models.UniqueConstraint(fields=('campaign', 'purpose', 'image', 'key'), name='known_item_once_per_purpose'),
+            constraint=models.UniqueConstraint(fields=('campaign', 'purpose', 'image', 'key'), name='control_item_once_per_purpose'),
         ),
         migrations.AddConstraint(
             model_name='chain',
@@ -1069,8 +1069,8 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('image', 'chain', 'number'), name='step_once_per_chain'),
         ),
         migrations.AddConstraint(
-            model_name='machineproposals',
-            constraint=models.UniqueConstraint(fields=('machine', 'image', 'version'), name='proposals_once_per_machine_image_and_version'),
+            model_name='modelproposals',
+            constraint=models.UniqueConstraint(fields=('model_annotator', 'image', 'version'), name='proposals_once_per_model_image_and_version'),
         ),
         migrations.AddConstraint(
             model_name='pagecontrol',
@@ -1217,8 +1217,8 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('void_reason', ''), ('voided_at__isnull', True)), models.Q(('voided_at__isnull', False), models.Q(('void_reason', ''), _negated=True)), _connector='OR'), name='payout_voided_with_a_reason'),
         ),
         migrations.AddConstraint(
-            model_name='machine',
-            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='machine_once_per_campaign'),
+            model_name='modelannotator',
+            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='model_annotator_once_per_campaign'),
         ),
         migrations.AddIndex(
             model_name='judgment',

@@ -13,10 +13,10 @@ from annotation.models.crowd import (
 )
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
-from annotation.models.machines import Machine, MachineProposals
+from annotation.models.model_annotators import ModelAnnotator, ModelProposals
 from annotation.models.notifications import (
     AlarmSubscription,
-    LastTurn,
+    PeriodicRun,
     RaisedAlarm,
     Webhook,
     WebhookDelivery,
@@ -64,11 +64,11 @@ __all__ = [
     "Item",
     "Job",
     "Judgment",
-    "LastTurn",
+    "PeriodicRun",
     "Layer",
     "LayerImage",
-    "Machine",
-    "MachineProposals",
+    "ModelAnnotator",
+    "ModelProposals",
     "Mention",
     "Move",
     "OpenImage",

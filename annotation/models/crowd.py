@@ -103,12 +103,13 @@ class RoleGrant(models.Model):
 class Worker(models.Model):
     """Somebody who answers, under a pseudonym. Judgments, pay and trust states hang on this row alone.
 
-    `kind`: a person, or a machine, which nobody signs in as and nobody pays (`machines.Machine`).
+    `kind`: a person, or a model annotator, which nobody signs in as and nobody pays
+    (`model_annotators.ModelAnnotator`).
     """
 
     PERSON = "person"
-    MACHINE = "machine"
-    KINDS = (PERSON, MACHINE)
+    MODEL = "model"
+    KINDS = (PERSON, MODEL)
 
     kind = models.CharField(max_length=10, default=PERSON, db_default=PERSON)
     pseudonym = models.CharField(max_length=40, unique=True)

@@ -160,7 +160,7 @@ class RetireControlRequest(CampaignRequest):
     """Answers given to it keep counting, unless it was wrong itself: then nobody's accuracy counts it."""
 
     item: Annotated[int, Field(ge=1, le=10**12), Help(_("Item"), _("Its number"))]
-    wrong: Annotated[bool, Help(_("It was wrong itself"))] = False
+    incorrect: Annotated[bool, Help(_("It was wrong itself"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +295,7 @@ def retire_control_item(request: RetireControlRequest, context: OperationContext
     row = request.row()
     if not Control.objects.filter(campaign=row, pk=request.item, active=True).exists():
         raise invalid("item", "unknown", kind=_("control item in use"), value=request.item)
-    if request.wrong:
+    if request.incorrect:
         changed = discarding.disown_control_item(campaign=row, control=request.item, actor=context.actor)
         return RetiredControl(workers=changed)
     controls.retire_control_items(campaign=row, controls=[request.item], actor=context.actor)

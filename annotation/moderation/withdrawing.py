@@ -130,7 +130,7 @@ def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
     done = _close(rows)
     exports = _remove_exports(corpora)
     pictures.discard_picture(name)
-    # Last, and all at once: the rows say what is left to do, so whoever was killed before does it all again.
+    # Last, and all at once: the rows say what is left to do, so after a kill all of it is done again.
     with database.writing():
         # Campaigns, then images, as an opening locks them: what was opened since is there now, and who opens
         # images after us finds them without a picture.
@@ -158,7 +158,7 @@ def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
     campaigns = list(_over(rows))
     pictures: dict[int, set[str]] = {}
     for campaign in campaigns:
-        for number, keys in _shown_in(campaign, rows):
+        for number, keys in _open_images_with(campaign, rows):
             pictures.setdefault(number, set()).update(keys)
     # In the order of their ids, as everybody locks them.
     for number, keys in sorted(pictures.items()):
@@ -171,7 +171,7 @@ def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
     return tasks, ended, controls
 
 
-def _shown_in(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tuple[int, set[str]]]:
+def _open_images_with(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tuple[int, set[str]]]:
     """The open images (their ids) of a campaign whose tasks show images, with the keys of these tasks."""
     for row in rows:
         if row.corpus_id != campaign.corpus_id:

@@ -101,7 +101,7 @@ def note_alarms(alarms: Iterable[DetectedAlarm], *, campaign: Campaign | None = 
 
 def _raise(alarm: DetectedAlarm, campaign: Campaign | None) -> RaisedAlarm:
     now = database.now()
-    row, _made = RaisedAlarm.objects.update_or_create(
+    row, _created = RaisedAlarm.objects.update_or_create(
         campaign=campaign,
         code=alarm.code,
         kind=alarm.kind,

@@ -200,7 +200,7 @@ def change_webhook(request: ChangeWebhookRequest, context: OperationContext) -> 
         row.address = row.address if request.address is None else request.address.strip()
         row.events = row.events if request.events is None else _in_order(request.events)
         row.active = row.active if request.active is None else request.active
-        _taken_over(row, context).save()
+        _with_new_owner(row, context).save()
         note_webhook(row, context.actor, "change_webhook", active=row.active)
     return WebhookSummary(**_summary_fields(webhook_numbered(row.pk)))
 
@@ -210,7 +210,7 @@ def renew_secret(request: RenewSecretRequest, context: OperationContext) -> Webh
     row = webhook_numbered(request.webhook)
     with database.writing():
         row.salt = secrets.token_hex(32)
-        _taken_over(row, context).save(update_fields=["salt", "owner_id"])
+        _with_new_owner(row, context).save(update_fields=["salt", "owner_id"])
         note_webhook(row, context.actor, "renew_webhook_secret")
     return _with_secret(row)
 
@@ -254,8 +254,8 @@ def _in_order(events: Iterable[str]) -> list[str]:
     return [event for event in EVENTS if event in events]
 
 
-def _taken_over(row: Webhook, context: OperationContext) -> Webhook:
-    """The webhook, which is now of whoever changes it; commands leave it to its owner."""
+def _with_new_owner(row: Webhook, context: OperationContext) -> Webhook:
+    """The webhook, which is now of the person who changes it; commands leave it to its owner."""
     if context.actor is not None:
         row.owner_id = context.actor.pk
     return row

@@ -133,7 +133,7 @@ register(
     title=_("Take a control item out of use"),
     permission=MAY_RUN,
     run=requests.retire_control_item,
-    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
+    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"incorrect": True}),
     command=CommandLine(positional=("campaign", "item")),
     page=FormPage(done=_retired),
 )

@@ -30,7 +30,7 @@ register(
     title=_("Make a token"),
     permission=Has((REVIEWER, RESEARCHER)),
     run=api_tokens.make_token,
-    errors=(api_tokens.TokenRefused,),
+    errors=(api_tokens.ApiTokenError,),
     confirms=True,
     secret="secret",
     command=None,

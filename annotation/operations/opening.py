@@ -129,6 +129,6 @@ register(
     command=None,
     page=FormPage(
         done=_("A draft with the settings of “%(campaign)s”: change what differs."),
-        leads=lambda made: reverse("draft_step", args=[made.draft, fields.OPEN_STEP]),
+        leads=lambda opened: reverse("draft_step", args=[opened.draft, fields.OPEN_STEP]),
     ),
 )

@@ -80,7 +80,7 @@ register(
 )
 register(
     title=_("List bonuses"),
-    result=bonuses.GivenBonus,
+    result=bonuses.BonusSummary,
     permission=_ON_CAMPAIGN,
     run=bonuses.list_bonuses,
     listed=True,

@@ -7,9 +7,9 @@ from annotation.common.roles import ADMIN
 from annotation.jobs import emails
 from annotation.selectors.people import accounts, audit
 from annotation.workers.accounts import activation, granting, inviting, second_factor
-from annotation.workers.accounts.activation import AccountRefused
+from annotation.workers.accounts.activation import AccountError
 from annotation.workers.accounts.granting import GrantError
-from annotation.workers.accounts.second_factor import FactorRefused
+from annotation.workers.accounts.second_factor import SecondFactorError
 
 _ADMINS = Has((ADMIN,), server=True)
 _PATH = "people/<str:account>"
@@ -34,7 +34,7 @@ register(
     title=_("Deactivate an account"),
     permission=_ADMINS,
     run=activation.deactivate_account,
-    errors=(AccountRefused,),
+    errors=(AccountError,),
     confirms=True,
     rest=Rest("POST", f"{_PATH}/deactivate", "people"),
     command=_ACCOUNT,
@@ -44,7 +44,7 @@ register(
     title=_("Reactivate an account"),
     permission=_ADMINS,
     run=activation.reactivate_account,
-    errors=(AccountRefused,),
+    errors=(AccountError,),
     confirms=True,
     rest=Rest("POST", f"{_PATH}/reactivate", "people"),
     command=_ACCOUNT,
@@ -54,7 +54,7 @@ register(
     title=_("Send a link to a new password"),
     permission=_ADMINS,
     run=emails.send_password_link,
-    errors=(AccountRefused,),
+    errors=(AccountError,),
     confirms=True,
     command=None,
     page=FormPage(done=_("An e-mail with a link to a new password is on its way.")),
@@ -63,7 +63,7 @@ register(
     title=_("Make a link to a new password"),
     permission=_ADMINS,
     run=activation.make_password_link,
-    errors=(AccountRefused,),
+    errors=(AccountError,),
     confirms=True,
     secret="link",
     command=None,
@@ -78,7 +78,7 @@ register(
     title=_("Reset a second factor"),
     permission=_ADMINS,
     run=second_factor.reset_second_factor,
-    errors=(FactorRefused,),
+    errors=(SecondFactorError,),
     confirms=True,
     command=_ACCOUNT,
     page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
@@ -87,7 +87,7 @@ register(
     title=_("Say who must have a second factor"),
     permission=_ADMINS,
     run=second_factor.set_second_factor_rule,
-    errors=(FactorRefused,),
+    errors=(SecondFactorError,),
     confirms=True,
     command=None,
     page=FormPage(

@@ -7,7 +7,7 @@ from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.moderation import reviewing
 from annotation.moderation.rulings import CannotRule
 from annotation.operations.texts import review as texts
-from annotation.protocol.contents import BadPlainData
+from annotation.protocol.contents import InvalidContent
 
 _ON_CAMPAIGN = Has((REVIEWER, RESEARCHER), on="campaign")
 _TAG = "reviewing"
@@ -37,7 +37,7 @@ register(
     title=_("Make a ruling"),
     permission=_ON_CAMPAIGN,
     run=reviewing.rule_about_image,
-    errors=(CannotRule, BadPlainData),
+    errors=(CannotRule, InvalidContent),
     rest=Rest(
         "POST",
         f"{_IMAGE}/rulings",

@@ -37,7 +37,7 @@ register(
     command=CommandLine(positional=("campaign", "platform")),
     page=FormPage(done=_("Study saved. Give its address to the platform.")),
 )
-# Ids lead to people: whoever runs commands on the server may read them.
+# Ids lead to people: the person who runs commands on the server may read them.
 register(
     title=_("List who came by studies"),
     result=studies.StudyVisit,

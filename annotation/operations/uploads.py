@@ -8,14 +8,14 @@ from annotation.common.locks import Busy
 from annotation.common.operations import File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.source_problems import IntakeError
-from annotation.datasets.uploads import NoSuchUpload, UploadRefused
+from annotation.datasets.uploads import NoSuchUpload, UploadError
 from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import corpus_uploads as uploads
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
 _TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
-_READING = (UploadRefused, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)
+_READING = (UploadError, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)
 
 register(
     title=_("List your uploads for new corpora"),
@@ -31,7 +31,7 @@ register(
     title=_("Begin or resume an upload for a new corpus"),
     permission=_RESEARCHERS,
     run=uploads.begin_named_upload,
-    errors=(UploadRefused,),
+    errors=(UploadError,),
     rest=Rest(
         "POST",
         "uploads",
@@ -55,8 +55,8 @@ register(
     name="send_upload_part",
     title=_("Send a part of a file"),
     permission=_RESEARCHERS,
-    run=uploads.receive_sent_part,
-    errors=(UploadRefused, NoSuchUpload),
+    run=uploads.receive_uploaded_part,
+    errors=(UploadError, NoSuchUpload),
     rest=Rest(
         "POST",
         f"{_PATH}/files/<int:number>",
@@ -108,7 +108,7 @@ register(
     title=_("Remove an upload"),
     permission=_RESEARCHERS,
     run=uploads.remove,
-    errors=(UploadRefused, NoSuchUpload),
+    errors=(UploadError, NoSuchUpload),
     rest=Rest("DELETE", _PATH, _TAG, route="upload"),
     command=None,
     page=FormPage(done=_("Upload removed."), leads=lambda result: reverse("uploads")),

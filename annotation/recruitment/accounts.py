@@ -85,8 +85,9 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
     success_url = reverse_lazy("sign_in")
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
-        """Whoever has read the e-mail need not wait for what others tried; whoever knew the old password is
-        out at once, with the tokens that they made and the sign-in elsewhere that they may have connected."""
+        """Somebody who has read the e-mail need not wait for what others tried; somebody who knew the old
+        password is out at once, with the tokens that they made and the sign-in elsewhere that they may have
+        connected."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
@@ -143,7 +144,7 @@ def _names_another_address(request: HttpRequest) -> bool:
 def mail(request: HttpRequest) -> HttpResponse:
     """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it.
 
-    Another address takes the password: whoever reads its e-mails can choose a new one.
+    Another address takes the password: its reader can choose a new one.
     """
     form = MailForm(request.POST)
     if not form.is_valid():

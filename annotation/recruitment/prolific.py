@@ -35,7 +35,7 @@ from annotation.workers.prolific_api import (
     Away,
     BadLink,
     Link,
-    SubmissionFacts,
+    SubmissionReport,
 )
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def completion_address(code: str) -> str:
 @never_cache
 @require_safe
 def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
-    """Where a study's address leads: the participant is signed in, whoever was here before."""
+    """Where a study's address leads: the participant is signed in, no matter who was here before."""
     campaign = arrival.campaign_for_all(name)
     try:
         who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
@@ -123,7 +123,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": "the body is no event"}, status=400)
     changed = confirmation.note_submission(
         provider=PROLIFIC,
-        report=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
+        report=SubmissionReport(about["participant_id"], (), prolific_api.normalised_status(about["status"])),
         submission=about["resource_id"],
         # When it happened; a delivery that is tried again is sent later than that.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent_at, sent_at),

@@ -30,5 +30,5 @@ __all__ = [
     "simulate_campaign",
 ]
 
-# Whoever drives the simulator needs to know how each kind of question is answered.
+# Code that drives the simulator needs to know how each kind of question is answered.
 discovery.load_kind_modules("simulate")

@@ -31,7 +31,7 @@ from annotation.workers.requests.paying import Reason
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
 #: Within this, the same bonus again is a form that was sent twice.
-_SENT_TWICE = timedelta(minutes=1)
+_DUPLICATE_WITHIN = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class WithdrawBonusRequest(CampaignRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBonus:
+class BonusSummary:
     """A bonus, which is due with everything else until it is paid."""
 
     number: int
@@ -73,20 +73,20 @@ class GivenBonus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBonuses:
+class NewBonuses:
     """The bonuses that were given now."""
 
-    bonuses: tuple[GivenBonus, ...]
+    bonuses: tuple[BonusSummary, ...]
 
 
 def list_bonuses(request: BonusesRequest, context: OperationContext) -> Listing:
     """The bonuses of a campaign."""
     campaign = request.row()
     rows = Bonus.objects.filter(campaign=campaign).select_related("worker", "given_by")
-    return Listing(rows, "-pk", partial(_given_bonus, currency=currency_of(campaign)))
+    return Listing(rows, "-pk", partial(_bonus_summary, currency=currency_of(campaign)))
 
 
-def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonuses:
+def give_bonuses(request: BonusRequest, context: OperationContext) -> NewBonuses:
     """Give bonuses. Raises PaymentError, and Invalid for an amount that is none."""
     campaign = request.row()
     workers, currency = chosen_workers(request, campaign), currency_of(campaign)
@@ -98,20 +98,20 @@ def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonus
         actor=context.actor,
     )
     rows = Bonus.objects.filter(pk__in=[bonus.pk for bonus in bonuses]).select_related("worker", "given_by")
-    return GivenBonuses(bonuses=tuple(_given_bonus(row, currency) for row in rows.order_by("pk")))
+    return NewBonuses(bonuses=tuple(_bonus_summary(row, currency) for row in rows.order_by("pk")))
 
 
-def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> GivenBonus:
+def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> BonusSummary:
     """Withdraw a bonus. Raises Invalid where the campaign has no such bonus, and PaymentError."""
     campaign = request.row()
     if not Bonus.objects.filter(campaign=campaign, pk=request.bonus).exists():
         raise invalid("bonus", "unknown", kind=_("bonus"), value=request.bonus)
     row = withdraw_bonus(campaign=campaign, bonus=request.bonus, reason=request.reason, actor=context.actor)
-    return _given_bonus(row, currency_of(campaign))
+    return _bonus_summary(row, currency_of(campaign))
 
 
-def _given_bonus(row: Bonus, currency: str) -> GivenBonus:
-    return GivenBonus(
+def _bonus_summary(row: Bonus, currency: str) -> BonusSummary:
+    return BonusSummary(
         number=row.pk,
         worker=row.worker.pseudonym,
         amount=amount_text(row.amount, currency),
@@ -130,7 +130,7 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PaymentError: on an amount that is none, without a reason, for machines, where answers are
+    Raises PaymentError: on an amount that is none, without a reason, for model annotators, where answers are
     simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
@@ -148,11 +148,13 @@ def give_bonus(
         ).distinct()
         rows_of = {row.pk: row for row in rows}
         for worker in workers:
-            if worker not in rows_of or rows_of[worker].kind == Worker.MACHINE:
+            if worker not in rows_of or rows_of[worker].kind == Worker.MODEL:
                 raise PaymentError(_("Bonuses are for people who work on this campaign."))
-        just_given = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
-        just_given = just_given.filter(given_by=actor, given_at__gt=database.now() - _SENT_TWICE)
-        if just_given.filter(amount=amount, reason=reason).exists():
+        recent_bonuses = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
+        recent_bonuses = recent_bonuses.filter(
+            given_by=actor, given_at__gt=database.now() - _DUPLICATE_WITHIN
+        )
+        if recent_bonuses.filter(amount=amount, reason=reason).exists():
             raise PaymentError(
                 _(
                     "You gave this bonus a moment ago: it is in the list. Give another reason for a second "

@@ -1,7 +1,7 @@
-"""Links that make whoever opens them a worker: made, opened, accepted, revoked.
+"""Links that make the person who opens them a worker: made, opened, accepted, revoked.
 
 A link holds the number of its row, signed: nothing that lets anybody in is stored, and no link can be
-made without the server's key. Whoever accepts gets an account, either of a name and password of their
+made without the server's key. The person who accepts gets an account, either of a name and password of their
 own, or at once, under the pseudonym, with a code in the place of a password.
 """
 
@@ -75,8 +75,8 @@ class RevokeInvitationRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationLink:
-    """A link that makes whoever opens it a worker of the campaign. `uses`: how many may come, null for any
-    number; `over` says why it lets in nobody any more."""
+    """A link that makes the person who opens it a worker of the campaign. `uses`: how many may come, null for
+    any number; `over` says why it lets in nobody any more."""
 
     number: int
     campaign: str
@@ -225,7 +225,7 @@ def accept_invitation(
         if why := why_over(locked):
             raise InvitationError(why)
         Invitation.objects.filter(pk=locked.pk).update(used=F("used") + 1)
-        account = pseudonyms.admit(
+        account = pseudonyms.create_annotator(
             campaign=locked.campaign, provider=_PROVIDER, username=username, password=password or code
         )
         worker = pseudonyms.worker_of(account)

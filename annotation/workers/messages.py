@@ -31,8 +31,8 @@ def send_messages(
 ) -> list[WorkerMessage]:
     """Send each of these workers of a campaign the same message, all or none.
 
-    Raises MessageError on an empty or a long text, and where nobody is named who can read it: machines and
-    those who were erased cannot.
+    Raises MessageError on an empty or a long text, and where nobody is named who can read it: model
+    annotators and those who were erased cannot.
     """
     text = "\n".join(line.rstrip() for line in text.replace("\0", "").splitlines()).strip()
     if not text:
@@ -64,7 +64,7 @@ def unread_of_account(account: int) -> list[WorkerMessage]:
     return list(messages.select_related("campaign").order_by("pk"))
 
 
-def told_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
+def messages_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
     """The newest messages to a worker of a campaign, the newest first."""
     messages = WorkerMessage.objects.filter(campaign=campaign, worker=worker)
     return list(messages.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])

@@ -159,7 +159,7 @@ def pay(
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         check_real(row)
         currency = currency_of(campaign)
-        before = standing_payouts(campaign).filter(worker=worker, reference=reference).first()
+        before = payouts_in_force(campaign).filter(worker=worker, reference=reference).first()
         if reference and before is not None:
             if before.amount != amount:
                 raise PaymentError(
@@ -232,7 +232,7 @@ def pay_all_due(
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
         currency = currency_of(campaign)
-        before = set(standing_payouts(campaign).filter(reference=reference).values_list("worker", flat=True))
+        before = set(payouts_in_force(campaign).filter(reference=reference).values_list("worker", flat=True))
         return [
             _paid_out(
                 Payout(
@@ -252,7 +252,7 @@ def pay_all_due(
         ]
 
 
-def standing_payouts(campaign: Campaign) -> QuerySet[Payout]:
+def payouts_in_force(campaign: Campaign) -> QuerySet[Payout]:
     """The payouts of a campaign that were not voided."""
     return Payout.objects.filter(campaign=campaign, voided_at__isnull=True)
 
@@ -357,8 +357,8 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 "",
                 version,
             )
-    bonuses_given = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
-    for bonus in bonuses_given.iterator(LEDGER_LINES_PER_QUERY):
+    bonus_rows = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
+    for bonus in bonus_rows.iterator(LEDGER_LINES_PER_QUERY):
         who = bonus.worker.pseudonym
         yield _line(bonus.given_at, who, "bonus", bonus.amount, currency, bonus.reason)
         if bonus.withdrawn_at is not None:

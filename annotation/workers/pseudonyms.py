@@ -106,7 +106,7 @@ def draw_pseudonym(length: int) -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
-def admit(
+def create_annotator(
     *,
     campaign: Campaign,
     provider: str,
@@ -153,9 +153,9 @@ def erase_worker(
     they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
     then due, or not at all. Once erased, doing it again finds nothing to do.
     """
-    if worker.kind == Worker.MACHINE:
+    if worker.kind == Worker.MODEL:
         raise CannotErase(
-            _("%(worker)s is a machine: nothing is known of it that could be erased")
+            _("%(worker)s is a model annotator: nothing is known of it that could be erased")
             % {"worker": worker.pseudonym}
         )
     if worker.erased_at is not None and not _remains(worker, texts):

@@ -16,7 +16,7 @@ from annotation.models import Account, ApiToken, RoleGrant
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
 #: crowd platform, and nowhere else, so it marks those sessions too.
 VISIT = "visit"
-#: Under which a session keeps that whoever it is of has to set up a second factor before anything else.
+#: Under which a session keeps that its account has to set up a second factor before anything else.
 SET_UP_FIRST = "set_up_second_factor"
 #: Seconds for which a password that was given counts.
 CONFIRM_SECONDS = 5 * 60
@@ -102,11 +102,11 @@ def prune_sessions() -> None:
 
 
 def mark_confirmed(session: Any) -> None:
-    """Whoever is signed in here has just given their password."""
+    """The account that is signed in here has just given their password."""
     session[CONFIRMED_AT] = int(database.now().timestamp())
 
 
 def recently_confirmed(session: Mapping[str, Any]) -> bool:
-    """Whether the password of whoever is signed in here was given within the last minutes."""
+    """Whether the password of the account that is signed in here was given within the last minutes."""
     at = session.get(CONFIRMED_AT)
     return isinstance(at, int) and 0 <= database.now().timestamp() - at <= CONFIRM_SECONDS

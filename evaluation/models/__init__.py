@@ -6,8 +6,8 @@ A foreign key that opens a unique constraint has no index of its own: the constr
 Whatever is under way stays invisible until `published` is set, by one UPDATE.
 """
 
+from evaluation.models.batches_and_reports import Batch, BatchQueries, BatchRun, Report, ReportRun
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsQueries, QrelsRow, QrelsSnapshot
-from evaluation.models.made import Batch, BatchQueries, BatchRun, Report, ReportRun
 from evaluation.models.predictions import (
     CaptionSet,
     LocalizationSet,

@@ -36,7 +36,7 @@ def plan_text(plan: PlannedBatch) -> str:
         [f"filtered out ({cut})", numbers.filtered],
         ["judged before", numbers.known],
         *([["can be asked", numbers.askable]] if plan.strategy else []),
-        ["to be asked, in a first round" if plan.strategy else "to be asked", numbers.asked],
+        ["to be asked, in a first round" if plan.strategy else "to be asked", numbers.selected],
         [f"{word} to be answered", numbers.task_count],
         ["filtered pairs as fillers", numbers.fillers],
         *([["captions missing on pages", numbers.missing]] if filling else []),
@@ -107,7 +107,7 @@ def round_text(status: RoundStatus) -> str:
 def status_text(report: BatchStatus) -> str:
     """How far a batch is, and how far it can be trusted."""
     state = report.status
-    counts = f"{state.judged} of {state.numbers['asked']} pairs have {state.judges} answers"
+    counts = f"{state.judged} of {state.numbers['selected']} pairs have {state.judges} answers"
     ends = f", expected by {state.ends_at.date().isoformat()}" if state.ends_at else ""
     money = f", {state.to_come}" if state.to_come else ""
     filling = asdict(state.filling) if pair_tasks(state.tasks).filtered else {}
@@ -155,15 +155,15 @@ def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> 
 
 
 def _rounds(status: RoundStatus) -> str:
-    share = status.asked / status.askable if status.askable else 1.0
-    counts = f"{status.asked} of {status.askable} pairs ({share:.0%}) asked in {status.rounds} rounds"
+    share = status.selected / status.askable if status.askable else 1.0
+    counts = f"{status.selected} of {status.askable} pairs ({share:.0%}) asked in {status.rounds} rounds"
     tau = "" if status.tau is None else f", tau with the last rankings at least {status.tau:.3f}"
     if status.outdated:
         return f"{counts}{tau}; it had ended, but answers changed since: the next round is to be chosen again"
     if not status.ended:
         return counts + tau
     why = "systems keep their order" if status.ended == STABLE else "every pair was asked"
-    return f"{counts}{tau}; ended, {why}: {status.askable - status.asked} pairs stay unjudged"
+    return f"{counts}{tau}; ended, {why}: {status.askable - status.selected} pairs stay unjudged"
 
 
 def _lacking(state: BatchState) -> list[str]:

@@ -30,7 +30,7 @@ def imported_qrels_text(report: QrelsReport) -> str:
     asks = f", for {report.asks}s" if report.asks else ""
     return (
         f"{report.relevant} of {report.rows} pairs are relevant{asks}\n"
-        f"queries: {queries_text(report.asked, report.queries)}\n"
+        f"queries: {queries_text(report.queries_by_kind, report.queries)}\n"
         f"{_skipped_text(report.excluded, report.lacking)}"
         f"{_version_text(report, 'imported')}"
     )
@@ -44,12 +44,12 @@ def frozen_text(report: QrelsReport) -> str:
     outside = f", {report.excluded} pairs outside left out" if report.excluded else ""
     by_rule = ", ".join(f"{rule} {number}" for rule, number in report.by_rule.items())
     of_batch = ""
-    if report.pairs_asked is not None:
-        of_batch = f"; {report.pairs_judged} of the {report.pairs_asked} pairs asked have enough answers"
+    if report.pairs_selected is not None:
+        of_batch = f"; {report.pairs_judged} of the {report.pairs_selected} pairs asked have enough answers"
     return (
         f"{report.relevant} of {report.rows} pairs are relevant, {report.unjudged} of them "
         f"unjudged originals{' (' + report.subset + outside + ')' if report.subset else ''}\n"
-        f"queries: {queries_text(report.asked, report.queries)}{of_batch}\n"
+        f"queries: {queries_text(report.queries_by_kind, report.queries)}{of_batch}\n"
         f"relevant by rule: {by_rule}\n"
         f"{_version_text(report, 'frozen')}"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext
 from evaluation.models.stored import StoredPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
@@ -66,7 +66,7 @@ def errors_without_folder(path: Path, context: OperationContext) -> Iterator[Non
 @contextmanager
 def work_lock(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
-    with exclusive_folder(
+    with locked_folder(
         work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
     ):
         yield

@@ -67,7 +67,7 @@ class _FeatureOwners(StoredKind):
         return super().find(name, account, roles)
 
 
-#: A corpus; for whoever runs commands a weak collection too.
+#: A corpus; for the person who runs commands a weak collection too.
 FEATURE_OWNERS = _FeatureOwners(_("corpus"), CORPORA.rows)
 
 

@@ -72,7 +72,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
             "runs",
             page=page,
             narrowed=any(filters.values()) or page.query.find or page.query.archived,
-            form=submitted_form(request, operation_named("list_runs"), fields_shown=_FILTERS).form,
+            form=submitted_form(request, operation_named("list_runs"), only_fields=_FILTERS).form,
         ),
     )
 
@@ -138,7 +138,7 @@ def figure_form(
 ) -> RequestForm:
     """The form that says under which qrels, and of which images, figures are: as the address does."""
     visible_fields = ("qrels", "split", "missing", *fields)
-    form = submitted_form(request, operation_named(operation), fields_shown=visible_fields).form
+    form = submitted_form(request, operation_named(operation), only_fields=visible_fields).form
     titles = {
         snapshot_choice.versioned: f"{snapshot_choice} ({snapshot_choice.pool})"
         if snapshot_choice.pool

@@ -21,7 +21,7 @@ from annotation.simulation_driver.soundness import violations
 from annotation.workers import confirmation, invitations, rate_limit
 from annotation.workers.confirmation import Arrival
 from annotation.workers.invitations import InvitationError
-from annotation.workers.prolific_api import Link, SubmissionFacts
+from annotation.workers.prolific_api import Link, SubmissionReport
 from annotation.workers.rate_limit import Limit, Try
 from tests.crowd import platform
 from tests.factories import some_images
@@ -117,9 +117,9 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         assert begun.wait(60)
-        submission_facts = SubmissionFacts(platform.ANN, (), "ACTIVE")
+        submission_report = SubmissionReport(platform.ANN, (), "ACTIVE")
         assert confirmation.note_submission(
-            provider="prolific", report=submission_facts, submission=platform.FIRST, at=database.now()
+            provider="prolific", report=submission_report, submission=platform.FIRST, at=database.now()
         )
         working.result(60)
     assert len(stored) > 5 and not response

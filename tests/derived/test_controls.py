@@ -1,4 +1,4 @@
-"""Known items whose answers something contradicts later are passed over, retired, and named."""
+"""Control items whose answers something contradicts later are passed over, retired, and named."""
 
 from __future__ import annotations
 

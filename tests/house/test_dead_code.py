@@ -58,7 +58,7 @@ NAMED_BY_NOBODY = {
     ),
     "_draw": "the registry of kinds of figures calls it",
     "load_config": "gunicorn calls it",
-    "gettext_noop": "whoever imports it calls it _",
+    "gettext_noop": "modules import it as _",
     "redirect_request": "urllib calls it",
     "replay": "the definition of a stored trust state; tests hold the queue's to it",
     "withdraw_judgments": "the definition of withdrawing answers; tests hold the queue's to it",

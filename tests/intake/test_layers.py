@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.common import database
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import layer_rows
 from annotation.datasets.layer_rows import LayerError, LayerShare, remove_layer, write_layer
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
@@ -210,7 +210,7 @@ def test_what_a_killed_writer_left_is_swept_by_the_next(corpus: Corpus, monkeypa
 
 def test_two_writers_of_one_layer_do_not_meet(corpus: Corpus):
     with (
-        exclusive_folder("layer.c.gold", busy=""),
+        locked_folder("layer.c.gold", busy=""),
         pytest.raises(Busy, match="'gold' of corpus 'c' is being written"),
     ):
         write(corpus, [("1000", a_layer(MAN))])

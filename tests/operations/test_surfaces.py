@@ -52,7 +52,7 @@ def of_every_field() -> Iterator[Any]:
             yield pytest.param(operation, request_field, id=f"{operation.name}-{request_field.name}")
 
 
-def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
+def schemas_of_fields(operation: Operation) -> dict[str, dict[str, Any]]:
     """Field -> its schema in the OpenAPI document, with "required" among it."""
     assert operation.rest is not None
     address = "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", operation.rest.path)
@@ -86,7 +86,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, request_field: Req
     if request_field.many and rule.element is not None:
         rule = rule.element
     if operation.rest is not None:
-        schema = shown_by_api(operation)[request_field.name]
+        schema = schemas_of_fields(operation)[request_field.name]
         assert schema["required"] == request_field.required
         in_address = f":{request_field.name}>" in operation.rest.path
         if not in_address:
@@ -209,7 +209,7 @@ def test_a_wrong_value_is_the_same_error_everywhere(
             query_dict.setlist(name, [str(item) for item in held] if isinstance(held, list) else [str(held)])
         query_dict.setlist(request_field.name, [text])
         received = {item.name: "x" for item in upload_fields(operation) if item.name in data}
-        form = RequestForm(operation, account, query_dict, fields_shown=data.keys(), files=received)
+        form = RequestForm(operation, account, query_dict, only_fields=data.keys(), files=received)
         assert not form.is_valid()
         assert form.errors.as_data()[request_field.name][0].code == mine[0][1]
         assert form.errors[request_field.name][0] == mine[0][2]

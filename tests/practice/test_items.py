@@ -155,7 +155,7 @@ def test_what_nobody_can_grade_gets_no_verdict():
     assert judge_practice(REGION_DESCRIPTION, item, Answer("described")).right is None
 
 
-def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
+def test_the_scenes_are_made_again_from_the_sample_corpus(tmp_path: Path):
     call_command(
         "make_examples", pictures=tmp_path, told=tmp_path / "scenes.json", stdout=open(tmp_path / "said", "w")
     )

@@ -59,7 +59,7 @@ def test_the_hourly_rate_is_told_over_idle_trimmed_seconds(clock):
     world = World(settings=BY_HOUR)
     for seconds in (10.0, None):
         lease = world.held(0, q.BOX_DRAWING if seconds else q.COREF_LINK)
-        clock.turn(minutes=15)
+        clock.advance(minutes=15)
         world.submit(0, lease, seconds=seconds, then=False)
     (account,) = payments.due_accounts(campaign=world.campaign)
     # Fifteen minutes without a report of activity count as the thirty seconds of idle_after.

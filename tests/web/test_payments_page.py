@@ -197,7 +197,7 @@ def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ad
         assert item in page
     (account,) = earnings_of(worker(world, 0))
     (due,) = payments.due_accounts(campaign=world.campaign, worker=world.workers[0])
-    assert (account.earned, account.given, account.paid, account.due) == (
+    assert (account.earned, account.bonus_total, account.paid, account.due) == (
         *(due.earned, due.bonuses, due.paid, due.due),
     )
 
@@ -214,7 +214,7 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
             (Visit.CONFIRMED, Visit.SCREENED_OUT),
         ]
     ):
-        row, _made = Identity.objects.update_or_create(
+        row, _created = Identity.objects.update_or_create(
             worker=worker(world, index), defaults={"provider": "prolific", "external_id": f"person{index}"}
         )
         Visit.objects.create(

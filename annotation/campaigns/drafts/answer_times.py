@@ -45,7 +45,7 @@ def answer_times_of(account: Account | None, kinds: Iterable[str]) -> dict[str, 
     lines: dict[str, dict[int, tuple[int, float]]] = {kind: {} for kind in kinds}
     for earned in earned_in_campaigns(newest).values() if newest else ():
         for line in earned:
-            # A simulated crowd and a machine take no time.
+            # A simulated crowd and a model annotator take no time.
             if line.kind in lines and line.role != TEST_ROLE and line.seconds >= LEAST_SECONDS * line.answers:
                 answers, seconds = lines[line.kind].get(line.worker, (0, 0.0))
                 lines[line.kind][line.worker] = (answers + line.answers, seconds + line.seconds)

@@ -31,10 +31,10 @@ _LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class OperationContext:
-    """Who has an operation done (None: whoever runs commands), and where it says how far it is.
+    """Who has an operation done (None: the person who runs commands), and where it says how far it is.
 
-    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
+    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since the person
+    who asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
     command has its result put.
     """
 
@@ -112,7 +112,7 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Who may have it done: whoever holds one of `roles` for what the field `on` names; where it names
+    """Who may have it done: the person who holds one of `roles` for what the field `on` names; where it names
     nothing, for anything, with `corpora` for a corpus at least, with `server` for the whole server. Without
     roles everybody who is signed in may."""
 

@@ -72,8 +72,8 @@ _Simulated = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentTableRequest(CampaignRequest):
-    """Those on control items are left out. Workers are pseudonyms; `by` says what they are: person, machine
-    or simulated. `more` has as JSON what a kind of question says beside its word."""
+    """Those on control items are left out. Workers are pseudonyms; `by` says what they are: person, model
+    annotator or simulated. `more` has as JSON what a kind of question says beside its word."""
 
     simulated: _Simulated = False
 

@@ -12,8 +12,8 @@ from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import update_layers_of_image
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.selectors import browse
-from annotation.selectors.tags.kept import frequent_tags, tag_list_of, tags_of_image
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from annotation.selectors.tags.stored import frequent_tags, tag_list_of, tags_of_image
 
 #: What an image says of itself.
 _COLUMNS = ("key", "filename", "split", "width", "height", "external_id")
@@ -173,7 +173,7 @@ def show_image(request: ImageRequest, context: OperationContext) -> ImageDetail:
     row = request.image_row()
     update_layers_of_image(row)
     return ImageDetail(
-        **_about(row, browse.captions_shown(row), context),
+        **_about(row, browse.captions_by_number(row), context),
         tags=tuple(TagOfImage(tag=tag.text, score=tag.score) for tag in tags_of_image(row)),
         layers=tuple(_layer_content(row, layer) for layer in browse.layers_of(row.corpus)),
     )

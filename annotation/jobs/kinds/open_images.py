@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from annotation import campaigns, jobs
 from annotation.campaigns.drafts.keeping import duplicate_to_draft
 from annotation.campaigns.drafts.opening import (
-    add_known_items,
+    add_items_of_draft,
     check_no_running_pilot,
     go_on_with_all,
     pilot_of,
@@ -278,7 +278,7 @@ def _open(
     )
     if known:
         report_progress("making control items", 1.0)
-        add_known_items(campaign=row, known=known, actor=actor)
+        add_items_of_draft(campaign=row, known=known, actor=actor)
     if begin:
         campaigns.begin_campaign(campaign=row, actor=actor)
     return done

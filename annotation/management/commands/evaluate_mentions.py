@@ -55,7 +55,7 @@ class Command(ReportCommand):
             "images": len(per_image),
             "captions": captions,
             "gold": total.gold,
-            "found": total.found,
+            "predicted": total.predicted,
             "matched": total.matched,
             "precision": total.precision,
             "recall": total.recall,
@@ -91,7 +91,7 @@ class Command(ReportCommand):
 
 def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) -> list[float]:
     """The percentile bootstrap interval of F1, drawing whole images: captions of one image are alike."""
-    counts = np.array([(s.gold, s.found, s.matched) for s in per_image])  # (images, 3)
+    counts = np.array([(s.gold, s.predicted, s.matched) for s in per_image])  # (images, 3)
     rng = np.random.default_rng(seed)
     f1 = [
         span_f1(*counts[rng.integers(len(counts), size=len(counts))].sum(axis=0).tolist())

@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from annotation.common.operations import Listing
 from annotation.common.plain_text import text_table
-from annotation.workers.bonuses import GivenBonuses
+from annotation.workers.bonuses import NewBonuses
 from annotation.workers.requests.paying import PaidWorkers, Payment, WorkerDue
 
 _HEADS = ["worker", "answers", "minutes", "earned", "bonuses", "paid", "due", "an hour", ""]
@@ -61,7 +61,7 @@ def voided_message(result: Payment) -> str:
     return _("Payment of %(amount)s voided: it is due again.") % {"amount": amount}
 
 
-def bonus_message(result: GivenBonuses) -> str:
+def bonus_message(result: NewBonuses) -> str:
     """Who was given a bonus."""
     bonuses = result.bonuses
     message = ngettext(

@@ -36,8 +36,8 @@ def sent_message(result: MessagedWorkers) -> str:
     message = ngettext(
         "Message sent to %(n)d worker: it is on their next page.",
         "Message sent to %(n)d workers: it is on their next page.",
-        result.sent,
-    ) % {"n": result.sent}
+        result.messaged,
+    ) % {"n": result.messaged}
     if result.mailed:
         more = ngettext("%(n)d gets it by e-mail too.", "%(n)d get it by e-mail too.", result.mailed)
         message = f"{message} {more % {'n': result.mailed}}"
@@ -74,7 +74,7 @@ def erased_again_text(result: ErasedAgain) -> str:
 def _changed_text(result: ChangedWorkers, did: str, already: str) -> str:
     lines = [f"{change.worker} is {did} {', '.join(change.kinds)}" for change in result.changed]
     lines += [f"{name} is {already}: nothing to do" for name in result.same]
-    lines += [f"{change.worker}: {change.detail}" for change in result.refused]
+    lines += [f"{change.worker}: {change.detail}" for change in result.skipped]
     return "\n".join(lines)
 
 
@@ -83,8 +83,8 @@ def _with_others(message: str, result: ChangedWorkers, same: str) -> str:
     parts = [message % {"n": len(result.changed)}]
     if result.same:
         parts.append(f"({same % {'n': len(result.same)}})")
-    if result.refused:
-        about = {"n": len(result.refused), "why": result.refused[0].detail}
+    if result.skipped:
+        about = {"n": len(result.skipped), "why": result.skipped[0].detail}
         parts.append(_("Refused for %(n)d: %(why)s") % about)
     return " ".join(parts)
 

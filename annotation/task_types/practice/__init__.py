@@ -1,13 +1,14 @@
 """What workers see and try before they begin: examples of good and bad answers, and items to practise on.
 
 Both are about a few scenes of the sample corpus, drawn and captioned by us, whose gold is known; their
-pictures are static files, made anew by `manage.py make_examples`. Nothing here touches a database: practice
+pictures are static files, made again by `manage.py make_examples`. Nothing here touches a database: practice
 is not stored, not paid, and no part of anybody's trust state; a campaign's control items are not used up by
 it.
 """
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.registry import (
     PRACTICE,
     NamedBox,
@@ -17,7 +18,6 @@ from annotation.task_types.practice.registry import (
     Verdict,
 )
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import ShownImage
 
 __all__ = [
     "PRACTICE",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, ShownImage]:
+def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, DisplayedImage]:
     """What a question's page shows of an item of `kind`, and over which picture."""
     return PRACTICE.get(kind).posed(item)
 

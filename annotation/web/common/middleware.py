@@ -1,5 +1,5 @@
-"""Every view asks for a sign-in unless it says otherwise, and whoever came by a crowd platform's address gets
-to work alone. Nobody keeps a page that asks for a sign-in."""
+"""Every view asks for a sign-in unless it says otherwise, and the person who came by a crowd platform's
+address gets to work alone. Nobody keeps a page that asks for a sign-in."""
 
 from collections.abc import Callable
 from typing import Any

@@ -109,7 +109,7 @@ def open_staff_invitation(token: str) -> StaffInvitation:
 
 
 def staff_invitation_over(invitation: StaffInvitation) -> bool:
-    """Whether an invitation lets nobody in any more; whoever sent it must still be allowed to."""
+    """Whether an invitation lets nobody in any more; the person who sent it must still be allowed to."""
     sender = invitation.created_by
     return (
         invitation.used_at is not None

@@ -90,7 +90,7 @@ class CampaignWorker:
 
     worker: str
     erased: bool
-    machine: bool
+    is_model: bool
     answers: int
     seconds: float
     earned: str
@@ -159,7 +159,7 @@ def _campaign_worker(row: WorkerRow, currency: str) -> CampaignWorker:
     return CampaignWorker(
         worker=row.pseudonym,
         erased=row.erased,
-        machine=row.machine,
+        is_model=row.is_model,
         answers=row.answers,
         seconds=row.seconds,
         earned=text(row.earned),

@@ -12,7 +12,7 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Study, Visit
 from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.workers import confirmation, platform_visits
-from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC, PlatformName
+from annotation.workers.platform_visits import MOST_ANSWERS_REQUIRED, PROLIFIC, PlatformName
 
 #: What Prolific is to fill in.
 _PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -33,7 +33,9 @@ class SaveStudyRequest(CampaignRequest):
     study: Annotated[
         str, Field(max_length=100), Help(_("Id of the study"), _("Prolific's; other platforms give none"))
     ] = ""
-    answers: Annotated[int, Field(ge=1, le=MOST_WANTED), Help(_("Answers needed from each participant"))] = 20
+    answers: Annotated[
+        int, Field(ge=1, le=MOST_ANSWERS_REQUIRED), Help(_("Answers needed from each participant"))
+    ] = 20
     completion_code: Annotated[Code, Help(_("Code for complete"))] = ""
     screen_out_code: Annotated[Code, Help(_("Code for screened out"))] = ""
 

@@ -37,8 +37,8 @@ from evaluation.services.batches.stored_answers import (
 )
 from evaluation.services.common import work_lock
 from evaluation.services.judgments.importing import (
-    JudgmentsPlace,
     JudgmentsReport,
+    JudgmentsTarget,
     digest_of_judgments,
     store_judgments,
 )
@@ -192,7 +192,7 @@ def _reinstated(batch: Batch) -> set[str]:
 
 
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
-    """Raise BatchError for whoever has no answers from before they were reinstated."""
+    """Raise BatchError for the person who has no answers from before they were reinstated."""
     there = _reinstated(batch)
     for judge in count:
         if judge not in there:
@@ -262,7 +262,7 @@ def _store_answers(
         report_progress=part_of_progress(report_progress, 0.2, 1.0),
         phase="keeping judgments",
     )
-    target = JudgmentsPlace(
+    target = JudgmentsTarget(
         corpus=corpus,
         name=name,
         format=f"{BATCH_FORMAT}{batch.campaign.tasks}",
@@ -274,5 +274,6 @@ def _store_answers(
 
 
 def short_of(batch: Batch, answers: Answers, pairs: Collection[tuple[int, int]]) -> int:
-    """How many of the pairs `asked` have fewer answers than the batch wants; answers of any batch count."""
+    """How many of the pairs `selected` have fewer answers than the batch wants; answers of any batch
+    count."""
     return sum(len(answers.of.get(pair, ())) < batch.judges for pair in pairs)

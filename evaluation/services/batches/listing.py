@@ -26,7 +26,7 @@ class BatchesRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSummary:
-    """A batch: pairs pooled from runs, and the campaign that asks about them. `asked`: pairs; `judgments`:
+    """A batch: pairs pooled from runs, and the campaign that asks about them. `selected`: pairs; `judgments`:
     the newest set that was collected; `archived`: lists leave it out."""
 
     name: str
@@ -36,7 +36,7 @@ class BatchSummary:
     threshold: float | None
     judges: int
     strategy: str
-    asked: int
+    selected: int
     judgments: str | None
     digest: str
     created_at: datetime
@@ -80,7 +80,7 @@ def batch_summary(row: Batch) -> BatchSummary:
         threshold=row.threshold,
         judges=row.judges,
         strategy=row.strategy,
-        asked=row.numbers["asked"],
+        selected=row.numbers["selected"],
         judgments=row.judgments.name if row.judgments is not None else None,
         digest=row.digest,
         created_at=row.created_at,

@@ -120,7 +120,7 @@ class JudgmentsImport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgmentsPlace:
+class JudgmentsTarget:
     """Where judgments are kept, and what is said of them: the set's name, format, source and scale, and
     whether simulated workers answered."""
 
@@ -147,7 +147,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
     check_file(request.file, f"judgments in the format {format}")
-    target = JudgmentsPlace(
+    target = JudgmentsTarget(
         corpus=request.corpus,
         name=request.name or format,
         format=format,
@@ -161,7 +161,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
 
 def store_judgments(
     pairs: Iterable[JudgedPair],
-    target: JudgmentsPlace,
+    target: JudgmentsTarget,
     *,
     began: float | None = None,
     counted: Mapping[str, Sequence[str]] | None = None,
@@ -232,7 +232,7 @@ def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str
 def _write(
     rows: Iterator[PairAnswers],
     reader: _RowReader,
-    target: JudgmentsPlace,
+    target: JudgmentsTarget,
     counted: Mapping[str, Sequence[str]],
     actor: Any,
 ) -> None:

@@ -74,12 +74,13 @@ class QueriesByKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QrelsDetail(QrelsSummary):
-    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of `pairs_asked`
-    had enough answers when they were frozen. `remarks` say what is not known, and how to freeze again."""
+    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of
+    `pairs_selected` had enough answers when they were frozen. `remarks` say what is not known, and how to
+    freeze again."""
 
     queries: int
-    asked: QueriesByKind
-    pairs_asked: int | None
+    queries_by_kind: QueriesByKind
+    pairs_selected: int | None
     pairs_judged: int | None
     remarks: tuple[str, ...]
     relevant: int
@@ -137,10 +138,10 @@ def described_qrels(row: QrelsSnapshot) -> QrelsDetail:
     return QrelsDetail(
         **asdict(qrels_summary(row)),
         queries=counts.queries,
-        asked=QueriesByKind(
+        queries_by_kind=QueriesByKind(
             image=counts.queries_by_kind.get(IMAGE), caption=counts.queries_by_kind.get(CAPTION)
         ),
-        pairs_asked=row.pairs_asked,
+        pairs_selected=row.pairs_selected,
         pairs_judged=row.pairs_judged,
         remarks=() if counts.keywords else tuple(query_remarks(row)),
         relevant=counts.relevant,

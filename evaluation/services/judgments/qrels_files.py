@@ -48,7 +48,7 @@ from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.relevance.grades import GREATEST_GAIN
-from phrasebox.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
+from phrasebox.relevance.qrels import FileRelevance, Qrel, QrelsSettings, rule_named
 from phrasebox.text_files import text_size, whole_file
 
 #: What imported qrels may be for: rankings for images, for captions, or both.
@@ -160,7 +160,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     queries = query_choice or _queries_in(rows, names, side, both=asks == BOTH)
     report = freeze_rows(
         name,
-        QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
+        QrelsSettings(FileRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         known_rows,
         queries,
         names,

@@ -21,7 +21,7 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
 from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
@@ -90,7 +90,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
     then what was there stays as it was, and nothing else is left.
     """
     name, progress = request.name, _progress(context)
-    with exclusive_folder(
+    with locked_folder(
         f"report.{name}", busy=f"report {name!r} is already being built; wait until it is finished"
     ) as work:
         target = report_folder(name)
@@ -234,7 +234,7 @@ def _files(inquiry: ReportRows, progress: FindingsProgress) -> dict[str, bytes]:
 
 
 def _page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
-    """The report as one page that needs nothing else, in English whoever builds it."""
+    """The report as one page that needs nothing else, in English for every reader."""
     with translation.override("en"):
         return render_to_string(
             "evaluation/report_document.html", {"report": report, "sections": illustrated(report, pictures)}

@@ -39,7 +39,7 @@ from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.scoring import evaluate
 from phrasebox.relevance.grades import GradedRule
 from phrasebox.relevance.pairs import JudgedPair
-from phrasebox.relevance.qrels import GivenRelevance, rule_named
+from phrasebox.relevance.qrels import FileRelevance, rule_named
 
 #: Told by name, with how many steps of all are done.
 FindingsProgress = Callable[[str, int, int], None]
@@ -170,7 +170,7 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
         return named
     usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else REPORT_MEASURES
     rule = rule_named(snapshot.rule)
-    if isinstance(rule, GradedRule) or (isinstance(rule, GivenRelevance) and (pool.judged.grade > 1).any()):
+    if isinstance(rule, GradedRule) or (isinstance(rule, FileRelevance) and (pool.judged.grade > 1).any()):
         usual = [*usual, *GRADED]
     if pool.judged.original.any():
         return usual

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Named, OneOf
-from annotation.selectors.campaign.kept import kept_figure
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
@@ -257,9 +257,9 @@ def inputs_now(
 
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
-    """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
+    """A batch as a report shows it: kept until anything changes that it is made from, or counted again."""
     what = f"batch-numbers-{batch_stamp(batch, answers=True)}"
-    return kept_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
+    return cached_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
 
 
 def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:

@@ -72,7 +72,7 @@ def register_stored_system(name: str, requester: RequestedBy = BY_COMMAND) -> Sy
             f"{system_folder(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
             "another system"
         )
-    metadata: Mapping[str, Any] = manifest.get("facts", {})
+    metadata: Mapping[str, Any] = manifest.get("metadata", {})
     settings_stored = manifest["settings"]
     recipe = settings_stored.get("recipe", {})
     when = datetime.fromtimestamp((system_folder(name) / storage.MANIFEST).stat().st_mtime, UTC)

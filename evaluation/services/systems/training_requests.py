@@ -143,14 +143,14 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
 
 
 def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
-    named = recipe_place(request.recipe, context)
+    named = recipe_source(request.recipe, context)
     try:
         return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
     except BadRecipeSetting as error:
         raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
 
 
-def recipe_place(recipe: str, context: OperationContext) -> str:
+def recipe_source(recipe: str, context: OperationContext) -> str:
     """The name of a recipe, or the path of its file."""
     return recipe if recipe in named_recipes() else str(RECIPE_FILES.path(recipe, by_path=context.by_path))
 

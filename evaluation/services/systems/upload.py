@@ -125,7 +125,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
         unchanged = folder.exists()
         if unchanged:
             existing = storage.read_manifest(folder)
-            if (existing["kind"], existing["settings"], existing["facts"]) != (format, held, metadata):
+            if (existing["kind"], existing["settings"], existing["metadata"]) != (format, held, metadata):
                 raise InputError(
                     f"system {name!r} already exists with other files, ids or training; choose another name"
                 )

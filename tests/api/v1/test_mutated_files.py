@@ -25,7 +25,7 @@ from tests.mutants import Seed
 SEEDS = mutants.seeds(IMAGES)
 _PLACES: dict[str, dict[str, Any]] = {
     "import_controls": {"campaign": "review"},
-    "import_proposals": {"campaign": "quay", "machine": "drawer"},
+    "import_proposals": {"campaign": "quay", "model_annotator": "drawer"},
 }
 #: What a job says that failed by a mistake of ours: the exception's class comes first.
 _MISTAKE = re.compile(r"[A-Z]\w*(Error|Exception): ")

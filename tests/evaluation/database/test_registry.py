@@ -54,7 +54,7 @@ def register_model(file: Path, name: str = "clip", *more: object) -> dict[str, o
     return json.loads(output_of("add_system", name, file, "--corpus", "small", "--json", *more))
 
 
-def test_brought_embeddings_rank_any_split_that_they_cover(corpus, vectors, split):
+def test_uploaded_embeddings_rank_any_split_that_they_cover(corpus, vectors, split):
     report = register_model(vectors)
     assert (report["images"], report["captions"], report["dimensions"]) == (3, 9, 3)
     vectors.unlink()
@@ -88,7 +88,7 @@ def test_inner_products_are_another_system(corpus, vectors, split):
     assert next(rankings_of(run_named("dot-search")))[2].tolist() == [1.5, 0.5]
 
 
-def test_brought_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_path, split):
+def test_uploaded_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_path, split):
     scores = np.arange(27).reshape(3, 9)
     file = matrix_file(tmp_path, "sae", scores, list(IMAGES), CAPTIONS)
     register_model(file, "sae", "--format", "scores")
@@ -277,7 +277,7 @@ def test_a_ranking_that_was_stopped_goes_on_and_makes_nothing_twice(corpus, vect
     assert (run_named("clip-annotation").pk, Run.objects.count()) == (first, 2)
 
 
-def test_a_brought_system_is_ranked_by_a_job(corpus, vectors, split):
+def test_an_uploaded_system_is_ranked_by_a_job(corpus, vectors, split):
     register_model(vectors)
     job = jobs.enqueue(kind="rank", arguments={"system": "clip"})
     assert jobs.run_queued_job(job.pk) == job.DONE
