@@ -77,7 +77,7 @@ def serve(control: socket.socket) -> None:
             answer, status = descriptors
             request = json.loads(data)
             limits = Limits(**request["limits"])
-            children[_start(control, request["module"], limits, answer, status)] = status, limits
+            children[_start(control, request["modules"], limits, answer, status)] = status, limits
         for pid, (_status, limits) in children.items():
             if _resident(pid) > limits.memory:
                 killed.add(pid)
@@ -85,9 +85,10 @@ def serve(control: socket.socket) -> None:
         _reap(children, killed)
 
 
-def _start(control: socket.socket, module: str, limits: Limits, answer: int, status: int) -> int:
-    with contextlib.suppress(Exception):  # the child meets it too, and says so
-        importlib.import_module(module)  # once, not in every child
+def _start(control: socket.socket, modules: list[str], limits: Limits, answer: int, status: int) -> int:
+    for module in modules:
+        with contextlib.suppress(Exception):  # the child meets it too, and says so
+            importlib.import_module(module)  # once, not in every child
     pid = os.fork()
     if pid:
         os.close(answer)

@@ -1,76 +1,53 @@
-"""What readers do in tests of them (`test_readers.py`)."""
+"""Short hands for tests that read, write, and expect to be refused."""
 
 from __future__ import annotations
 
-import os
-import socket
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+import pytest
 
-from phrasebox.formats.arrays import open_arrays
+from annotation.formats import FORMATS
+from annotation.protocol.terms import ImageRecord, LayerRecord
 from phrasebox.text_files import FormatError
 
 
-def numbers(most: int) -> Iterator[int]:
-    yield from range(most)
+def read(key: str, path: Path, images: Path | None = None) -> list[ImageRecord]:
+    return list(FORMATS.get(key).read(path, images=images))
 
 
-def wrong(path: Path) -> None:
-    raise FormatError("is wrong", file=path, line=3, expected="what is right")
+def layer_of(record: ImageRecord) -> LayerRecord:
+    assert record.layer is not None
+    return record.layer
 
 
-def unforeseen(path: Path) -> None:
-    raise KeyError("a mistake of ours")
+def write(key: str, records: list[ImageRecord], out: Path) -> Path:
+    out.mkdir()
+    FORMATS.get(key).write(records, out)
+    return out
 
 
-def greedy(path: Path) -> int:
-    return len(np.ones(10**9))
+def put(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
 
 
-def greedy_in_parts(path: Path) -> Iterator[int]:
-    parts = []
-    for number in range(10**6):
-        parts.append(bytes(10**6))
-        yield number
+def error_of(key: str, path: Path) -> FormatError:
+    """The error that reading `path` ends in: one line that names a file."""
+    with pytest.raises(FormatError) as caught:
+        read(key, path)
+    return one_line(caught.value)
 
 
-def lost(path: Path) -> None:
-    while True:
-        pass
+def refused_to_write(key: str, records: list[ImageRecord], out: Path) -> FormatError:
+    with pytest.raises(FormatError) as caught:
+        write(key, records, out)
+    return one_line(caught.value)
 
 
-def asleep(path: Path) -> None:
-    time.sleep(60)
-
-
-def dying(path: Path) -> None:
-    os.abort()
-
-
-def held(path: Path) -> Iterator[bytes]:
-    while True:
-        yield bytes(10**5)
-
-
-def code() -> Any:
-    return os.system
-
-
-def shape_of(path: Path) -> tuple[int, ...]:
-    return open_arrays(path).arrays[""].shape
-
-
-def reaches(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
-
-
-def environment() -> dict[str, str]:
-    return dict(os.environ)
+def one_line(error: FormatError) -> FormatError:
+    message = str(error)
+    assert len(message.splitlines()) == 1
+    assert message.startswith(error.file)
+    assert error.expected
+    return error

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 LARGE = 4 * 2**20
 #: Readers of small files, and of large ones, that one process has at a time.
 _SMALL_AT_ONCE, _LARGE_AT_ONCE = 2, 2
+#: By how a file's name ends, the library that is imported before its reader is forked.
+_LIBRARIES = {".parquet": "pyarrow.parquet", ".h5": "h5py", ".hdf5": "h5py"}
 #: Seconds that a file waits for a reader.
 _LONGEST_WAIT = 60.0
 #: What readers need of the environment; nothing of it is secret.
@@ -49,11 +51,11 @@ class _Pool:
             True: threading.BoundedSemaphore(_LARGE_AT_ONCE),
         }
 
-    def ask(self, module: str, limits: server.Limits) -> tuple[socket.socket, int]:
+    def ask(self, modules: Sequence[str], limits: server.Limits) -> tuple[socket.socket, int]:
         """Where a new reader answers, and where it is said how it died."""
         ours, theirs = socket.socketpair()
         status, says = os.pipe()
-        request = {"module": module, "limits": {"memory": limits.memory, "seconds": limits.seconds}}
+        request = {"modules": modules, "limits": {"memory": limits.memory, "seconds": limits.seconds}}
         try:
             with self._lock:
                 for again in (True, False):
@@ -82,6 +84,7 @@ class _Pool:
             environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
             # One thread: what forks must have no others.
             environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+            environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others have threads
             environment["PYTHONPATH"] = os.pathsep.join([str(settings.BASE_DIR), *filter(None, sys.path)])
             with theirs:
                 self._process = subprocess.Popen(
@@ -164,7 +167,7 @@ def _reader(
     if not slot.acquire(timeout=_LONGEST_WAIT):
         raise Busy(f"{file.name}: other files are being read; try again in a minute")
     try:
-        connection, status = _pool.ask(function.__module__, limits)
+        connection, status = _pool.ask([function.__module__, *_libraries(files)], limits)
         try:
             connection.settimeout(3.0 * limits.seconds)
             call = pickle.dumps((function.__module__, function.__qualname__, arguments), 5)
@@ -230,6 +233,11 @@ def _refuse(reason: str, file: Path, limits: server.Limits) -> NoReturn:
         server.CRASH: ("cannot be read: it ends the program that reads it", "a complete file"),
     }[reason]
     raise FormatError(problem, file=file, expected=remedy)
+
+
+def _libraries(files: Iterable[Path]) -> list[str]:
+    """What takes long to import, and these files need."""
+    return [_LIBRARIES[ending] for file in files if (ending := file.suffix.lower()) in _LIBRARIES]
 
 
 def _limits() -> server.Limits:

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from annotation import jobs
+from annotation.common.readers import read, stream
+from annotation.datasets import uploads
 from annotation.datasets.importing import IntakeError
 from annotation.datasets.source_problems import SourceProblems
 from annotation.datasets.uploaded_source import check_upload
+from annotation.formats.files.archive import DEFAULT_LIMITS, unpack_archive
+from annotation.formats.source_records import read_records, readable_format
 from annotation.images.pictures import PictureError, StoredPicture, check_pictures
 from annotation.models import Account, Job
 from phrasebox.text_files import FormatError
@@ -98,16 +102,31 @@ CORPORA = {
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_spoilt_corpora_are_refused_in_words(everything: None, name: str):
-    seed = Seed("", name, CORPORA[name])
-    for number, (called, content) in enumerate(mutants.mutants(seed, 20)):
-        account = Account.objects.get(username="researcher")
-        files = {called: content, "p0.jpg": mutants.pictures()["p.jpg"]}
-        upload = uploaded(account, files, name=f"spoilt-{number}", part=10**7)
+def test_readers_refuse_spoilt_corpora_in_words(tmp_path: Path, name: str):
+    for number, (called, content) in enumerate(mutants.mutants(Seed("", name, CORPORA[name]), 20)):
+        source = tmp_path / str(number)
+        source.mkdir()
+        (source / called).write_bytes(content)
+        try:
+            if name.endswith(".zip"):
+                list(stream(unpack_archive, source / called, source / "unpacked", DEFAULT_LIMITS))
+            elif format := read(readable_format, source, ()):
+                list(stream(read_records, format, source, None, ()))
+        except FormatError:
+            pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CORPORA)
+def test_many_spoilt_corpora_are_refused_in_words(data: Path, name: str):
+    account = Account.objects.create_user(username="sender")
+    for called, content in mutants.mutants(Seed("", name, CORPORA[name]), 200):
+        upload = uploaded(account, {called: content, "p0.jpg": a_picture(1)}, part=10**7)
         try:
             check_upload(upload, report_progress=lambda step, share: None)
         except (IntakeError, FormatError, SourceProblems):
             pass
+        uploads.remove_upload(upload)
 
 
 @pytest.mark.parametrize("name", mutants.pictures())
