@@ -93,9 +93,11 @@ def test_a_small_file_does_not_wait_for_large_ones(file: Path):
 
 def test_many_threads_have_files_read_at_once():
     sums: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: sums.append(sum(stream(read_there.numbers, 1000)))) for _ in range(8)
-    ]
+
+    def add() -> None:
+        sums.append(sum(stream(read_there.numbers, 1000)))
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

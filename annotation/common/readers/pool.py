@@ -19,7 +19,6 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
 from annotation.common import reader_server as server
-from annotation.common.locks import Busy
 from annotation.common.readers.answers import UnexpectedAnswer, read_answer, read_error
 from phrasebox.text_files import FormatError
 
@@ -113,8 +112,10 @@ _pool = _Pool()
 
 
 def _forget() -> None:
-    """A forked process has readers of its own."""
+    """A forked process has readers of its own, and lets those of its parent end with that."""
     global _pool
+    if _pool._control is not None:
+        _pool._control.close()
     _pool = _Pool()
 
 
@@ -132,7 +133,7 @@ def readers_have_no_network() -> bool:
 
 
 def read(function: Callable[..., _T], *arguments: Any) -> _T:
-    """What `function` returns, called by a reader; raises as it does, and FormatError and Busy."""
+    """What `function` returns, called by a reader; raises as it does, and FormatError."""
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
             if kind == server.VALUE:
@@ -141,7 +142,7 @@ def read(function: Callable[..., _T], *arguments: Any) -> _T:
 
 
 def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Iterator[_T]:
-    """What `function` yields, called by a reader; raises as it does, and FormatError and Busy."""
+    """What `function` yields, called by a reader; raises as it does, and FormatError."""
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
             if kind == server.ITEMS:
@@ -165,7 +166,7 @@ def _reader(
     file, large = files[0], sum(map(_size, files)) > LARGE
     slot = _pool.slots[large]
     if not slot.acquire(timeout=_LONGEST_WAIT):
-        raise Busy(f"{file.name}: other files are being read; try again in a minute")
+        raise FormatError("waits while other files are read", file=file, expected="another try in a minute")
     try:
         connection, status = _pool.ask([function.__module__, *_libraries(files)], limits)
         try:
