@@ -332,7 +332,7 @@ def read_seed(seed: Seed, path: Path) -> None:
         "freeze_qrels": lambda: stream(lines, path),
         "import_controls": lambda: stream(read_table_rows, path),
         "import_features": lambda: chain(
-            stream(read_features, path, kind, None), stream(read_feature_rows, path, kind, None, 0)
+            stream(read_features, path, kind, None), stream(read_feature_rows, path, kind, None, 0, 4096)
         ),
         "import_judgments": lambda: stream(read_judged_pairs, path, format, False),
         "import_localizations": lambda: stream(read_json_lines, path, "regions"),

@@ -26,7 +26,7 @@ from typing import Any
 
 #: A message: its kind, and how many bytes follow.
 HEAD = struct.Struct("<cI")
-ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, ERROR, BUG = b"i", b"v", b"z", b"l", b"m", b"e", b"b"
+ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, RAISED, MISTAKE = b"i", b"v", b"z", b"l", b"m", b"e", b"b"
 #: Bytes of a message, at most, and about what a batch of items comes to.
 LARGEST_MESSAGE, _BATCH = 16 * 2**20, 64 * 2**10
 #: Why a child died.
@@ -179,7 +179,8 @@ def _child(connection: socket.socket, limits: Limits) -> None:
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     (length,) = struct.unpack("<Q", receive(connection, 8))
-    module, name, args = pickle.loads(receive(connection, length))
+    folder, module, name, args = pickle.loads(receive(connection, length))
+    os.chdir(folder)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _limit(resource.RLIMIT_FSIZE, _WRITTEN)
@@ -233,11 +234,11 @@ def _described(error: Exception) -> tuple[bytes, bytes]:
     kind = type(error)
     if kind.__module__.partition(".")[0] in OUR_PACKAGES:
         with contextlib.suppress(Exception):
-            return ERROR, pickle.dumps((kind.__module__, kind.__qualname__, error.args, vars(error)), 5)
+            return RAISED, pickle.dumps((kind.__module__, kind.__qualname__, error.args, vars(error)), 5)
     text = (str(error).splitlines() or [""])[0][:120]
     told = f"{kind.__name__}: {text}" if text else kind.__name__
     trace = "".join(traceback.format_exception(error))[-8000:]
-    return BUG, json.dumps([told, trace]).encode()
+    return MISTAKE, json.dumps([told, trace]).encode()
 
 
 def receive(connection: socket.socket, length: int) -> bytes:

@@ -58,6 +58,7 @@ def decode_pictures(
             yield None, str(error)
             continue
         if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
             clean_copy(folder, number).write_bytes(clean)
         yield stored, ""
 

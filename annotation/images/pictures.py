@@ -7,7 +7,8 @@ of the stored bytes: the same picture is kept once, and a stored file never chan
 import hashlib
 import os
 import re
-import tempfile
+import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -51,48 +52,42 @@ def picture_size(name: str) -> tuple[int, int] | None:
         return None
 
 
-def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
-    """Check the picture at `path` and store it under `into` (default: the store).
-
-    Orientation is applied to the pixels; only then, or where the container is damaged but
-    decodes, is a picture encoded again. Raises PictureError.
-    """
-    return _only(store_pictures([path], into=into))
-
-
 def check_picture(path: Path) -> StoredPicture:
-    """What `store_picture` would store of the picture at `path`; decodes all of it. Raises PictureError."""
-    return _only(check_pictures([path]))
+    """What would be stored of the picture at `path`; decodes all of it. Raises PictureError."""
+    (stored,) = check_pictures([path])
+    if isinstance(stored, PictureError):
+        raise stored
+    return stored
 
 
 def store_pictures(
     paths: Sequence[Path], *, into: Path | None = None
 ) -> Iterator[StoredPicture | PictureError]:
-    """As `store_picture`, of several pictures: what was stored of each, or what is wrong with it."""
+    """Check pictures and store them under `into` (default: the store): what was stored of each, or what is
+    wrong with it.
+
+    Orientation is applied to the pixels; only then, or where the container is damaged but
+    decodes, is a picture encoded again.
+    """
     root = into or _store()
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, prefix=".") as folder:
-        for number, stored in enumerate(_decoded(paths, Path(folder))):
+    folder = root / f".{secrets.token_hex(8)}"
+    try:
+        for number, stored in enumerate(_decoded(paths, folder)):
             if isinstance(stored, StoredPicture):
-                target, part = picture_path(stored.name, root=root), clean_copy(Path(folder), number)
+                target, part = picture_path(stored.name, root=root), clean_copy(folder, number)
                 if not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     # Read-only: exports may share the file by a hard link.
                     part.chmod(0o444)
                     part.replace(target)
             yield stored
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_pictures(paths: Sequence[Path]) -> Iterator[StoredPicture | PictureError]:
-    """As `check_picture`, of several pictures."""
+    """What `store_pictures` would yield; stores nothing."""
     return _decoded(paths, None)
-
-
-def _only(pictures: Iterator[StoredPicture | PictureError]) -> StoredPicture:
-    (stored,) = pictures
-    if isinstance(stored, PictureError):
-        raise stored
-    return stored
 
 
 def _decoded(paths: Sequence[Path], folder: Path | None) -> Iterator[StoredPicture | PictureError]:

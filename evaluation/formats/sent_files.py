@@ -176,11 +176,11 @@ def read_features(
 
 
 def read_feature_rows(
-    path: Path, kind: DescribedItems, ids_file: Path | None, start: int
+    path: Path, kind: DescribedItems, ids_file: Path | None, start: int, most: int
 ) -> Iterator[NDArray[Any]]:
-    """The rows of a file of features from `start` on, some at a time."""
+    """The rows of a file of features from `start` on, `most` at a time."""
     for block in open_features(path, kind, ids_file).blocks(start):
-        yield from _parts(np.ascontiguousarray(block))
+        yield from _parts(np.ascontiguousarray(block), most)
 
 
 def _ids(side: str, ids: Sequence[str]) -> Iterator[SentIds]:
@@ -188,7 +188,7 @@ def _ids(side: str, ids: Sequence[str]) -> Iterator[SentIds]:
         yield SentIds(side, tuple(ids[start : start + _IDS_AT_ONCE]))
 
 
-def _parts(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    step = max(1, _BYTES_AT_ONCE // max(1, rows[:1].nbytes))
+def _parts(rows: NDArray[Any], most: int = 2**20) -> Iterator[NDArray[Any]]:
+    step = max(1, min(most, _BYTES_AT_ONCE // max(1, rows[:1].nbytes)))
     for start in range(0, len(rows), step):
         yield np.array(rows[start : start + step])

@@ -33,8 +33,6 @@ _SMALL_AT_ONCE, _LARGE_AT_ONCE = 2, 2
 _LIBRARIES = {".parquet": "pyarrow.parquet", ".h5": "h5py", ".hdf5": "h5py"}
 #: Seconds that a file waits for a reader.
 _LONGEST_WAIT = 60.0
-#: What readers need of the environment; nothing of it is secret.
-_ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
 class _Pool:
@@ -80,7 +78,7 @@ class _Pool:
             self._stop()
         if self._control is None:
             ours, theirs = socket.socketpair()
-            environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+            environment = dict(settings.READER_ENVIRONMENT)
             # One thread: what forks must have no others.
             environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
             environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others have threads
@@ -171,7 +169,7 @@ def _reader(
         connection, status = _pool.ask([function.__module__, *_libraries(files)], limits)
         try:
             connection.settimeout(3.0 * limits.seconds)
-            call = pickle.dumps((function.__module__, function.__qualname__, arguments), 5)
+            call = pickle.dumps((os.getcwd(), function.__module__, function.__qualname__, arguments), 5)
             with suppress(BrokenPipeError, ConnectionResetError):  # how it died is said below
                 connection.sendall(struct.pack("<Q", len(call)) + call)
             yield _messages(connection, status, file, limits)
@@ -205,9 +203,9 @@ def _messages(
                 )
             case server.OUT_OF_MEMORY:
                 _refuse(server.MEMORY, file, limits)
-            case server.ERROR:
+            case server.RAISED:
                 raise _error(data, file, limits)
-            case server.BUG:
+            case server.MISTAKE:
                 told, trace = json.loads(data)
                 _log.warning("a reader could not read %s: %s", file, trace)
                 raise FormatError(f"cannot be read ({told})", file=file, expected="a complete file")

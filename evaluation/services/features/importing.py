@@ -133,7 +133,8 @@ class _FeatureFile:
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
         """The rows from `start` on, some at a time."""
         request = self.request
-        return stream(read_feature_rows, request.path, _ITEMS[request.kind], request.ids, start)
+        most = block_rows(self.dimensions)
+        return stream(read_feature_rows, request.path, _ITEMS[request.kind], request.ids, start, most)
 
 
 def _read(request: FeatureImport) -> _FeatureFile:

@@ -46,7 +46,7 @@ def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> 
         _PLACES.get(seed.operation, {}), body=dict(seed.fields), files={seed.field_name: (name, content)}
     )
     if seed.operation not in ("agreement", "import_controls", "import_proposals"):
-        call.body = {**(call.body or {}), "name": f"sent-{number}"}
+        call.body = {**(call.body or {}), "name": f"{re.sub('[.]', '-', seed.name)}-{number}"}
     response = caller.perform(operation(seed.operation), call)
     assert response.status_code < 500, (name, response.content)
     if response.status_code == 202:

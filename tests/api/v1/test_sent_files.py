@@ -15,7 +15,7 @@ from tests.api.v1.conftest import Caller, operation
 from tests.api.v1.valid import VALID
 
 #: What looks at the bytes of a file without reading what they mean: sums, copies, and storing a part.
-_AS_BYTES = {"digest_of_files", "file_digest", "_by_content", "receive_sent_part", "_form_as_bytes"}
+_AS_BYTES = {"digest_of_files", "file_digest", "_by_content", "receive_uploaded_part", "_form_as_bytes"}
 _watching: list[tuple[Path, list[str]]] = []
 
 
