@@ -10,7 +10,6 @@ must be so, too. Each missing part is an error of its own id, which names the fi
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import is_dataclass
 from inspect import Parameter
 from itertools import islice
 from pathlib import Path
@@ -210,11 +209,7 @@ def _signature_error_of_work(kind: Any) -> str:
     ]
     if not placed:
         return "takes no progress"
-    if kind.request is None:
-        return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
-    if not is_dataclass(kind.request):
-        return f"makes a request of {kind.request!r}, which is no record"
-    return "" if len(placed) == 2 else "does not take its request"
+    return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
 
 
 def source_of(thing: Any) -> str:

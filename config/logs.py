@@ -3,14 +3,10 @@
 import json
 import logging
 import re
-import time
-import uuid
-from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from celery import current_task
-from django.http import HttpRequest, HttpResponse
 
 #: The request that is being answered in this thread, or "".
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -60,34 +56,3 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = without_secrets(self.formatException(record.exc_info))
         line |= {name: value for name, value in getattr(record, "fields", {}).items() if name not in line}
         return json.dumps(line, default=str, ensure_ascii=False)
-
-
-class RequestLog:
-    """Names every request (header X-Request-ID, made here unless a proxy gave it) and logs how it ended."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        received = request.headers.get("X-Request-ID", "")
-        # Anything else could forge lines of the log that it ends up in.
-        name = (
-            received
-            if received.isascii() and received.replace("-", "").isalnum() and len(received) <= 64
-            else ""
-        )
-        token = request_id.set(name or uuid.uuid4().hex)
-        started = time.monotonic()
-        try:
-            response = self.get_response(request)
-            response["X-Request-ID"] = request_id.get()
-            access.info(
-                "%s %s %d",
-                request.method,
-                request.path,
-                response.status_code,
-                extra={"fields": {"milliseconds": round(1000 * (time.monotonic() - started))}},
-            )
-            return response
-        finally:
-            request_id.reset(token)

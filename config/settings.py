@@ -128,9 +128,9 @@ INSTALLED_APPS = [
     "config",  # for its command
 ]
 MIDDLEWARE = [
-    "config.logs.RequestLog",
-    "config.readable_requests.ReadableForms",
-    "config.worker_call_middleware.WorkerCalls",
+    "config.middleware.RequestLog",
+    "config.middleware.ReadableForms",
+    "config.middleware.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -141,7 +141,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     # Every view asks for a sign-in unless it says otherwise.
-    "annotation.web.common.middleware.SignInRequired",
+    "config.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -22,7 +22,7 @@ from annotation.common.database import chunks
 from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
-from annotation.selectors.corpora import Account, Corpus, corpus_named, within_scope
+from annotation.selectors.corpora import Account, Corpus, corpus_named, row_named, within_scope
 from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
 from phrasebox.registry import UnknownName
@@ -355,11 +355,7 @@ def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
 
 def run_named(name: str) -> Run:
     """The published run `name`; raises UnknownName listing what exists."""
-    published = Run.objects.filter(published=True)
-    run = published.filter(name=name).first()
-    if run is None:
-        raise with_known(UnknownName(f"unknown run {name!r}"), published.values_list("name", flat=True))
-    return run
+    return row_named(Run.objects.filter(published=True), name)
 
 
 def runs_exist(account: Account) -> bool:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from phrasebox.errors import PhraseboxError
+
 #: What reading a bad .gz raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
@@ -21,7 +23,7 @@ BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 16 * 1024 * 1024
 
 
-class FormatError(ValueError):
+class FormatError(PhraseboxError):
     """A source that cannot be read: names the file, the line, what was found and what was expected.
 
     `str()` is one line, fit to be shown as it is.

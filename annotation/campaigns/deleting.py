@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,10 +39,10 @@ from annotation.protocol.model_annotators import Proposals, best_first, model_tr
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.jobs import Job, newest_job
 from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, model_annotator_reports
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CampaignRequest
 
 #: The jobs that train a model annotator, and that have one propose for further images; who knows how
 #: registers them.

@@ -34,7 +34,7 @@ from annotation.selectors.campaign.cost import spent
 from annotation.selectors.campaign.progress import complete_images
 from annotation.selectors.campaign.reasons import BUDGET, IMAGES, PAUSED, UNTIL, coded_reason, reason_in_words
 from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 LONGEST_REASON = 200
 _WORKERS_SEE = _("Workers see it")

@@ -72,6 +72,16 @@ def writing() -> Iterator[None]:
         yield
 
 
+def delete_in_steps(rows: QuerySet[Any], step: int = 5_000) -> None:
+    """Delete rows, so many in a transaction; nobody waits for all of them."""
+    count = step
+    while count == step:
+        with writing():
+            keys = list(rows.values_list("pk", flat=True)[:step])
+            rows.model._default_manager.filter(pk__in=keys).delete()
+        count = len(keys)
+
+
 @contextlib.contextmanager
 def _write_lock() -> Iterator[None]:
     """Hold SQLite's write lock; nothing elsewhere, nor where the database is in memory."""

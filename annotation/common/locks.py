@@ -17,6 +17,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from phrasebox.errors import PhraseboxError
+
 #: Seconds until a refused lock is tried once more: `is_held` takes it for a moment.
 _ASKING = 0.05
 #: The folder of a restore under way, in DATA_DIR; and in it what stood before. While this is there, DATA_DIR
@@ -24,7 +26,7 @@ _ASKING = 0.05
 RESTORING, BEFORE = "restoring", "before"
 
 
-class Busy(ValueError):
+class Busy(PhraseboxError):
     """Somebody else is at the same work."""
 
 

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from django.conf import settings
 
+from phrasebox.errors import PhraseboxError
+
 #: Seconds that an archive is kept.
 ARCHIVE_LIFETIME = 7 * 24 * 3600
 #: Types that do not shrink when they are packed.
@@ -37,7 +39,7 @@ class Download(NamedTuple):
     expires_at: str
 
 
-class DownloadExpired(ValueError):
+class DownloadExpired(PhraseboxError):
     """A download that has expired; one line with the remedy."""
 
 

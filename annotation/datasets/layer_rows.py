@@ -36,6 +36,7 @@ from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord, renamed
 from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
+from phrasebox.errors import PhraseboxError
 
 #: Images written in one transaction.
 LAYER_IMAGES_PER_TRANSACTION = 250
@@ -49,7 +50,7 @@ CHAINS_PER_IMAGE = 1_000
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,90}")
 
 
-class LayerError(ValueError):
+class LayerError(PhraseboxError):
     """A layer that cannot be written under its name, or for its images."""
 
 

@@ -28,6 +28,8 @@ from annotation.common.locks import held_lock
 from annotation.datasets.importing import corpus_name_is_valid
 from annotation.formats.names import is_safe_name
 from annotation.models import Account, Corpus, Job
+from phrasebox.errors import PhraseboxError
+from phrasebox.registry import UnknownName
 from phrasebox.text_files import short_repr
 
 #: Bytes of a part at most, files of an upload, uploads of an account at a time, folders within folders.
@@ -45,11 +47,11 @@ _MANIFEST = "upload.json"
 FOLDER = "corpus_uploads"
 
 
-class UploadError(ValueError):
+class UploadError(PhraseboxError):
     """An upload, or a part of it, that is not taken; one line with the remedy."""
 
 
-class NoSuchUpload(LookupError):
+class NoSuchUpload(UnknownName):
     """An upload that is not there: never was, expired, or another account's."""
 
 

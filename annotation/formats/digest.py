@@ -9,9 +9,10 @@ from pathlib import Path
 
 from annotation.formats.checks import check_record
 from annotation.protocol.terms import NOT_VISUAL, ImageRecord, LayerRecord
+from phrasebox.errors import PhraseboxError
 
 
-class RepeatedImage(ValueError):
+class RepeatedImage(PhraseboxError):
     """Two records of one id."""
 
 

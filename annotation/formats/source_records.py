@@ -18,12 +18,12 @@ class SourceFault:
     file: str
     line: int | None
     expected: str
-    found_nothing: bool
+    no_valid_image: bool
 
     def error(self) -> FormatError:
         """The error."""
         error = FormatError(self.problem, file=self.file, line=self.line, expected=self.expected)
-        error.found_nothing = self.found_nothing
+        error.no_valid_image = self.no_valid_image
         return error
 
 
@@ -34,7 +34,9 @@ def read_records(
     faults: list[SourceFault] = []
 
     def note(error: FormatError) -> None:
-        faults.append(SourceFault(error.problem, error.file, error.line, error.expected, error.found_nothing))
+        faults.append(
+            SourceFault(error.problem, error.file, error.line, error.expected, error.no_valid_image)
+        )
 
     records = _formats(packages).get(format).read(source, images=images)
     record: ImageRecord | None = None

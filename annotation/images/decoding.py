@@ -14,6 +14,7 @@ from typing import Any
 from PIL import Image, ImageOps
 
 from annotation.images.metadata import Malformed, without_metadata
+from phrasebox.errors import PhraseboxError
 
 #: Pictures beyond these are refused before a pixel is decoded.
 MAX_BYTES = 64 * 2**20
@@ -32,7 +33,7 @@ _QUALITY = 80
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
-class PictureError(ValueError):
+class PictureError(PhraseboxError):
     """A file that is no picture we keep; names the file, what is wrong and what was expected."""
 
 

@@ -42,8 +42,8 @@ from annotation.selectors.people.accounts import AccountName
 from annotation.selectors.workers.choosing import ChosenWorkers, chosen_workers
 from annotation.workers import messages
 from annotation.workers.accounts import activation, inviting
-from annotation.workers.accounts.activation import AccountError
 from annotation.workers.messages import LONGEST_MESSAGE
+from phrasebox.errors import PhraseboxError
 
 #: What is wrong with a campaign, or with the server where it is None, now.
 AlarmsNow = Callable[[Campaign | None], Iterable[DetectedAlarm]]
@@ -57,7 +57,7 @@ TEST_MAIL = "send_test_mail"
 _SALT = "annotation.letters"
 
 
-class EmailError(RuntimeError):
+class EmailError(PhraseboxError):
     """The mail server took no e-mail; one line that names no address."""
 
 
@@ -92,9 +92,9 @@ def send_password_link(request: SendPasswordLinkRequest, context: OperationConte
     account = activation.account_to_change(request.account, context)
     activation.check_has_password(account)
     if not settings.SENDS_MAIL:
-        raise AccountError(_("This server sends no e-mail: make a link and hand it over yourself."))
+        raise PhraseboxError(_("This server sends no e-mail: make a link and hand it over yourself."))
     if not account.email:
-        raise AccountError(_("This account has no e-mail address: make a link and hand it over yourself."))
+        raise PhraseboxError(_("This account has no e-mail address: make a link and hand it over yourself."))
     with database.writing():
         audit.record(actor=context.actor, act="send_password_link", account=request.account)
     request_email(address=account.email, language=_language())

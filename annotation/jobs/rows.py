@@ -25,6 +25,7 @@ from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import JOB_ENDED
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ AHEAD = 120.0
 _PAGE = 1000
 
 
-class JobError(ValueError):
+class JobError(PhraseboxError):
     """A job that cannot be made, cancelled or resumed; one line with the remedy."""
 
 
@@ -104,16 +105,26 @@ def enqueue(
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
     if problem := job_kind_named(kind).invalid_arguments(json_arguments):
         raise JobError(f"arguments of a {kind!r} job: {problem}")
+    return _queued(kind, json_arguments, campaign, corpus, actor)
+
+
+def _queued(
+    kind: str,
+    arguments: Mapping[str, Any],
+    campaign: Campaign | None,
+    corpus: Corpus | None,
+    actor: Account | None,
+) -> Job:
     with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
             kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
-            if job.arguments == json_arguments:
+            if job.arguments == arguments:
                 return job
         job = Job.objects.create(
             kind=kind,
-            arguments=json_arguments,
+            arguments=arguments,
             campaign=campaign,
             corpus=corpus,
             created_by=actor,
@@ -128,18 +139,10 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
     about; raises what the operation refuses before its job begins."""
     if operation.before_job is not None:
         request = operation.before_job(request, OperationContext(actor))
-    return enqueue(
-        kind=operation.name,
-        arguments=request_to_dict(request),
-        campaign=row if isinstance(row, Campaign) else None,
-        corpus=row if isinstance(row, Corpus) else _corpus_of(row),
-        actor=actor,
-    )
-
-
-def _corpus_of(row: Any) -> Corpus | None:
-    """The corpus of a row that says no campaign."""
-    return None if isinstance(row, Campaign) else getattr(row, "corpus", None)
+    campaign = row if isinstance(row, Campaign) else None
+    corpus = row if isinstance(row, Corpus) else getattr(row, "corpus", None)
+    arguments = request_to_dict(request)
+    return _queued(operation.name, arguments, campaign, None if campaign else corpus, actor)
 
 
 def job_numbered(job_id: int) -> Job:

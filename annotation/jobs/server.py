@@ -15,10 +15,7 @@ from annotation.jobs.status import JobStatus, job_status
 from annotation.jobs.upkeep import PeriodicState
 from annotation.models import PeriodicRun
 from annotation.notifications.alarms import DetectedAlarm
-
-
-class NoAddress(ValueError):
-    """The caller for a test e-mail has no address to send it to."""
+from phrasebox.errors import PhraseboxError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +86,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
 def mail_yourself(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
     """Have an e-mail sent to the caller, by a job. Raises NoAddress."""
     if not context.actor.email:
-        raise NoAddress(_("Your account has no e-mail address: add one first."))
+        raise PhraseboxError(_("Your account has no e-mail address: add one first."))
     language = get_language() or settings.LANGUAGE_CODE
     return job_status(emails.request_test_mail(account=context.actor, language=language))
 

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.jobs.registry import job_kind_named, kinds_of_other_apps
 from annotation.jobs.rows import SweptJobs, cancel_job, remaining, resume_job, sweep_jobs
@@ -132,16 +132,13 @@ def job_title(kind: str) -> str:
 def job_status(job: Job) -> JobStatus:
     """A job, without any path of the server."""
     about = {key: job.arguments[key] for key in _ABOUT if job.arguments.get(key) not in (None, "", [])}
-    return JobStatus(
+    return result_of(
+        JobStatus,
+        job,
         number=job.pk,
-        kind=job.kind,
         title=job_title(job.kind),
-        state=job.state,
         stopping=job.cancel and job.state == Job.RUNNING,
-        phase=job.phase,
-        share=job.share,
         seconds_left=remaining(job),
-        error=job.error,
         about={key: value for key, value in about.items() if not _is_path(value)},
         result={key: value for key, value in job.result.items() if key not in _PLACES},
         corpus=job.corpus.name if job.corpus is not None else None,

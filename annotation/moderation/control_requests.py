@@ -30,8 +30,7 @@ from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.terms import Box
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import control_item_counts, with_answer_counts
-from annotation.selectors.corpora import check_split
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, check_split
 
 _LARGEST_FILE = 4 * 2**20
 
@@ -245,7 +244,7 @@ def count_control_items(request: ControlCountsRequest, context: OperationContext
 
 
 def add_controls_from_layer(request: LayerControlsRequest, context: OperationContext) -> AddedControls:
-    """Add control items from a layer. Raises NoGold, LayerBehind, UnknownName."""
+    """Add control items from a layer. Raises PhraseboxError, LayerBehind, UnknownName."""
     row, actor = request.row(), context.actor
     if actor is not None and not _may_read_layer(actor, row, request.layer):
         raise controls.BadItem(_("Your role covers only this campaign, not the layers of its corpus."))

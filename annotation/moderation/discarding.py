@@ -55,6 +55,7 @@ from annotation.quality import qualification, worker_trust
 from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases, task_rows
+from phrasebox.errors import PhraseboxError
 
 #: Images looked for at a time.
 _CHUNK = 200
@@ -62,7 +63,7 @@ _CHUNK = 200
 _Progress = Callable[[int, int], object]
 
 
-class CannotDo(ValueError):
+class CannotDo(PhraseboxError):
     """Something that cannot be done about this worker; one line with the remedy."""
 
 

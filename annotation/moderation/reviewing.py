@@ -20,8 +20,8 @@ from annotation.models import Campaign, Flag, OpenImage, Ruling
 from annotation.moderation import control_items, rulings
 from annotation.protocol.contents import mention_from, ruling_from
 from annotation.selectors import review
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.review import WaitingChain
-from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.selectors.workers.choosing import RowNumber
 
 Mention = Annotated[str, Field(max_length=100)]

@@ -29,9 +29,10 @@ from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Re
 from annotation.protocol.state import LINKING, ImageState
 from annotation.protocol.terms import Box, mention_id
 from annotation.queue import image_state
+from phrasebox.errors import PhraseboxError
 
 
-class CannotRule(ValueError):
+class CannotRule(PhraseboxError):
     """A ruling that cannot be made or taken back; one line with the remedy."""
 
 

@@ -27,14 +27,11 @@ from annotation.moderation.control_items import lock_campaigns
 from annotation.protocol.kinds import is_page
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
+from phrasebox.errors import PhraseboxError
 
 #: The key that stands for all tasks of an open image.
 ALL_TASKS = image_state.ALL_WITHDRAWN
-
-
-class CannotWithdraw(ValueError):
-    """An image whose picture cannot be withdrawn; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +72,10 @@ class WithdrawnPicture:
 def withdraw_picture(*, image: Image, actor: Account | None = None) -> WithdrawnPicture:
     """Withdraw the picture of an image, from every corpus that has it; again, where that was cut short.
 
-    Raises CannotWithdraw where it has none.
+    Raises PhraseboxError where it has none.
     """
     if not image.picture:
-        raise CannotWithdraw(
+        raise PhraseboxError(
             _("image “%(image)s” has no picture: nothing to withdraw") % {"image": image.key}
         )
     withdrawn.note_withdrawn(image.picture)
@@ -89,7 +86,7 @@ def withdraw_named_picture(request: WithdrawPictureRequest, context: OperationCo
     """Withdraw a picture. Raises CannotWithdraw."""
     image = request.image_row()
     if context.actor is not None and (why := why_picture_kept(context.actor, image)):
-        raise CannotWithdraw(why)
+        raise PhraseboxError(why)
     done = withdraw_picture(image=image, actor=context.actor)
     visible = CORPORA.rows(context.actor, REVIEWER, RESEARCHER).filter(name__in=done.corpora)
     corpora = tuple(visible.order_by("name").values_list("name", flat=True))

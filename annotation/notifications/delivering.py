@@ -27,8 +27,6 @@ RETRY_PERIOD, LOG_STORED_FOR = timedelta(days=3), timedelta(days=30)
 #: Deliveries of one turn, all sent at the same time, and of one webhook in it: a receiver that is slow must
 #: hold up neither the others nor the rest of the periodic work.
 _MOST, _MOST_OF_ONE = 64, 4
-#: Rows deleted at once.
-_MOST_PRUNED = 5_000
 #: A delivery that was taken is not taken again before this, should its process die.
 _CLAIM_SECONDS = 60
 #: Why nothing was sent at all.
@@ -134,10 +132,5 @@ def undelivered(webhooks: Iterable[Webhook]) -> dict[int, int]:
 
 def prune_webhook_log() -> None:
     """Delete the lines of deliveries that ended a month ago, some at a time."""
-    while True:
-        with database.writing():
-            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
-            keys = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            WebhookDelivery.objects.filter(pk__in=keys).delete()
-        if len(keys) < _MOST_PRUNED:
-            return
+    old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
+    database.delete_in_steps(old)

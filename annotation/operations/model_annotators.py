@@ -3,25 +3,15 @@
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.campaigns import CampaignError, model_annotators
+from annotation.campaigns import model_annotators
 from annotation.campaigns.training import proposals
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Listing,
-    Rest,
-    register,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Listing, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.answer_times import table_of_savings
 from annotation.selectors.model_annotators import saving_report
 from annotation.selectors.model_annotators.reports import ModelAnnotatorReport
 from annotation.selectors.model_annotators.saving_report import ModelAnnotatorSaving
-from phrasebox.text_files import FormatError
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 _TAG = "model_annotators"
@@ -94,15 +84,13 @@ register(
     result=ModelAnnotatorReport,
     permission=_ON_CAMPAIGN,
     run=saving_report.list_model_annotators,
-    listed=True,
     rest=Rest("GET", _PATH, _TAG, route="model_annotators"),
-    command=CommandLine(positional=("campaign",), text=_model_annotators_text),
+    command=CommandLine(text=_model_annotators_text),
 )
 register(
     title=_("Add a model annotator"),
     permission=_ON_CAMPAIGN,
     run=model_annotators.add_model_annotator,
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         _PATH,
@@ -120,7 +108,7 @@ register(
     permission=_ON_CAMPAIGN,
     run=saving_report.show_model_annotator_saving,
     rest=Rest("GET", f"{_PATH}/saving", _TAG),
-    command=CommandLine(positional=("campaign",), text=_saving_text),
+    command=CommandLine(text=_saving_text),
 )
 register(
     title=_("Export the boxes that a model annotator proposes"),
@@ -128,13 +116,12 @@ register(
     permission=_ON_CAMPAIGN,
     run=proposals.export_proposals,
     rest=Rest("GET", f"{_PATH}/<slug:model_annotator>/proposals", _TAG, route="model_proposals"),
-    command=CommandLine(positional=("campaign", "model_annotator")),
 )
 register(
     title=_("Import the boxes that a model annotator proposes"),
     permission=_ON_CAMPAIGN,
     run=proposals.import_proposals,
-    errors=(Busy, CampaignError, FormatError, OSError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",

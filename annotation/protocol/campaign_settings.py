@@ -16,11 +16,12 @@ from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 from models_core.checked_fields import BadField, toml_value
+from phrasebox.errors import PhraseboxError
 
 _T = TypeVar("_T")
 
 
-class CampaignError(ValueError):
+class CampaignError(PhraseboxError):
     """A campaign that cannot be opened or run; one line with the remedy."""
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from annotation.protocol.questions import Question
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.terms import Box, Mention
+from phrasebox.errors import PhraseboxError
 
 
-class InvalidContent(ValueError):
+class InvalidContent(PhraseboxError):
     """Plain data that is no question, mention or ruling; names what is wrong."""
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.protocol.words import gettext_noop as _
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import Registry
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
@@ -23,7 +24,7 @@ MEASURED_ON_VERDICTS = "box quality verdicts"
 MEASURED_ON_NOTHING = "nothing"
 
 
-class BadItem(ValueError):
+class BadItem(PhraseboxError):
     """A control item that cannot be one; one line that says what is wrong with it."""
 
 

@@ -22,8 +22,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.common import database, incoming_json
+from annotation.common import database
 from annotation.common.addresses import site_host
+from annotation.common.operations import read_json
 from annotation.recruitment import arrival
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
@@ -110,7 +111,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
     if sent_at is None:
         return JsonResponse({"error": "the signature is not valid, or too old"}, status=401)
     try:
-        event: Any = incoming_json.read_json(request.body)
+        event: Any = read_json(request.body)
         kind = event["event_type"]
         if kind != "submission.status.change":
             return JsonResponse({"changed": False})

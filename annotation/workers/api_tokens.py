@@ -18,10 +18,11 @@ from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest
+from phrasebox.errors import PhraseboxError
 
 #: How every secret begins, so that scanners of code find one that was published.
 TOKEN_PREFIX = "phrasebox_"
@@ -106,21 +107,13 @@ def list_tokens(request: TokensRequest, context: OperationContext) -> Listing:
 
 
 def _summary(token: ApiToken) -> TokenSummary:
-    return TokenSummary(
+    return result_of(
+        TokenSummary,
+        token,
         number=token.pk,
-        name=token.name,
-        hint=token.hint,
-        writes=token.writes,
         corpus=token.corpus.name if token.corpus is not None else None,
         campaign=token.campaign.name if token.campaign is not None else None,
-        created_at=token.created_at,
-        expires_at=token.expires_at,
-        used_at=token.used_at,
     )
-
-
-class ApiTokenError(ValueError):
-    """A token that cannot be made; one line with the remedy."""
 
 
 class CreatedToken(NamedTuple):
@@ -141,26 +134,26 @@ def make_api_token(
 ) -> CreatedToken:
     """Make a token for `account`, good for `days` days, for reading alone or for writing too.
 
-    `corpus` or `campaign` limits it to what hangs on that. Raises ApiTokenError: without a role of staff
+    `corpus` or `campaign` limits it to what hangs on that. Raises PhraseboxError: without a role of staff
     there is nothing that a token could open.
     """
     name = name.strip()
     scope = Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)
     if not 0 < len(name) <= 100 or not name.isprintable():
-        raise ApiTokenError(_("Say what the token is for, in 1 to 100 characters."))
+        raise PhraseboxError(_("Say what the token is for, in 1 to 100 characters."))
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
-        raise ApiTokenError(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
+        raise PhraseboxError(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
     if not account.has_staff_role:
-        raise ApiTokenError(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
+        raise PhraseboxError(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
     if not held_within(account, scope):
-        raise ApiTokenError(_("None of your roles covers this: choose another limit."))
+        raise PhraseboxError(_("None of your roles covers this: choose another limit."))
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with database.writing():
         now = database.now()
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if ApiToken.objects.filter(account=account, expires_at__gt=now).count() >= MOST_TOKENS:
-            raise ApiTokenError(
+            raise PhraseboxError(
                 _("You have %(most)d tokens: revoke one that you no longer use.") % {"most": MOST_TOKENS}
             )
         api_token = ApiToken.objects.create(

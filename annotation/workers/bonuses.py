@@ -16,10 +16,9 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Account, Bonus, Campaign, Worker
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, chosen_workers
 from annotation.workers.payments import (
-    PaymentError,
     check_real,
     checked_reason,
     currency_of,
@@ -27,6 +26,7 @@ from annotation.workers.payments import (
     micros_of,
 )
 from annotation.workers.requests.paying import Reason
+from phrasebox.errors import PhraseboxError
 
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
@@ -87,7 +87,7 @@ def list_bonuses(request: BonusesRequest, context: OperationContext) -> Listing:
 
 
 def give_bonuses(request: BonusRequest, context: OperationContext) -> NewBonuses:
-    """Give bonuses. Raises PaymentError, and Invalid for an amount that is none."""
+    """Give bonuses. Raises PhraseboxError, and Invalid for an amount that is none."""
     campaign = request.row()
     workers, currency = chosen_workers(request, campaign), currency_of(campaign)
     bonuses = give_bonus(
@@ -130,13 +130,13 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PaymentError: on an amount that is none, without a reason, for model annotators, where answers are
-    simulated, and where the actor gave one of them the same a moment ago.
+    Raises PhraseboxError: on an amount that is none, without a reason, for model annotators, where answers
+    are simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
     if not 0 < amount <= HIGHEST_BONUS:
-        raise PaymentError(
+        raise PhraseboxError(
             _("%(amount)s is no bonus: expected more than 0, and %(most)s at most.")
             % {"amount": money(amount, currency), "most": money(HIGHEST_BONUS, currency)}
         )
@@ -149,13 +149,13 @@ def give_bonus(
         rows_of = {row.pk: row for row in rows}
         for worker in workers:
             if worker not in rows_of or rows_of[worker].kind == Worker.MODEL:
-                raise PaymentError(_("Bonuses are for people who work on this campaign."))
+                raise PhraseboxError(_("Bonuses are for people who work on this campaign."))
         recent_bonuses = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
         recent_bonuses = recent_bonuses.filter(
             given_by=actor, given_at__gt=database.now() - _DUPLICATE_WITHIN
         )
         if recent_bonuses.filter(amount=amount, reason=reason).exists():
-            raise PaymentError(
+            raise PhraseboxError(
                 _(
                     "You gave this bonus a moment ago: it is in the list. Give another reason for a second "
                     "one."
@@ -182,21 +182,21 @@ def give_bonus(
 def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Account | None = None) -> Bonus:
     """Take a bonus back, by its number, that has not been paid. Withdrawn again it stays as it is.
 
-    Raises PaymentError where it has been paid, without a reason, and where the campaign has no such bonus.
+    Raises PhraseboxError where it has been paid, without a reason, and where the campaign has no such bonus.
     """
     reason = checked_reason(reason)
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         bonus_row = Bonus.objects.filter(campaign=campaign, pk=bonus).select_related("worker").first()
         if bonus_row is None:
-            raise PaymentError(
+            raise PhraseboxError(
                 _("Campaign “%(name)s” has no bonus %(number)d.") % {"name": campaign.name, "number": bonus}
             )
         if bonus_row.withdrawn_at is not None:
             return bonus_row
         (account,) = due_accounts(campaign=campaign, worker=bonus_row.worker_id)
         if account.due < bonus_row.amount:
-            raise PaymentError(_("This bonus has been paid: void the payment first, if it was not made."))
+            raise PhraseboxError(_("This bonus has been paid: void the payment first, if it was not made."))
         bonus_row.withdrawn_at, bonus_row.withdrawn_by = database.now(), actor
         bonus_row.withdrawn_reason = reason
         bonus_row.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])

@@ -25,6 +25,7 @@ from annotation.quality.qualification import QUALIFICATION_ROLE as TEST
 from annotation.queue import leases
 from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent
 from annotation.workers import sessions
+from phrasebox.errors import PhraseboxError
 
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
@@ -41,7 +42,7 @@ _NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "check_first", "pause
 MOST_ANSWERS_REQUIRED = 10_000
 
 
-class VisitError(ValueError):
+class VisitError(PhraseboxError):
     """A study or a visit that cannot be so; one line with the remedy."""
 
 

@@ -24,8 +24,6 @@ CONFIRM_SECONDS = 5 * 60
 CONFIRMED_AT = "confirmed_at"
 #: Rows deleted in one statement.
 _CHUNK = 500
-#: Sessions deleted in one turn of the periodic work.
-_MOST_PRUNED = 5_000
 
 
 class EndedAccess(NamedTuple):
@@ -95,10 +93,8 @@ def may_look(account: int, *, session: str = "", token: str = "", program: str =
 
 
 def prune_sessions() -> None:
-    """Delete the sessions that are over; those that somebody is just using are passed over."""
-    with database.writing():
-        over = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
-        Session.objects.filter(pk__in=list(over[:_MOST_PRUNED])).delete()
+    """Delete the sessions that are over."""
+    database.delete_in_steps(Session.objects.filter(expire_date__lt=timezone.now()))
 
 
 def mark_confirmed(session: Any) -> None:

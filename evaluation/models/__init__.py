@@ -18,27 +18,3 @@ from evaluation.models.predictions import (
     WrittenCaption,
 )
 from evaluation.models.ranked import Ranking, Run, SeenImages, System
-
-__all__ = [
-    "Batch",
-    "BatchQueries",
-    "BatchRun",
-    "CaptionSet",
-    "JudgmentSet",
-    "LocalizationSet",
-    "PairAnswers",
-    "PhraseDetections",
-    "PhraseLocalization",
-    "QrelsQueries",
-    "QrelsRow",
-    "QrelsSnapshot",
-    "Ranking",
-    "Report",
-    "ReportRun",
-    "Run",
-    "SeenImages",
-    "System",
-    "TagSet",
-    "TaggedImage",
-    "WrittenCaption",
-]

@@ -7,10 +7,9 @@ from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.services import collection_requests as requests
 from evaluation.services import feature_requests
-from phrasebox.registry import UnknownName
 
 _OF_SERVER = Has((RESEARCHER,), server=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register(
     name="import_parses",
@@ -30,7 +29,6 @@ register(
     result=requests.CollectionSummary,
     permission=Has((RESEARCHER,), corpora=True),
     run=requests.list_collections,
-    listed=True,
     rest=Rest("GET", "weak-collections", "features", route="weak_collections"),
 )
 register(

@@ -2,33 +2,27 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as requests
-from evaluation.services.stored import InUse
-from phrasebox.registry import UnknownName
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register(
     title=_("List feature sets"),
     result=requests.FeatureSetSummary,
     permission=Has((RESEARCHER,), corpora=True),
     run=requests.list_features,
-    listed=True,
     rest=Rest("GET", "features", "features", route="features"),
 )
 register(
     title=_("Remove a feature set"),
     permission=_ON_CORPUS,
     run=requests.remove_features,
-    errors=(InUse, Busy, UnknownName),
     rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
-    command=CommandLine(positional=("corpus", "set")),
     page=FormPage(done=_("The feature set is removed.")),
 )
 register(

@@ -2,13 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.campaigns import CampaignError
 from annotation.campaigns.model_annotators import TRAIN_JOB
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from evaluation.services.model_annotators import stored_proposers, training_requests
-from phrasebox.registry import UnknownName
 
 register(
     name=TRAIN_JOB,
@@ -18,7 +15,7 @@ register(
     permission=Has((RESEARCHER,), on="campaign"),
     run=training_requests.train,
     before_job=training_requests.check_model_annotator_free,
-    errors=(CampaignError, OSError, ValueError),
+    errors=(OSError, ValueError),
     as_job=True,
     rest=Rest(
         "POST",
@@ -26,13 +23,13 @@ register(
         "model_annotators",
         example={},
     ),
-    command=CommandLine(positional=("campaign", "model_annotator"), text=training_requests.training_text),
+    command=CommandLine(text=training_requests.training_text),
     page=FormPage(started=_("The model annotator is being trained.")),
 )
 register(
     title=_("Train a proposer"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=stored_proposers.train_proposer,
-    errors=(Busy, UnknownName, OSError, ValueError),
+    errors=(OSError, ValueError),
     command=CommandLine(positional=("name",), text=stored_proposers.trained_proposer_text),
 )

@@ -13,6 +13,7 @@ from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext
 from evaluation.models.stored import StoredPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
+from phrasebox.errors import PhraseboxError
 from phrasebox.text_files import FormatError
 
 #: Rows written in one transaction.
@@ -23,7 +24,7 @@ MOST_READ = 16 * 2**20
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
-class InputError(ValueError):
+class InputError(PhraseboxError):
     """What cannot be taken in; one line with the remedy."""
 
 

@@ -77,7 +77,7 @@ def batch_build(request: HttpRequest) -> HttpResponse:
             planned = plan.run(form.request, OperationContext(account))
     except Invalid as error:
         form.refuse(error)
-    except (jobs.JobError, *launch.errors) as error:  # type: ignore[misc]
+    except launch.errors as error:
         message, status = str(error), 409 if request.method == "POST" else 200
     return render(
         request,

@@ -57,7 +57,7 @@ def submitted_form(
                 result = operation.run(form.request, OperationContext(account))
     except Invalid as error:
         form.refuse(error)
-    except (jobs.JobError, *operation.errors) as error:  # type: ignore[misc]
+    except operation.errors as error:
         message, status = str(error), 409
     return SubmittedForm(form, data, result, message, status)
 

@@ -34,7 +34,7 @@ from annotation.models import (
 )
 from annotation.protocol import questions as q
 from annotation.workers import confirmation, payments, platform_visits, prolific_api
-from annotation.workers.payments import PaymentError
+from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, report_state, visit
 from tests.factories import some_images
@@ -179,7 +179,7 @@ def test_an_invented_submission_is_not_paid(ann: tuple[World, Client], way: str)
     answers(world, INVENTED)
     worker = visit(INVENTED).identity.worker
     Assignment.objects.filter(worker=worker).update(pay=3_000_000)
-    with pytest.raises(PaymentError, match="has not confirmed"):
+    with pytest.raises(PhraseboxError, match="has not confirmed"):
         payments.pay(worker=worker.pk, campaign=world.campaign, amount=1)
     paid = payments.pay_all_due(campaign=world.campaign, reference="may")
     assert [payout.worker.identity.external_id for payout in paid] == [ANN]

@@ -44,6 +44,7 @@ from annotation.selectors.campaign import cached, cost, crowd, glance, progress,
 from annotation.selectors.layer_cost import cost_of
 from annotation.simulation.driver import rulings_of
 from annotation.workers import payments
+from phrasebox.errors import PhraseboxError
 from tests.derived.recount import Recount, pay_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING
@@ -166,7 +167,7 @@ class Managed(Play):
         )
         try:
             done = control_items.from_gold(campaign=another, layer=layer, purposes=[Control.CONTROL])
-        except control_items.NoGold:
+        except PhraseboxError:
             return
         self.met["made of the layer"] += bool(done.added) and layer.name == self.campaign.name
 

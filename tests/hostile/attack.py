@@ -34,7 +34,7 @@ from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
 from annotation.task_types.displayed import displayed_image
-from config.readable_requests import in_utf_8
+from config.single_thread_worker import in_utf_8
 from tests.hostile import calls, declared  # noqa: F401 (enters its operations)
 from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation

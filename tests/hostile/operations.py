@@ -70,6 +70,7 @@ from annotation.workers.picture_addresses import signed_picture_address
 from evaluation.models import System
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
+from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
 from tests.factories import stored_picture
 from tests.hostile.calls import Call
@@ -1288,7 +1289,7 @@ def _code(at: At) -> str:
     seen = at.client.session.get("factor_begun", "")
     try:
         return pyotp.TOTP(second_factor.begin_second_factor(at.account, seen=seen)).now()
-    except second_factor.SecondFactorError:
+    except PhraseboxError:
         return "123456"
 
 

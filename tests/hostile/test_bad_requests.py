@@ -17,7 +17,7 @@ from annotation.datasets.uploads import PART_BYTES
 from annotation.images.pictures import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
-from config.readable_requests import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
+from config.middleware import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor

@@ -40,7 +40,7 @@ NAMED_BY_NOBODY = {
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
     **dict.fromkeys(
-        ("process_exception", "get_template_sources", "corpus_formats", "job_kinds"),
+        ("get_template_sources", "corpus_formats", "job_kinds"),
         "Django calls it",
     ),
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
@@ -56,6 +56,7 @@ NAMED_BY_NOBODY = {
         ),
         "the registry of job kinds calls it",
     ),
+    "BatchQueries": "its rows are reached from those of their batch",
     "_draw": "the registry of kinds of figures calls it",
     "load_config": "gunicorn calls it",
     "gettext_noop": "modules import it as _",

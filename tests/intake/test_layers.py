@@ -26,8 +26,9 @@ from annotation.protocol.terms import Box as BoxRecord
 from annotation.protocol.terms import Chain as ChainRecord
 from annotation.protocol.terms import Mention as MentionRecord
 from annotation.selectors import records as reading
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
+from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import layer_of, stream_records
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, boxed, boxless, some_images
@@ -285,7 +286,7 @@ def test_corpora_and_layers_are_found_by_name(corpus: Corpus):
     write(corpus, [("1000", a_layer(MAN))])
     assert layer_named(corpus) == layer_named(corpus, "gold")
     write(corpus, [], name="crowd")
-    with pytest.raises(AmbiguousLayer, match="corpus 'c' has several layers; name one of: crowd, gold"):
+    with pytest.raises(PhraseboxError, match="corpus 'c' has several layers; name one of: crowd, gold"):
         layer_named(corpus)
     with pytest.raises(UnknownName, match="unknown layer 'x' of corpus 'c'; known: crowd, gold"):
         layer_named(corpus, "x")

@@ -21,6 +21,7 @@ from annotation.models import Account, AlarmSubscription, Job, PeriodicRun, Role
 from annotation.notifications import alarms
 from annotation.notifications.alarms import DetectedAlarm, note_alarms
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
+from phrasebox.errors import PhraseboxError
 from tests.factories import a_corpus, some_images
 from tests.notifications.conftest import hook
 from tests.queue.world import TRUSTING, World
@@ -174,7 +175,7 @@ def _work() -> None:
 
 def test_somebody_who_has_no_address_is_told_to_add_one(researcher: Account) -> None:
     researcher.email = ""
-    with pytest.raises(alarms.SubscriptionError, match="add one first"):
+    with pytest.raises(PhraseboxError, match="add one first"):
         people.perform("subscribe_to_alarms", researcher)
     assert not AlarmSubscription.objects.exists()
 

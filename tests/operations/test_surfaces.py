@@ -214,27 +214,25 @@ def test_a_wrong_value_is_the_same_error_everywhere(
         assert form.errors.as_data()[request_field.name][0].code == mine[0][1]
         assert form.errors[request_field.name][0] == mine[0][2]
     if operation.command is not None:
-        options = {name: held for name, held in data.items() if name not in operation.command.positional}
+        options = {name: held for name, held in data.items() if name not in operation.positional}
         if isinstance(operation.result, File) or operation.command.out:
             options["out"] = "x"
         options[request_field.name] = [text] if request_field.many else text
-        before = [
-            data[name] for name in operation.command.positional if name in data and name != request_field.name
-        ]
+        before = [data[name] for name in operation.positional if name in data and name != request_field.name]
         positional = [str(item) for held in before for item in (held if isinstance(held, list) else [held])]
         flags = [
             f"--{name.replace('_', '-')}"
             for name, held in data.items()
             if held is True and options.pop(name, False)
         ]
-        if request_field.name in operation.command.positional:
-            positional.insert(operation.command.positional.index(request_field.name), text)
+        if request_field.name in operation.positional:
+            positional.insert(operation.positional.index(request_field.name), text)
             options.pop(request_field.name)
         with pytest.raises(CommandError) as caught:
             call_command(operation.name, *positional, *flags, **options)
         option = (
             request_field.name
-            if request_field.name in operation.command.positional
+            if request_field.name in operation.positional
             else f"--{request_field.name.replace('_', '-')}"
         )
         line = next(line for line in str(caught.value).splitlines() if line.startswith(option))

@@ -38,7 +38,8 @@ from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.model_annotators.boxes import category_records, judged_boxes
 from annotation.selectors.model_annotators.proposals import model_at_work, stored_proposals
 from annotation.selectors.model_annotators.reports import model_annotator_reports
-from annotation.workers.pseudonyms import CannotErase, erase_worker
+from annotation.workers.pseudonyms import erase_worker
+from phrasebox.errors import PhraseboxError
 from tests.queue.models_at_work import (
     WITH_MODEL,
     a_model,
@@ -304,7 +305,7 @@ def test_a_question_is_given_back_whatever_keeps_a_model_from_answering_it() -> 
 
 def test_a_model_cannot_be_erased() -> None:
     _, model_annotator = to_draw(1)
-    with pytest.raises(CannotErase, match="is a model annotator: nothing is known of it"):
+    with pytest.raises(PhraseboxError, match="is a model annotator: nothing is known of it"):
         erase_worker(worker=model_annotator.worker)
     model_annotator.worker.refresh_from_db()
     assert model_annotator.worker.erased_at is None

@@ -21,7 +21,7 @@ from annotation.models import Account, ApiToken, AuditEntry, RecoveryCode, Secon
 from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
 from annotation.workers.accounts import granting, inviting, second_factor
-from annotation.workers.accounts.second_factor import SecondFactorError
+from phrasebox.errors import PhraseboxError
 from tests.web import world as people
 from tests.web.staff import messages_on, press, words
 
@@ -296,7 +296,7 @@ def test_a_reset_is_on_record_and_ends_sessions_and_tokens(phone: Phone, ada: Ac
     entry = AuditEntry.objects.get(act="reset_second_factor")
     assert (entry.actor, entry.about["account"], entry.about["tokens"]) == (admin, "ada", 1)
     assert is_in(by_password()[0]), "the password alone, as nothing is asked for"
-    with pytest.raises(SecondFactorError, match="has no second factor"):
+    with pytest.raises(PhraseboxError, match="has no second factor"):
         people.perform("reset_second_factor", admin, account="ada")
 
 
@@ -306,7 +306,7 @@ def test_a_reset_is_on_record_and_ends_sessions_and_tokens(phone: Phone, ada: Ac
 @pytest.fixture
 def required(clock: Clock) -> Iterator[Account]:
     root = people.account("root", ADMIN)
-    with pytest.raises(SecondFactorError, match="your own second factor first"):
+    with pytest.raises(PhraseboxError, match="your own second factor first"):
         people.perform("set_second_factor_rule", root, who="staff")
     Phone(root, clock)
     yield root

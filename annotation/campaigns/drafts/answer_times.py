@@ -12,8 +12,8 @@ from annotation.models import Account, Campaign
 from annotation.protocol.kinds import answer_time_of
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import earned_in_campaigns
+from annotation.selectors.corpora import CAMPAIGNS
 from annotation.selectors.pair_judgments import LEAST_SECONDS
-from annotation.selectors.stored_kinds import CAMPAIGNS
 
 #: Campaigns that are looked at, the newest first; and answers of a kind, and workers who gave them, from
 #: which on they count.

@@ -18,9 +18,8 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.coreference import LEARNED
 from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.terms import LayerRecord
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, CampaignRequest, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CORPORA, CampaignRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.model_annotators import Proposals
 from annotation.queue import model_answers, submission
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
-from annotation.selectors.stored_kinds import CampaignRequest
 
 _NamedModelAnnotator = Annotated[model_annotators.ModelAnnotatorName, Help(gettext_lazy("Model annotator"))]
 

@@ -19,8 +19,8 @@ from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_re
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import NOT_VISUAL, ImageRecord
 from annotation.selectors.answers import answers
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CampaignRequest
 from models_core.extras import load_extra
 
 #: The type of an Arrow stream, and its rows in one record batch.

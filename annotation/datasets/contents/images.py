@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, OperationContext, Pages, invalid
+from annotation.common.operations import Help, OperationContext, Pages, invalid, result_of
 from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import update_layers_of_image
 from annotation.models import Caption, Corpus, Image, Layer
@@ -151,13 +151,7 @@ def list_images(request: ImagesRequest, context: OperationContext) -> Pages:
     except BadTagQuery as error:
         raise invalid("tags", "tag_query", message=str(error)) from error
     layer = layer_of_corpus(corpus, request.layer) if request.layer is not None else None
-    chosen = browse.Filter(
-        split=request.split,
-        category=request.category,
-        text=request.text,
-        tags=request.tags,
-        unfinished=request.unfinished,
-    )
+    chosen = result_of(browse.Filter, request)
 
     def page(mark: Any, size: int) -> tuple[Iterable[ImageSummary], Any]:
         page_found = browse.page_of(corpus, layer, chosen, after=mark, size=size)
@@ -225,10 +219,7 @@ def _layer_content(row: Image, layer: Layer) -> LayerContent:
     return LayerContent(
         layer=layer.name,
         covered=rows.covered,
-        chains=tuple(
-            ChainContent(label=item.label, stage=item.stage, scene=item.scene, nobndbox=item.nobndbox)
-            for item in rows.chains
-        ),
+        chains=tuple(result_of(ChainContent, item) for item in rows.chains),
         mentions=tuple(
             MentionContent(
                 caption=item.caption.number,

@@ -22,8 +22,7 @@ from annotation.images.withdrawn import withdrawn_pictures
 from annotation.jobs.status import JobRequest
 from annotation.models import Job
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import corpus_named, layer_named
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, corpus_named, layer_named
 
 #: The operations whose jobs leave an archive.
 EXPORTS = ("export_dataset", "export_campaign")

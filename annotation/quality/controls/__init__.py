@@ -22,7 +22,7 @@ from annotation.quality.controls.authoring import (
 from annotation.quality.controls.captions import from_captions, from_split
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem, ControlItemName
-from annotation.quality.controls.likeness import History, history, strangeness
+from annotation.quality.controls.likeness import history, strangeness
 from annotation.quality.controls.pools import (
     control_counts,
     control_pool,
@@ -38,33 +38,3 @@ from annotation.quality.controls.pools import (
     trust_rules_in_force,
 )
 from annotation.quality.controls.table import from_csv
-
-__all__ = [
-    "Added",
-    "BadItem",
-    "BadItems",
-    "CountedControlItem",
-    "History",
-    "ControlItemName",
-    "ControlItem",
-    "add_control_items",
-    "from_captions",
-    "from_csv",
-    "from_split",
-    "grade_control",
-    "history",
-    "install_sentences",
-    "gold_coverage",
-    "gold_from_json",
-    "control_counts",
-    "measures_late",
-    "control_pool",
-    "qualification_pools",
-    "retire_control_items",
-    "trust_rules_in_force",
-    "controls_seen",
-    "displayed_control",
-    "strangeness",
-    "tells_of_drawer",
-    "control_warnings",
-]

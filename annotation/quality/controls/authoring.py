@@ -16,9 +16,10 @@ from annotation.models import Account, Campaign, Control, Image, Layer
 from annotation.protocol.kinds import BadItem, kind_of
 from annotation.quality.controls.counted import CountedControlItem, counted_row
 from annotation.quality.controls.items import ControlItem, ControlItemName, Images, control_row
+from phrasebox.errors import PhraseboxError
 
 
-class BadItems(ValueError):
+class BadItems(PhraseboxError):
     """Control items of which some cannot be; nothing was stored. One line for each, with its number."""
 
     def __init__(self, problems: Sequence[tuple[int, str]]) -> None:

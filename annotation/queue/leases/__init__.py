@@ -34,19 +34,3 @@ from annotation.queue.leases.taking import (
     take_next_lease,
     why_no_model_lease,
 )
-
-__all__ = [
-    "TAKEN",
-    "Lease",
-    "NoTask",
-    "ended_lease",
-    "end_expired_leases",
-    "take_next_lease",
-    "return_lease",
-    "return_leases_of",
-    "return_leases_of_controls",
-    "renew_lease",
-    "take_lease",
-    "take_model_lease",
-    "why_no_model_lease",
-]

@@ -10,6 +10,7 @@ from statistics import median
 from django.db import connection
 from django.db.models import Q
 
+from annotation.common.operations import result_of
 from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
@@ -119,8 +120,9 @@ def workers(
     )
     for trust_row in rows_of_workers:
         rows[trust_row.worker_id].kinds.append(
-            KindRow(
-                kind=trust_row.kind,
+            result_of(
+                KindRow,
+                trust_row,
                 state=trust_reading(
                     trust_row.kind,
                     trust_row.state,
@@ -128,12 +130,7 @@ def workers(
                     examined=trust_row.examined_items is not None,
                     is_model=rows[trust_row.worker_id].is_model,
                 ),
-                blocked=trust_row.blocked,
-                reason=trust_row.reason,
-                withdrawn_at=trust_row.withdrawn_at,
                 answers=answers[trust_row.worker_id, trust_row.kind],
-                known=trust_row.known,
-                right=trust_row.right,
                 accuracy=trust_row.last.count("1") / len(trust_row.last) if trust_row.last else None,
                 median_seconds=medians.get((trust_row.worker_id, trust_row.kind)),
             )

@@ -17,8 +17,8 @@ from annotation.protocol.answer_times import (
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import draws
 from annotation.selectors.campaign.cost import costs
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, model_annotator_reports
-from annotation.selectors.stored_kinds import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True)

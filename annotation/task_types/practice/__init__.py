@@ -6,8 +6,6 @@ is not stored, not paid, and no part of anybody's trust state; a campaign's cont
 it.
 """
 
-from annotation.protocol.questions import Answer
-from annotation.task_types.base import Page
 from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.registry import (
     PRACTICE,
@@ -18,25 +16,3 @@ from annotation.task_types.practice.registry import (
     Verdict,
 )
 from annotation.task_types.practice.scenes import practice_scene
-
-__all__ = [
-    "PRACTICE",
-    "PracticeExample",
-    "PracticeItem",
-    "NamedBox",
-    "Practice",
-    "Verdict",
-    "judge_practice",
-    "pose_practice",
-    "practice_scene",
-]
-
-
-def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, DisplayedImage]:
-    """What a question's page shows of an item of `kind`, and over which picture."""
-    return PRACTICE.get(kind).posed(item)
-
-
-def judge_practice(kind: str, item: PracticeItem, answer: Answer) -> Verdict:
-    """The verdict on an answer to an item of `kind` that `TaskType.parse` took."""
-    return PRACTICE.get(kind).judged(item, answer)

@@ -8,9 +8,9 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.addresses import full_address
-from annotation.common.operations import Help, Listing, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OperationContext, invalid, result_of
 from annotation.models import Study, Visit
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import MOST_ANSWERS_REQUIRED, PROLIFIC, PlatformName
 
@@ -150,15 +150,11 @@ def _campaign_study(row: Study) -> CampaignStudy:
 
 def study_visit(row: Visit) -> StudyVisit:
     """What is known of a submission."""
-    return StudyVisit(
+    return result_of(
+        StudyVisit,
+        row,
         submission=row.external_id,
         study=row.study.external_id or row.study.provider,
-        participant=row.participant,
         worker=row.identity.worker.pseudonym,
-        verification=row.verification,
-        verified_by=row.verified_by,
-        begun_at=row.begun_at,
         answered=platform_visits.answers_of_visit(row),
-        outcome=row.outcome,
-        reported=row.reported,
     )

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.campaigns import CampaignError
 from annotation.campaigns.model_annotators import PROPOSE_JOB
 from annotation.jobs import JobError, JobProgress, job_kind
 from evaluation.services.model_annotators.training import propose_boxes
@@ -27,7 +26,7 @@ class Phases(PhaseShares):
 @job_kind(
     PROPOSE_JOB,
     title=gettext_lazy("Boxes of a model annotator for further images"),
-    expected_errors=(JobError, CampaignError, OSError, ValueError),
+    expected_errors=(OSError, ValueError),
 )
 def propose_boxes_job(progress: JobProgress, *, model_annotator: str) -> dict[str, Any]:
     """Store the model annotator's boxes for images that lack them; a killed job goes on with those that still

@@ -22,8 +22,8 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.common.plain_text import with_known
 from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.corpora import row_named
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
@@ -107,12 +107,8 @@ def collect_judgments(request: CollectRequest, context: OperationContext) -> Col
 
 
 def batch_named(name: str) -> Batch:
-    """The batch of that name; raises BatchError listing what exists."""
-    batch = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
-    if batch is None:
-        names = Batch.objects.values_list("name", flat=True)
-        raise with_known(BatchError(f"unknown batch {name!r}"), names)
-    return batch
+    """The batch of that name; raises UnknownName listing what exists."""
+    return row_named(Batch.objects.select_related("campaign__corpus", "corpus", "judgments"), name)
 
 
 def collect(

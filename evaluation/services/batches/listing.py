@@ -7,7 +7,7 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OperationContext, StoredThing
+from annotation.common.operations import Help, Named, OperationContext, StoredThing, result_of
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
@@ -72,8 +72,9 @@ class BatchStatus:
 
 def batch_summary(row: Batch) -> BatchSummary:
     """What is stored of a batch."""
-    return BatchSummary(
-        name=row.name,
+    return result_of(
+        BatchSummary,
+        row,
         corpus=row.corpus.name,
         campaign=row.campaign.name,
         depth=row.depth,
@@ -82,8 +83,6 @@ def batch_summary(row: Batch) -> BatchSummary:
         strategy=row.strategy,
         selected=row.numbers["selected"],
         judgments=row.judgments.name if row.judgments is not None else None,
-        digest=row.digest,
-        created_at=row.created_at,
         archived=row.archived_at is not None,
     )
 

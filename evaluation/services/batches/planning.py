@@ -25,9 +25,8 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_of_
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign.cost import money
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
-from annotation.selectors.stored_kinds import CORPORA
 from annotation.task_types.base import TASK_TYPES
 from evaluation.models import Batch, Run
 from evaluation.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks

@@ -284,7 +284,7 @@ def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
 def remove_qrels(*, name: str, actor: Any = None) -> None:
     """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; what it was made of stays.
 
-    Raises UnknownName, Busy, and InUse where a report was made from it.
+    Raises UnknownName, Busy, and PhraseboxError where a report was made from it.
     """
     remove_stored(snapshot_named(name), actor)
 

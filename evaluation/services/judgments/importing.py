@@ -24,8 +24,7 @@ from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
 from annotation.common.readers import stream
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.sent_files import read_judged_pairs
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.selectors import CorpusNames, judgment_set, names_of
@@ -216,8 +215,8 @@ def store_judgments(
 
 
 def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
-    """Remove judgments with their answers; raises UnknownName, Busy, and InUse where qrels were frozen from
-    them, or a batch collected them."""
+    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError where qrels were
+    frozen from them, or a batch collected them."""
     remove_stored(judgment_set(corpus, name), actor)
 
 

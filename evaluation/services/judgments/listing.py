@@ -6,8 +6,8 @@ from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import Help, Named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.operations import Help, Named, result_of
+from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, query_remarks
 from evaluation.models import JudgmentSet, QrelsSnapshot
 from evaluation.selectors import counts_of
@@ -90,17 +90,8 @@ class QrelsDetail(QrelsSummary):
 
 def judgment_summary(row: JudgmentSet) -> JudgmentSummary:
     """What lists say of a set of judgments."""
-    return JudgmentSummary(
-        name=row.name,
-        corpus=row.corpus.name,
-        format=row.format,
-        pairs=row.pair_count,
-        answers=row.answer_count,
-        scale=row.scale,
-        skipped=row.skipped,
-        simulated=row.simulated,
-        digest=row.digest,
-        created_at=row.created_at,
+    return result_of(
+        JudgmentSummary, row, corpus=row.corpus.name, pairs=row.pair_count, answers=row.answer_count
     )
 
 
@@ -115,19 +106,12 @@ def judgment_detail(row: JudgmentSet) -> JudgmentDetail:
 
 def qrels_summary(row: QrelsSnapshot) -> QrelsSummary:
     """What lists say of a version of qrels."""
-    return QrelsSummary(
-        name=row.name,
-        version=row.version,
+    return result_of(
+        QrelsSummary,
+        row,
         corpus=row.corpus.name,
         judgments=row.judgments.name if row.judgments is not None else None,
-        pool=row.pool,
-        subset=row.subset,
-        rule=row.rule,
-        originals=row.originals,
-        asks=row.asks,
         rows=row.row_count,
-        digest=row.digest,
-        created_at=row.created_at,
     )
 
 

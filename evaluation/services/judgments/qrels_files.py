@@ -24,8 +24,7 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.common.readers import stream
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
 from evaluation.formats.sent_files import read_qrels_lines
 from evaluation.models import QrelsRow, QrelsSnapshot

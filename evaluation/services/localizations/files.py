@@ -26,8 +26,7 @@ from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
 from annotation.common.readers import stream
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.sent_files import read_json_lines
 from evaluation.models import LocalizationSet, System

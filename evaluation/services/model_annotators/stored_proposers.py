@@ -16,9 +16,8 @@ from pydantic import Field
 from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.datasets.layers import layer_to_read
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.services.common import InputError, recover_folder, replace_folder
 from evaluation.services.model_annotators.examples import pictures_on_disk, training_pictures
 from evaluation.services.phases import PhaseShares
@@ -37,7 +36,7 @@ TrainingProgress = Callable[[str, int, int], object]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainProposerRequest:
     """A proposer learns from the phrases and boxes of a layer where boxes are and which of them people
-    accept, and is stored; a campaign names it by model_annotator.system."""
+    accept, and is stored; a campaign names it in its settings."""
 
     name: Annotated[str, Named(max_length=60), Help(_("Name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
@@ -101,7 +100,7 @@ def why_no_proposer(name: str) -> str:
     if not name or name in _stored_names():
         return ""
     known = ", ".join(_stored_names()) or gettext("none")
-    return gettext("model_annotator.system: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
+    return gettext("Model annotators: no proposer “%(name)s” is stored. Stored: %(known)s.") % {
         "name": name[:60],
         "known": known,
     }

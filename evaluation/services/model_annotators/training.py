@@ -349,11 +349,11 @@ def _trained_proposer(
         return stored_proposer(settings.system), f"proposer {settings.system}", False
     raise CampaignError(
         f"campaign {row.name!r} has {finished} finished images, and a model annotator learns from "
-        f"{settings.from_images} on; wait, lower model_annotator.from_images, or "
+        f"{settings.from_images} on; wait, lower that number in the settings, or "
         + (
             "start again from the stored proposer"
             if settings.system
-            else "name a stored proposer (model_annotator.system)"
+            else "name a stored proposer in the settings"
         )
     )
 

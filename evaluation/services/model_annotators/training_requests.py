@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.campaigns import model_annotators
 from annotation.campaigns.model_annotators import ModelAnnotatorName
 from annotation.common.operations import Help, OperationContext
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from evaluation.services.model_annotators.training import TrainingReport, train_model_annotator
 from evaluation.services.systems.sources import DeviceField
 from phrasebox.device import CPU

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from annotation.common.operations import result_of
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, pool_of, rank_in_pools
 from evaluation.comparison.scoring import (
@@ -53,7 +54,7 @@ _DEEPEST = 10
 
 
 def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocument:
-    """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
+    """Everything computed. Raises PhraseboxError, UnknownMeasure, AgreementError."""
     steps = _Steps(rows, progress)
     directions = [_direction(rows, direction, steps) for direction in rows.runs]
     steps("agreement of the judges")
@@ -131,17 +132,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
         for tests_of_run in by_run.values()
     ]
     tests = [
-        SignificanceTest(
-            run=test.run,
-            label=labels[test.run],
-            measure=test.measure,
-            difference=finite_or_none(test.difference),
-            test=test.test,
-            p=test.p,
-            adjusted=test.adjusted,
-            mark=test.mark,
-            reason=test.reason,
-        )
+        result_of(SignificanceTest, test, label=labels[test.run], difference=finite_or_none(test.difference))
         for test in adjusted_by_holm(in_order)
     ]
     remarks = remarks_on(list(scored.values()))

@@ -182,7 +182,7 @@ class RunComparison:
 
 
 def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
-    """A run's figures; raises UnknownName, NotComparable, BadSubset, UnknownMeasure, FormatError."""
+    """A run's figures; raises UnknownName, PhraseboxError, BadSubset, UnknownMeasure, FormatError."""
     run = run_named(request.run)
     snapshot, subset = _conditions(request, [run], context)
 

@@ -23,8 +23,7 @@ from annotation.common import database
 from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
 from annotation.common.readers import stream
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.formats.sent_files import SentFile, SentMatrix, read_rankings
 from evaluation.models import Ranking, Run
@@ -294,7 +293,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = 
     Tied items keep their score, so that what is read back is the run; with `BREAK_TIES` they are written a
     hair apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many
     queries get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName,
-    NotComparable, and FormatError for a file that stands already and ids with white space; nothing is left
+    PhraseboxError, and FormatError for a file that stands already and ids with white space; nothing is left
     then.
     """
     run = run_named(name)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.cross_validation import (
     compare_systems,
     cross_validated_figures,

@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
 from annotation.common.readers import read, stream
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.sent_files import SentFile, SentIds, SentMatrix, read_system, write_system
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_file, work_lock

@@ -21,9 +21,8 @@ from annotation.common.operations import Help, Named, NewFile, OneOf, OperationC
 from annotation.datasets.layers import layer_to_read
 from annotation.datasets.tags import save_tags
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
 from evaluation.services.phases import PhaseShares

@@ -65,7 +65,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
         except Invalid as error:
             form.refuse(error)
             status = 400
-        except (jobs.JobError, *train.errors) as error:  # type: ignore[misc]
+        except train.errors as error:
             message, status = str(error), 409
     return render(
         request,

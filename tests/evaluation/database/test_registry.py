@@ -14,11 +14,11 @@ from annotation import jobs
 from annotation.models import Account, Campaign
 from evaluation.models import Batch, BatchRun, Run, System
 from evaluation.selectors import rankings_of, run_named
-from evaluation.services.stored import InUse
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
 from models_core import storage
+from phrasebox.errors import PhraseboxError
 from tests.evaluation.database.conftest import IMAGES, matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
@@ -220,7 +220,7 @@ def test_a_system_that_remembers_a_file_is_computed_again(corpus, vectors, file)
 def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
     register_model(vectors)
     output_of("rank", "clip", "--split", split)
-    with pytest.raises(InUse, match="run clip-annotation, run clip-search use it"):
+    with pytest.raises(PhraseboxError, match="run clip-annotation, run clip-search use it"):
         registry.remove_system(name="clip")
     assert system_folder("clip").exists()
     for direction in ("annotation", "search"):
@@ -244,7 +244,7 @@ def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
         digest="",
     )
     BatchRun.objects.create(batch=batch, run=run, position=0, digest=run.digest)
-    with pytest.raises(InUse, match="run 'clip-search' cannot be removed: batch pool"):
+    with pytest.raises(PhraseboxError, match="run 'clip-search' cannot be removed: batch pool"):
         registry.remove_run(name="clip-search")
     assert run_named("clip-search").rankings.count() == 2
 

@@ -18,8 +18,8 @@ from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError, ReportRequest
-from evaluation.services.stored import InUse
 from evaluation.services.systems.registry import remove_run
+from phrasebox.errors import PhraseboxError
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.reports.conftest import QUICK, report_json, request_of
 
@@ -167,7 +167,7 @@ def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]
         *runs[::2],
         *runs[1::2],
     ]
-    with pytest.raises(InUse, match="report r"):
+    with pytest.raises(PhraseboxError, match="report r"):
         remove_run(name="good-a")
     building.remove_report("r")
     assert not building.report_folder("r").exists()
