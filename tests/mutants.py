@@ -227,7 +227,7 @@ def seeds(images: int) -> list[Seed]:
     given = {**of_quay, "extractor": "layout", "method": "file"}
     controls = (
         "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
-        'box_requirement,control,man,0:3-5,,,box,\nbox_drawing,control,man,0:3-5,,,"1,1,20,20",x\n'
+        "box_requirement,control,man,0:3-5,,,box,\n"
     )
     words = {**of_quay, "kind": "word"}
     return [
