@@ -109,7 +109,7 @@ def _record(row: Fields, images: Path | None) -> ImageRecord:
         picture=find_picture(images, filename),
         layer=None
         if layer is None
-        else _layer(Fields(layer, what=row.what, file=row.file, line=row.line), captions),
+        else layer_of_row(Fields(layer, what=row.what, file=row.file, line=row.line), captions),
         external_id=row.text("external_id", ""),
     )
 
@@ -124,7 +124,8 @@ def _caption(row: Fields) -> CaptionRecord:
     )
 
 
-def _layer(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
+def layer_of_row(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
+    """The layer of the object that `layer_row` made. Raises FormatError."""
     row.only("chains", "objects")
     chains = []
     for value in row.list("chains"):
@@ -183,7 +184,7 @@ def _row(record: ImageRecord) -> dict[str, Any]:
         "height": record.height,
         "external_id": record.external_id,
         "captions": [_caption_row(caption) for caption in record.captions],
-        "layer": None if record.layer is None else _layer_row(record.layer),
+        "layer": None if record.layer is None else layer_row(record.layer),
     }
 
 
@@ -198,7 +199,8 @@ def _caption_row(caption: CaptionRecord) -> dict[str, Any]:
     return row
 
 
-def _layer_row(layer: LayerRecord) -> dict[str, Any]:
+def layer_row(layer: LayerRecord) -> dict[str, Any]:
+    """The object that stands for a layer; `layer_of_row` reads it."""
     chains = [
         {
             "id": chain.id,
