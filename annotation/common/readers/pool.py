@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -139,7 +139,7 @@ def read(function: Callable[..., _T], *arguments: Any) -> _T:
         raise AssertionError("a reader ended without a value")
 
 
-def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Iterator[_T]:
+def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Generator[_T, None, None]:
     """What `function` yields, called by a reader; raises as it does, and FormatError."""
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
