@@ -81,7 +81,10 @@ class _Pool:
             environment = dict(settings.READER_ENVIRONMENT)
             # One thread: what forks must have no others.
             environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-            environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others have threads
+            environment |= {
+                "ARROW_DEFAULT_MEMORY_POOL": "system",
+                "JE_ARROW_MALLOC_CONF": "background_thread:false",
+            }
             environment["PYTHONPATH"] = os.pathsep.join([str(settings.BASE_DIR), *filter(None, sys.path)])
             with theirs:
                 self._process = subprocess.Popen(
