@@ -316,7 +316,7 @@ def seeds(images: int) -> list[Seed]:
         Seed(
             "import_proposals",
             "boxes.jsonl",
-            b'{"image": "scene-1", "boxes": {"0:0-1": [[1, 1, 9, 9, 0.5]]}}\n',
+            b'{"image": "scene-1", "boxes": {"0:0-2": [[1, 1, 9, 9, 0.5]]}}\n',
         ),
     ]
 
