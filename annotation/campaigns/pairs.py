@@ -1,16 +1,17 @@
 """Pairs of images and captions from a CSV file.
 
-The first line names the columns, in any order: `image`, the image's key in the campaign's corpus;
+The first line names the columns, in any order: `image`, the image's key or file name in the corpus;
 `caption`, the caption's name, IMAGE#NUMBER with numbers from 0; and, if there is one, `role`: "wanted"
 (usual), or "filler" for what a filter took out and pages may be filled up with.
 """
 
-import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
-from phrasebox.text_files import FormatError, lines
+from phrasebox.names import AmbiguousName, ImageNames
+from phrasebox.table_files import IMAGE_ALIASES, TableFile
+from phrasebox.text_files import FormatError
 
 REQUIRED = ("image", "caption")
 _COLUMNS = (*REQUIRED, "role")
@@ -24,40 +25,29 @@ class PairTable:
     fillers: dict[str, list[str]] = field(default_factory=dict)
 
 
-def pairs_from_csv(file: Path) -> PairTable:
-    """The pairs of a file. Raises FormatError, naming the line."""
-    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
-    table = PairTable()
-    try:
-        head = list(reader.fieldnames or ())
-        if not set(REQUIRED) <= set(head) or not set(head) <= set(_COLUMNS) or len(set(head)) < len(head):
+def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
+    """The pairs of a file; `names` are those of the corpus. Raises FormatError, naming the line."""
+    rows, table = TableFile(file, {"image": IMAGE_ALIASES}), PairTable()
+    rows.require(*REQUIRED, expected="image, caption and, if need be, role, each once")
+    for line, row in rows.rows():
+        cells = {name: cell.strip() for name, cell in row.items() if name in _COLUMNS}
+        role = cells.get("role") or ROLE_WANTED
+        if not cells["image"] or not cells["caption"] or role not in (ROLE_WANTED, ROLE_FILLER):
             raise FormatError(
-                f"has the columns {', '.join(head) or 'none'}",
+                f"is not a pair: {', '.join(cells.values())}",
                 file=file,
-                line=1,
-                expected="image, caption and, if need be, role, each once",
+                line=line,
+                expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
             )
-        for row in reader:
-            cells = {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
-            role = cells.get("role") or ROLE_WANTED
-            if (
-                None in row
-                or not cells["image"]
-                or not cells["caption"]
-                or role not in (ROLE_WANTED, ROLE_FILLER)
-            ):
-                raise FormatError(
-                    f"is not a pair: {', '.join(cells.values())}",
-                    file=file,
-                    line=reader.line_num,
-                    expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
-                )
-            if role == ROLE_WANTED:
-                table.pairs.append(Pair(cells["image"], cells["caption"]))
-            else:
-                table.fillers.setdefault(cells["image"], []).append(cells["caption"])
-    except csv.Error as error:
-        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+        try:
+            image, caption = names.key(cells["image"]), names.caption_key(cells["caption"])
+        except AmbiguousName as error:
+            expected = "file names of images"
+            raise FormatError(str(error), file=file, line=line, expected=expected) from error
+        if role == ROLE_WANTED:
+            table.pairs.append(Pair(image, caption))
+        else:
+            table.fillers.setdefault(image, []).append(caption)
     if not table.pairs:
         raise FormatError("has no pair to judge", file=file, expected="one pair per row")
     return table

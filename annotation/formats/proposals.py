@@ -32,12 +32,19 @@ class OutOfPicture:
 
 #: Of an image's key: width and height in pixels, 0 where they are not known.
 SizeOf = Callable[[str], tuple[int, int]]
+#: The key of an image by its key or file name (`phrasebox.names.ImageNames.key`).
+KeyOf = Callable[[str], str]
 
 
 def read_proposals(
-    path: Path, *, size_of: SizeOf = lambda image: (0, 0), out: OutOfPicture | None = None
+    path: Path,
+    *,
+    size_of: SizeOf = lambda image: (0, 0),
+    out: OutOfPicture | None = None,
+    key_of: KeyOf = str,
 ) -> Iterator[tuple[str, Proposals]]:
-    """(image, its proposals, the best first) of each line, the boxes cut to the picture of this size.
+    """(key of an image, its proposals, the best first) of each line, the boxes cut to the picture of this
+    size.
 
     `out` counts those that were cut. Raises FormatError, naming the line.
     """
@@ -47,6 +54,7 @@ def read_proposals(
         try:
             content = json.loads(line)
             image, boxes = content["image"], content["boxes"]
+            image = key_of(image) if isinstance(image, str) else image
             size = size_of(str(image))
             proposals = {
                 str(phrase): best_first(_proposed(rows, size, out)) for phrase, rows in boxes.items()

@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotation.common.plain_text import with_known
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope
 from annotation.models import Account, Campaign, Corpus, Identity, Image, Layer, RoleGrant
+from phrasebox.names import ImageNames, ImageNaming
 from phrasebox.registry import UnknownName
 
 
@@ -22,6 +23,12 @@ def corpus_named(name: str) -> Corpus:
     except Corpus.DoesNotExist:
         names = published.values_list("name", flat=True)
         raise with_known(UnknownName(f"unknown corpus {name!r}"), names) from None
+
+
+def names_of_images(corpus: Corpus) -> ImageNames:
+    """The images of a corpus by their names, in its order; items are ids of rows."""
+    rows = corpus.images.order_by("position").values_list("pk", "key", "filename", "external_id")
+    return ImageNames(map(ImageNaming._make, rows))
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:

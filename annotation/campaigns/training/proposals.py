@@ -14,6 +14,7 @@ from annotation.formats.proposals import OutOfPicture, read_proposals, write_pro
 from annotation.models import Machine
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import machine_turns, submission
+from annotation.selectors.corpora import names_of_images
 from annotation.selectors.machines.proposals import picture_sizes, stored_proposals
 from annotation.selectors.stored_kinds import CampaignRequest
 
@@ -83,7 +84,12 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     machines.refuse_busy(machine)
     sizes, out = picture_sizes(campaign), OutOfPicture()
     with machines.training_run(machine) as (version, _folder):
-        boxes = read_proposals(request.file, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
+        boxes = read_proposals(
+            request.file,
+            size_of=lambda image: sizes.get(image, (0, 0)),
+            out=out,
+            key_of=names_of_images(campaign.corpus).key,
+        )
         images = machines.store_proposals(machine, boxes, version=version)
         if not images:
             raise CampaignError(

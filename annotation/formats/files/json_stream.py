@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +14,8 @@ from phrasebox.text_files import BOM, FormatError, open_bytes
 _CHUNK = 64 * 1024
 #: How deep lists and objects may nest; a corpus needs five levels.
 _DEEPEST = 100
+
+_NOT_PLAIN = (Decimal, dict, list)
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _NEITHER = bytes(byte for byte in range(256) if byte not in b'[]{}"')
@@ -83,18 +86,32 @@ def items(path: Path, prefix: str) -> Iterator[Any]:
 
     Raises FormatError with line and byte where the text stops being JSON.
     """
-    yield from _parsed(path, lambda source: ijson.items(source, prefix, use_float=True, buf_size=_CHUNK))
+    # As floats, numbers beyond 64 bits would end the reading.
+    values = _parsed(path, lambda source: ijson.items(source, prefix, use_float=False, buf_size=_CHUNK))
+    yield from map(_plain, values)
 
 
 def members(path: Path) -> Iterator[tuple[str, Any]]:
     """Key and value of each member of the object that `path` holds, repeated keys included."""
-    yield from _parsed(path, lambda source: ijson.kvitems(source, "", use_float=True, buf_size=_CHUNK))
+    values = _parsed(path, lambda source: ijson.kvitems(source, "", use_float=False, buf_size=_CHUNK))
+    yield from ((key, _plain(value)) for key, value in values)
 
 
 def has_list(path: Path, key: str) -> bool:
     """Whether the object in `path` has a list under `key`; reads until it has met it."""
-    events = _parsed(path, lambda source: ijson.parse(source, use_float=True, buf_size=_CHUNK))
+    events = _parsed(path, lambda source: ijson.parse(source, use_float=False, buf_size=_CHUNK))
     return any(prefix == key and event == "start_array" for prefix, event, _ in events)
+
+
+def _plain(value: Any) -> Any:
+    """The value with floats for decimals, in place."""
+    if type(value) is Decimal:
+        return float(value)
+    entries = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    for key, entry in entries:
+        if type(entry) in _NOT_PLAIN:
+            value[key] = _plain(entry)
+    return value
 
 
 def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[Any]:
@@ -120,7 +137,7 @@ def _located(path: Path, chunk: int, error: Exception) -> FormatError:
     with open_bytes(path) as stream:
         source = _Source(path, stream, slow_from=chunk)
         try:
-            for _ in ijson.basic_parse(source, use_float=True, buf_size=_CHUNK):
+            for _ in ijson.basic_parse(source, use_float=False, buf_size=_CHUNK):
                 pass
         except (ijson.JSONError, UnicodeDecodeError):
             pass

@@ -29,6 +29,7 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.paging import Filling
 from annotation.quality.controls import BadItem, BadItems
+from annotation.selectors.corpora import names_of_images
 from annotation.selectors.pair_judgments import page_filling
 from annotation.selectors.stored_kinds import CampaignRequest
 from phrasebox.registry import UnknownName
@@ -152,7 +153,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
 
 def _open_pairs(row: Campaign, file: Path) -> None:
     """Open a campaign with the pairs of a file; where it is open, it has to ask these."""
-    table = pairs_from_csv(file)
+    table = pairs_from_csv(file, names_of_images(row.corpus))
     if not row.images.exists():
         campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
     elif not campaigns.has_these_pairs(row, table.pairs):

@@ -5,7 +5,7 @@ The first line names the columns, in any order:
     kind         coref_link, chain_verification, box_requirement, box_drawing, box_quality, box_coverage;
                  relevance, graded_relevance, caption_writing
     purpose      control or qualification
-    image        the image's key in the campaign's corpus
+    image        the image's key in the campaign's corpus, or its file name
     mentions     their ids, separated by spaces: 0:0-2 3:1-3 (caption:start-end, from 0, end exclusive)
     boxes        boxes accepted so far, as xmin,ymin,xmax,ymax, separated by semicolons; may be empty
     pending      box_quality: the box that is asked about; else empty
@@ -19,10 +19,8 @@ true, named in the same way; the grade; "correct" or "incorrect". A file about t
 out mentions, boxes and pending, one about the others captions and sentence.
 """
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from annotation.models import Account, Campaign
 from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
@@ -30,7 +28,10 @@ from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
-from phrasebox.text_files import FormatError, lines
+from annotation.selectors.corpora import names_of_images
+from phrasebox.names import AmbiguousName, ImageNames
+from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
+from phrasebox.text_files import FormatError
 
 _REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.
@@ -49,9 +50,10 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     """
     items: list[tuple[int, ControlItem | CountedControlItem]] = []
     problems: list[tuple[int, str]] = []
-    for line, cells in _rows(file):
+    names = names_of_images(campaign.corpus)
+    for line, cells in _table(file):
         try:
-            items.append((line, _item(cells)))
+            items.append((line, _item(cells, names)))
         except BadItem as error:
             problems.append((line, str(error)))
     if not items and not problems:
@@ -59,29 +61,29 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     return add_control_items(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
-    """The line at which each row ends, and its cells by column. Raises FormatError."""
-    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
-    try:
-        head = list(reader.fieldnames or ())
-        needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
-        missing = [name for name in needed if name not in head]
-        unknown = [name for name in head if name not in _COLUMNS or head.count(name) > 1]
-        if missing or unknown:
-            problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
-            raise FormatError(problem, file=file, line=1, expected=f"{', '.join(_COLUMNS)}, each once")
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+def _table(file: Path) -> TableFile:
+    """The table, which has the columns that its items need. Raises FormatError."""
+    table = TableFile(file, {"image": IMAGE_ALIASES})
+    head = table.header
+    unknown = [name for name in head if name not in _COLUMNS]
+    if unknown:
+        expected = f"{', '.join(_COLUMNS)}, each once"
+        raise FormatError(f"has a column {unknown[0]!r}", file=file, line=1, expected=expected)
+    needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
+    table.require(*needed, expected=f"{', '.join(_COLUMNS)}, each once")
+    return table
 
 
-def _item(cells: Mapping[str | None, Any]) -> ControlItem | CountedControlItem:
+def _item(cells: Row | RaggedRow, names: ImageNames) -> ControlItem | CountedControlItem:
     """The control item of one row. Raises BadItem on what cannot be read."""
-    # csv puts what a row has too much under None, and None where it has too little.
-    if None in cells or None in cells.values():
+    if isinstance(cells, RaggedRow):
         raise BadItem("has more or fewer cells than the first line; expected one for each column")
-    row = {str(name): cell.strip() for name, cell in cells.items()}
+    row = {name: cell.strip() for name, cell in cells.items()}
+    try:
+        row["image"] = names.key(row["image"])
+        row["captions"] = " ".join(map(names.caption_key, row.get("captions", "").split()))
+    except AmbiguousName as error:
+        raise BadItem(f"{error}; name images by file name") from error
     if not row["known"]:
         raise BadItem("known is empty; expected the answer, or none where no box is left to draw")
     if is_counted(row["kind"]):
