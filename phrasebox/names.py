@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from os.path import splitext
 from pathlib import Path
 from typing import NamedTuple
@@ -103,9 +102,11 @@ def folded(name: str) -> str:
     if not name.isascii():
         name = unicodedata.normalize("NFC", name)
         name = "".join(sign for sign in name if unicodedata.category(sign) != "Cf")
-    name = " ".join(name.replace("\\", "/").split()).removeprefix("./")
+    if " " in name or "\\" in name or name.split() != [name]:
+        name = " ".join(name.replace("\\", "/").split())
+    name = name.removeprefix("./")
     ending = extension(name)
-    return name.removesuffix(ending) + ending.lower()
+    return name if ending == ending.lower() else name.removesuffix(ending) + ending.lower()
 
 
 def same_file(one: str, other: str) -> bool:
@@ -126,20 +127,28 @@ class ImageNaming(NamedTuple):
     source: str = ""
 
 
+#: Items by name: one, or several.
+_Index = dict[str, int | tuple[int, ...]]
+
+
+def _enter(index: _Index, name: str, item: int) -> None:
+    there = _items(index, name)
+    if item not in there:
+        index[name] = (*there, item) if there else item
+
+
+def _items(index: _Index, name: str) -> tuple[int, ...]:
+    there = index.get(name, ())
+    return there if isinstance(there, tuple) else (there,)
+
+
 class ImageNames:
     """The images of a corpus by their names."""
 
     def __init__(self, images: Iterable[ImageNaming]) -> None:
         self.images = {image.item: image for image in images}
-        self._alike: dict[str, dict[str, list[int]]] = {}
-
-    @cached_property
-    def _exact(self) -> dict[str, dict[str, list[int]]]:
-        exact: dict[str, dict[str, list[int]]] = {space: {} for space in SPACES}
-        for image in self.images.values():
-            for space, name in _names_of(image):
-                exact[space].setdefault(name, []).append(image.item)
-        return exact
+        self._exact: dict[str, _Index] = {}
+        self._alike: dict[str, _Index] = {}
 
     def find(self, name: str, spaces: Sequence[str] = ANY) -> int | None:
         """The image of that name in the declared `spaces`, the first that knows it; None for an unknown name.
@@ -162,7 +171,7 @@ class ImageNames:
     def declared(self, *spaces: str) -> tuple[str, ...]:
         """The spaces that a format declares; ANY where the first of several are ids in the source, and there
         are none."""
-        return ANY if len(spaces) > 1 and SOURCE in spaces and not self._exact[SOURCE] else spaces
+        return ANY if len(spaces) > 1 and SOURCE in spaces and not self._of_space(SOURCE) else spaces
 
     def key(self, name: str) -> str:
         """The key of the image of that key or file name; an unknown name stays. Raises AmbiguousName."""
@@ -178,16 +187,28 @@ class ImageNames:
         """What an image is called in messages."""
         return self.images[item].filename or self.images[item].key
 
-    def _exactly(self, space: str, name: str) -> Sequence[int]:
-        return self._exact[space].get(name, ())
+    def _of_space(self, space: str) -> _Index:
+        """The images by their names in a space."""
+        if space not in self._exact:
+            index: _Index = {}
+            for image in self.images.values():
+                for of_space, name in _names_of(image):
+                    if of_space == space:
+                        _enter(index, name, image.item)
+            self._exact[space] = index
+        return self._exact[space]
+
+    def _exactly(self, space: str, name: str) -> tuple[int, ...]:
+        return _items(self._of_space(space), name)
 
     def _looking_alike(self, space: str, name: str) -> Sequence[int]:
         if space not in self._alike:
-            index: dict[str, list[int]] = {}
-            for known, items in self._exact[space].items():
-                index.setdefault(_index_key(space, known), []).extend(items)
+            index: _Index = {}
+            for known in self._of_space(space):
+                for item in self._exactly(space, known):
+                    _enter(index, _index_key(space, known), item)
             self._alike[space] = index
-        items = self._alike[space].get(_index_key(space, name), ())
+        items = _items(self._alike[space], _index_key(space, name))
         if space != FILE or not items:
             return items
         whole = folded(name)
@@ -239,30 +260,31 @@ class CaptionNames:
     def __init__(self, images: ImageNames, captions: Iterable[CaptionNaming]) -> None:
         self.images = images
         self.captions = {caption.item: caption for caption in captions}
-        self._exact: dict[str, list[int]] = {}
+        self._exact: _Index = {}
         self._numbered: dict[tuple[int, int], int] = {}
         for caption in self.captions.values():
             if caption.source:
-                self._exact.setdefault(caption.source, []).append(caption.item)
+                _enter(self._exact, caption.source, caption.item)
             # Else it says its number in the source itself, which skips some.
             if "#" not in caption.source:
                 self._numbered[caption.image, caption.number] = caption.item
-        self._alike: dict[str, list[int]] | None = None
+        self._alike: _Index | None = None
 
     def find(self, name: str, spaces: Sequence[str] = ANY) -> int | None:
         """The caption of that name, its image being named in `spaces`; None for an unknown name.
 
         Raises AmbiguousName.
         """
-        meant = dict.fromkeys(self._exact.get(name, ()))
+        meant = dict.fromkeys(_items(self._exact, name))
         if (numbered := self._by_number(name, spaces)) is not None:
             meant[numbered] = None
         if not meant:
             if self._alike is None:
                 self._alike = {}
-                for known, items in self._exact.items():
-                    self._alike.setdefault(_folded_caption(known), []).extend(items)
-            meant = dict.fromkeys(self._alike.get(_folded_caption(name), ()))
+                for known in self._exact:
+                    for item in _items(self._exact, known):
+                        _enter(self._alike, _folded_caption(known), item)
+            meant = dict.fromkeys(_items(self._alike, _folded_caption(name)))
         if len(meant) > 1:
             one, other = (self._label(item) for item in list(meant)[:2])
             raise AmbiguousName(f"{short_repr(name)} is the name of both {one} and {other}")

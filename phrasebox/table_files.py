@@ -32,7 +32,7 @@ class RaggedRow(FormatError):
     """A row of more or fewer `cells` than the header."""
 
     def __init__(self, cells: list[str], *, file: Path, line: int, expected: str) -> None:
-        super().__init__(f"has {len(cells)} cells", file=file, line=line, expected=expected)
+        super().__init__(f"holds {len(cells)} cells", file=file, line=line, expected=expected)
         self.cells = cells
 
 
@@ -48,7 +48,7 @@ class TableFile:
         self._numbered = lines(file, keep_ends=True)
         self._delimiter, first, self._line = self._head()
         cells = self._cells(iter([first]), self._line)
-        self.header = [column_name(cell) for cell in next((cells for _, cells in cells), [])]
+        self.header = [column_name(cell) for cell in next((cells for _, cells in cells if any(cells)), [])]
         if twice := [name for name, number in Counter(self.header).items() if number > 1 and name]:
             raise FormatError(
                 f"has the column {short_repr(twice[0])} more than once",

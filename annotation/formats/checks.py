@@ -74,12 +74,18 @@ def checked_records(
 def writable(
     records: Iterable[ImageRecord], out: Path, *, format: Format, written: Written
 ) -> Iterator[ImageRecord]:
-    """The records, each checked as on reading; what `format` cannot say of them is counted in `written`."""
+    """The records, each checked as on reading; what `format` cannot say of them is counted in `written`.
+
+    For a format that knows no ids they have the file names by which they are printed."""
     unsaid = {word: held for word, held in RECORD_CONTENTS.items() if word not in format.says}
+    ids = ImageIds() if "filenames" in unsaid else None
     for record in records:
         check_record(record, file=out)
         for word, held in unsaid.items():
             written.leave_out(word, held(record))
+        if ids is not None and (name := ids.printed(record)) != record.filename:
+            written.leave_out("filenames")
+            record = replace(record, filename=name)
         yield record
 
 

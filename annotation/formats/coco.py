@@ -24,7 +24,7 @@ from annotation.formats.base import (
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.names import Pictures, only_file, picture_path, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import (
     CATEGORIES,
@@ -136,7 +136,7 @@ class Coco(Format):
                     ) from error
                 image = {
                     "id": number,
-                    "file_name": printed_name(record),
+                    "file_name": record.filename,
                     "width": record.width,
                     "height": record.height,
                 }

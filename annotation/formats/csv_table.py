@@ -13,7 +13,7 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import Pictures, only_file, picture_path, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
@@ -52,6 +52,8 @@ class Csv(Format):
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.csv", "*.tsv")
         table = TableFile(file, ALIASES)
+        if not table.header:
+            return
         listed = _LISTED in table.header  # an image a row, its captions in a list
         table.require("image", _LISTED if listed else "caption", expected=_SHAPE)
         rows = _unlisted(table) if listed else _mended(table)
@@ -75,7 +77,7 @@ class Csv(Format):
                     written.leave_out("caption_ids", caption.id != caption.id.strip())
                     rows.writerow(
                         (
-                            printed_name(record),
+                            record.filename,
                             caption.text.strip(),
                             record.split,
                             caption.id,

@@ -11,7 +11,7 @@ from typing import Any
 from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.json_stream import members
-from annotation.formats.names import Pictures, only_file, picture_path, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.names import base_name, extension, image_id
 from phrasebox.text_files import FormatError, open_new, short_repr
@@ -77,7 +77,7 @@ class Flickr30k(Format):
         with open_new(file) as stream:
             separator = "{\n"
             for record in writable(records, out, format=self, written=written):
-                name = printed_name(record)
+                name = record.filename
                 # The path comes last even where no caption stands before it: it is how a reader knows it.
                 entries = [*(caption.text.strip() for caption in record.captions), f"{_PICTURES}/{name}"]
                 body = ",\n".join(f"        {json.dumps(entry)}" for entry in entries)

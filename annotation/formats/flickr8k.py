@@ -12,7 +12,7 @@ from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import Pictures, only_file, picture_path, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.names import FILE, PICTURE_EXTENSIONS, STEM, ImageNames, ImageNaming
@@ -26,7 +26,7 @@ _KEY = re.compile(r"(.+)#([0-9]{1,9})\s*")
 #: Some copies have a space for the tab; after a name without spaces and a number it can mean nothing else.
 _SPACED = re.compile(r"(\S+)#([0-9]{1,9}) +(.*)")
 #: A name with what the caption is: `name.jpg#zhm` where the captions of several languages stand together.
-_TAGGED = re.compile(rf"(.+(?:{'|'.join(map(re.escape, PICTURE_EXTENSIONS))}))#[^/]*", re.IGNORECASE)
+_TAGGED = re.compile(rf"(.+(?:{'|'.join(map(re.escape, PICTURE_EXTENSIONS))}))#[a-z0-9_-]*", re.IGNORECASE)
 _SPLIT_FILE = re.compile(r"Flickr_?(?:8k|30k)[._]([A-Za-z0-9_-]+)Images\.txt", re.IGNORECASE)
 #: Numbers of captions that a tag stands before come after all others.
 _AFTER_ALL = 10**10
@@ -161,7 +161,13 @@ class Flickr8k(Format):
         with ExitStack() as stack:
             token = stack.enter_context(open_new(out / TOKEN_FILE))
             for record in writable(records, out, format=self, written=written):
-                name = printed_name(record)
+                name = record.filename
+                if _TAGGED.fullmatch(name):
+                    raise FormatError(
+                        f"the file name {short_repr(name)} is read as another, with a tag",
+                        file=out / TOKEN_FILE,
+                        expected="a name without #, or the formats csv and jsonl",
+                    )
                 if not record.captions:
                     raise FormatError(
                         f"image {short_repr(record.id)} has no caption, which this format cannot represent",

@@ -143,7 +143,7 @@ def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageReco
 def _record(row: Fields, pictures: Pictures) -> ImageRecord:
     id = row.text("id")
     if not id:
-        raise row.refuse("'id' is empty", PLAIN_NAME)
+        raise row.refuse("the id '' is refused", PLAIN_NAME)
     row.what = f"image {short_repr(id)}"
     row.only("id", "filename", "split", "width", "height", "external_id", "captions", "layer")
     filename = row.text("filename")

@@ -12,7 +12,7 @@ from annotation.formats.base import FORMATS, Format, Written, tell_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.names import Pictures, only_file, picture_path, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -100,7 +100,7 @@ class Karpathy(Format):
                         }
                     )
                 entry: dict[str, Any] = {
-                    "filename": printed_name(record),
+                    "filename": record.filename,
                     "imgid": imgid,
                     "sentids": [sentence["sentid"] for sentence in sentences],
                     "split": record.split,

@@ -3,12 +3,11 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
 from annotation.protocol.terms import ImageRecord
-from phrasebox.names import base_name, folded, image_id, same_file
+from phrasebox.names import base_name, folded, image_id
 from phrasebox.text_files import FormatError, short_repr
 
 #: Bytes of a name. File systems stop at 255, and exports add an extension.
@@ -50,13 +49,6 @@ def picture_path(filename: str) -> str:
     return _DRIVE.sub("", filename.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
 
 
-def printed_name(record: ImageRecord) -> str:
-    """The file name by which formats that know no other id print `record`: it reads back to its id."""
-    if record.id in (image_id(record.filename), record.filename):
-        return record.filename
-    return record.id if image_id(record.id) == record.id else f"{record.id}.jpg"
-
-
 class Pictures:
     """The files of a folder of pictures, by the names that a source gives them; none where that is None."""
 
@@ -65,52 +57,54 @@ class Pictures:
         self._keys: dict[str, str] = {}
 
     def find(self, *names: str) -> Path | None:
-        """The first of `names` that is a file in the folder: as it is spelled, at its path or without it;
-        then what looks alike, also in folders below.
+        """The first of `names` that is a file in the folder: as it is spelled, then as it looks, also in
+        folders below; then without the folders in the name.
 
         Raises FormatError where two files may be meant. Names that are not plain are passed over.
         """
-        if self.folder is None:
-            return None
         paths = [path for name in names if is_plain_path(path := picture_path(name))]
-        for path in paths:
-            for tail in dict.fromkeys((path, base_name(path))):
-                if (self.folder / tail).is_file():
-                    return self.folder / tail
-        for path in paths:
-            files = self._looking_alike(path)
-            if len(files) > 1:
-                names_of_files = " and ".join(
-                    short_repr(str(file.relative_to(self.folder))) for file in files[:2]
-                )
-                raise FormatError(
-                    f"{short_repr(path)} may be {names_of_files}",
-                    file=self.folder,
-                    expected="one picture of that name, or its folder before the name",
-                )
-            if files:
-                return files[0]
+        bases = [base_name(path) for path in paths if "/" in path]
+        for spellings in (paths, bases) if self.folder is not None else ():
+            for find_in in (self._spelled, self._looking_alike):
+                for path in spellings:
+                    if (found := find_in(path)) is not None:
+                        return found
         return None
 
     def key(self, filename: str) -> str:
         """What two spellings of one image's name have in common: its picture, or how it looks."""
-        if filename not in self._keys:
+        path = picture_path(filename)
+        if self.folder is None:
+            return folded(path)
+        if path not in self._keys:
             try:
-                found = self.find(filename)
+                found = (self._spelled(path) or self._looking_alike(path)) if is_plain_path(path) else None
             except FormatError:
                 found = None
-            self._keys[filename] = str(found) if found else folded(picture_path(filename))
-        return self._keys[filename]
+            self._keys[path] = str(found.relative_to(self.folder)) if found else folded(path)
+        return self._keys[path]
 
-    def _looking_alike(self, path: str) -> list[Path]:
-        """The files below the folder that `path` may mean: those at its end, then those of its spelling."""
-        files = self._tree.get(folded(base_name(path)), [])
-        for fits in (
-            lambda file: same_file(folded(str(file.relative_to(self.folder))), folded(path)),
-            lambda file: file.name == base_name(path),
-        ):
-            files = [file for file in files if fits(file)] or files
-        return files
+    def _spelled(self, path: str) -> Path | None:
+        return file if self.folder is not None and (file := self.folder / path).is_file() else None
+
+    def _looking_alike(self, path: str) -> Path | None:
+        """The file at whose end `path` stands; of several the one that lies there, or of its very spelling."""
+        look = f"/{folded(path)}"
+        files = [
+            file
+            for file in self._tree.get(folded(base_name(path)), ())
+            if folded(f"/{file.relative_to(self.folder or '')}").endswith(look)
+        ]
+        files = [file for file in files if file.parent == (self.folder or file) / Path(path).parent] or files
+        files = [file for file in files if file.name == base_name(path)] or files
+        if len(files) > 1:
+            one, other = (short_repr(str(file.relative_to(self.folder or ""))) for file in files[:2])
+            raise FormatError(
+                f"{short_repr(path)} may be {one} and {other}",
+                file=self.folder or "",
+                expected="one picture of that name, or its folder before the name",
+            )
+        return files[0] if files else None
 
     @cached_property
     def _tree(self) -> dict[str, list[Path]]:
@@ -130,31 +124,38 @@ class ImageIds:
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
-        self._looks: dict[str, tuple[str, Path | None]] = {}
+        self._looks: dict[str, str] = {}
         self._pictures: dict[Path, str] = {}
 
     def id_of(self, filename: str, picture: Path | None) -> str:
         """The id of the next image; raises ValueError where it is an earlier one, or looks like one."""
         look = folded(filename)
-        earlier, there = self._looks.get(look, (None, None))
-        if earlier is not None and (picture is None or there is None):
+        earlier = self._looks.get(look)
+        if earlier is not None and (picture is None or earlier not in self._pictures.values()):
             raise ValueError(_again(filename, earlier))
         if picture in self._pictures:
             raise ValueError(_again(filename, self._pictures[picture]))
-        id = next((name for name in self._candidates(filename) if name not in self._ids), None)
+        id = self._free_id(filename)
         if id is None:
             raise ValueError(f"image {short_repr(filename)} appears a second time, with the id of another")
         self._ids.add(id)
-        self._looks.setdefault(look, (filename, picture))
+        self._looks.setdefault(look, filename)
         if picture is not None:
             self._pictures[picture] = filename
         return id
 
-    @staticmethod
-    def _candidates(filename: str) -> Iterator[str]:
-        yield image_id(filename)
-        yield base_name(filename)
-        yield filename.replace("/", "_")
+    def printed(self, record: ImageRecord) -> str:
+        """The file name by which formats that know no other id print the next image: its own, or one made of
+        its id, which reads back to that."""
+        for name in (record.filename, record.id, f"{record.id}.jpg"):
+            if folded(name) not in self._looks and self._free_id(name) == record.id:
+                self.id_of(name, None)
+                return name
+        return f"{record.id}.jpg"
+
+    def _free_id(self, filename: str) -> str | None:
+        names = (image_id(filename), base_name(filename), filename.replace("/", "_"))
+        return next((name for name in names if name not in self._ids), None)
 
 
 def _again(filename: str, earlier: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
@@ -62,9 +62,10 @@ def read(format: str, folder: Path, images: Path | None = None) -> tuple[list[Im
 
 
 @pytest.mark.parametrize("format", FILES)
+@settings(max_examples=40)
 @given(names=st.lists(NAMES, min_size=1, max_size=4, unique=True), kept=st.data())
 def test_every_image_has_its_own_picture_or_is_refused(tmp_path_factory, format, names, kept):
-    """Whatever the spelling on disk: no picture is another image's, and no image is left out without a word."""
+    """No picture is another image's, and no image is left out without a word, whatever the spelling."""
     folder = tmp_path_factory.mktemp("source")
     images = folder / "pictures"
     images.mkdir()

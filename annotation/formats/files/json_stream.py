@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +15,9 @@ _CHUNK = 64 * 1024
 #: How deep lists and objects may nest; a corpus needs five levels.
 _DEEPEST = 100
 
-_NOT_PLAIN = (Decimal, dict, list)
+_PARSING: dict[str, Any] = {"use_float": True, "buf_size": _CHUNK}
+#: What the fast parser says of a number that 64 bits do not hold.
+_OVERFLOW = "integer overflow"
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _NEITHER = bytes(byte for byte in range(256) if byte not in b'[]{}"')
@@ -86,32 +88,32 @@ def items(path: Path, prefix: str) -> Iterator[Any]:
 
     Raises FormatError with line and byte where the text stops being JSON.
     """
-    # As floats, numbers beyond 64 bits would end the reading.
-    values = _parsed(path, lambda source: ijson.items(source, prefix, use_float=False, buf_size=_CHUNK))
-    yield from map(_plain, values)
+    yield from _of_any_size(path, lambda backend, source: backend.items(source, prefix, **_PARSING))
 
 
 def members(path: Path) -> Iterator[tuple[str, Any]]:
     """Key and value of each member of the object that `path` holds, repeated keys included."""
-    values = _parsed(path, lambda source: ijson.kvitems(source, "", use_float=False, buf_size=_CHUNK))
-    yield from ((key, _plain(value)) for key, value in values)
+    yield from _of_any_size(path, lambda backend, source: backend.kvitems(source, "", **_PARSING))
 
 
 def has_list(path: Path, key: str) -> bool:
     """Whether the object in `path` has a list under `key`; reads until it has met it."""
-    events = _parsed(path, lambda source: ijson.parse(source, use_float=False, buf_size=_CHUNK))
+    events = _parsed(path, lambda source: ijson.parse(source, use_float=True, buf_size=_CHUNK))
     return any(prefix == key and event == "start_array" for prefix, event, _ in events)
 
 
-def _plain(value: Any) -> Any:
-    """The value with floats for decimals, in place."""
-    if type(value) is Decimal:
-        return float(value)
-    entries = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
-    for key, entry in entries:
-        if type(entry) in _NOT_PLAIN:
-            value[key] = _plain(entry)
-    return value
+def _of_any_size(path: Path, parse: Callable[[Any, _Source], Iterator[Any]]) -> Iterator[Any]:
+    """The values; numbers beyond 64 bits, at which the fast parser stops, are read by the slow one."""
+    number = 0
+    try:
+        for value in _parsed(path, lambda source: parse(ijson, source)):
+            yield value
+            number += 1
+    except FormatError as error:
+        if _OVERFLOW not in str(error.__cause__):
+            raise
+        slow = ijson.get_backend("python")
+        yield from islice(_parsed(path, lambda source: parse(slow, source)), number, None)
 
 
 def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[Any]:
@@ -121,6 +123,13 @@ def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[A
             yield from parse(source)
         except (ijson.JSONError, UnicodeDecodeError) as error:
             raise _located(path, source.chunk_start, error) from error
+        except ValueError as error:
+            if isinstance(error, FormatError):
+                raise
+            line = _line_of(path, source.chunk_start + 1)
+            raise FormatError(
+                "has a number of too many digits", file=path, line=line, expected="numbers of 64 bits"
+            ) from error
 
 
 def _located(path: Path, chunk: int, error: Exception) -> FormatError:
@@ -137,7 +146,7 @@ def _located(path: Path, chunk: int, error: Exception) -> FormatError:
     with open_bytes(path) as stream:
         source = _Source(path, stream, slow_from=chunk)
         try:
-            for _ in ijson.basic_parse(source, use_float=False, buf_size=_CHUNK):
+            for _ in ijson.basic_parse(source, use_float=True, buf_size=_CHUNK):
                 pass
         except (ijson.JSONError, UnicodeDecodeError):
             pass
