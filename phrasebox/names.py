@@ -48,7 +48,7 @@ _SPACE = re.compile(r"\s")
 _ESCAPES = re.compile(
     "|".join(["%25", *(quote(sign) for sign in map(chr, range(0x3001)) if sign.isspace() and sign != "%")])
 )
-_AMBIGUOUS_HINT = "file names, or the choice which names the file uses"
+_AMBIGUOUS_HINT = "images by file name, captions by filename#number, or the choice which names the file has"
 
 
 def extension(filename: str) -> str:

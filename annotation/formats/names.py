@@ -88,7 +88,7 @@ class Pictures:
         return file if self.folder is not None and (file := self.folder / path).is_file() else None
 
     def _looking_alike(self, path: str) -> Path | None:
-        """The file at whose end `path` stands; of several the one that lies there, or of its very spelling."""
+        """The file at whose end `path` stands; of several the one that lies there, or is spelled so."""
         look = f"/{folded(path)}"
         files = [
             file
