@@ -128,9 +128,9 @@ INSTALLED_APPS = [
     "config",  # for its command
 ]
 MIDDLEWARE = [
-    "config.logs.RequestLog",
-    "config.readable_requests.ReadableForms",
-    "config.worker_call_middleware.WorkerCalls",
+    "config.middleware.RequestLog",
+    "config.middleware.ReadableForms",
+    "config.middleware.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -141,7 +141,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     # Every view asks for a sign-in unless it says otherwise.
-    "annotation.web.common.middleware.SignInRequired",
+    "config.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -478,7 +478,7 @@ CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 300
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Longer than any task may take, else Redis would deliver it a second time while it runs.
     "visibility_timeout": CELERY_TASK_TIME_LIMIT + 600,
-    # Whoever asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
+    # The person who asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
     "socket_connect_timeout": 2,
     "socket_timeout": 10,
 }

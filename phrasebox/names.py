@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from phrasebox.errors import PhraseboxError
 from phrasebox.text_files import FormatError, short_repr
 
 PICTURE_EXTENSIONS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
@@ -114,7 +115,7 @@ def same_file(one: str, other: str) -> bool:
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
 
 
-class AmbiguousName(ValueError):
+class AmbiguousName(PhraseboxError):
     """A name that means two items, in one line that names both."""
 
 

@@ -18,8 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from phrasebox.errors import PhraseboxError
+
 #: What reading a bad .gz raises.
-PACKED_WRONG = (EOFError, gzip.BadGzipFile, zlib.error)
+GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -28,7 +30,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LONGEST_LINE = 16 * 1024 * 1024
 
 
-class FormatError(ValueError):
+class FormatError(PhraseboxError):
     """A source that cannot be read: names the file, the line, what was found and what was expected.
 
     `str()` is one line, fit to be shown as it is.
@@ -42,7 +44,7 @@ class FormatError(ValueError):
         self.line = line
         self.expected = expected
         #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
-        self.found_nothing = False
+        self.no_valid_image = False
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
         super().__init__(f"{where}: {problem}{hint}")
@@ -105,7 +107,7 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
         with open_bytes(path) as stream:
             text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
             yield from _lines(text, path, keep_ends=keep_ends)
-    except PACKED_WRONG as error:
+    except GZIP_ERRORS as error:
         raise FormatError(
             f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
         ) from error
@@ -118,7 +120,7 @@ def unpacked_size(path: Path, most: int) -> int:
         with gzip.open(path) as stream:
             while size <= most and (part := stream.read(2**20)):
                 size += len(part)
-    except (OSError, *PACKED_WRONG):
+    except (OSError, *GZIP_ERRORS):
         return 0
     return size
 

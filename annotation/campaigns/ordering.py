@@ -18,8 +18,7 @@ from annotation.common.operations import Help, OperationContext
 from annotation.models import Account, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
-from annotation.selectors.corpora import names_of_images
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, names_of_images
 from phrasebox.names import AmbiguousName
 
 #: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.

@@ -15,7 +15,7 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
 from annotation.datasets.source_problems import (
@@ -170,4 +170,4 @@ def _check_name(name: str) -> None:
 
 
 def _alone(name: str) -> AbstractContextManager[Path]:
-    return exclusive_folder(f"import.{name}", busy=being_imported(name))
+    return locked_folder(f"import.{name}", busy=being_imported(name))

@@ -19,7 +19,7 @@ from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
-from annotation.formats.base import problems_told
+from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
@@ -98,7 +98,7 @@ class CorpusIntake:
         published = corpus is not None and corpus.published
         with (
             ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
-            problems_told(self.problems.add_reader_error),
+            problems_reported_to(self.problems.add_reader_error),
         ):
             if self.how.dry_run:
                 for chunk in self._chunks(records):
@@ -184,9 +184,9 @@ class CorpusIntake:
         try:
             yield from database.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
         except FormatError as error:  # nothing behind it can be read
-            if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
+            if not self.problems.errors or (self.how.skip_problems and not error.no_valid_image):
                 raise
-            if not error.found_nothing:  # that follows from the problems
+            if not error.no_valid_image:  # that follows from the problems
                 self.problems.add_reader_error(error)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from annotation.formats.digest import RepeatedImage
 from annotation.images.pictures import PictureError
+from phrasebox.errors import PhraseboxError
 from phrasebox.names import PICTURE_EXTENSIONS
 from phrasebox.text_files import FormatError
 
@@ -21,7 +22,7 @@ NO_CAPTION: Final = "no_caption"
 BLOCKING: Final = (BAD_LINE, BAD_PICTURE, REPEATED)
 
 
-class IntakeError(ValueError):
+class IntakeError(PhraseboxError):
     """A corpus that cannot be taken in; one line with the remedy."""
 
 

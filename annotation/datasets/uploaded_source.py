@@ -29,7 +29,7 @@ from annotation.datasets.source_problems import (
 )
 from annotation.datasets.uploads import Upload, free_bytes
 from annotation.formats import FORMATS
-from annotation.formats.base import problems_told
+from annotation.formats.base import problems_reported_to
 from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_archive
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
@@ -88,15 +88,15 @@ def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportPr
     report_progress("unpacking", 0.15)
     looking = _Looking(upload, report_progress)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
-    with _names_as_sent(upload):
+    with _names_of_sender(upload):
         problems = _build_tree(upload)
         format = format or guess_format(upload.folder / _TREE)
         try:
             report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
         except SourceProblems as error:
-            report, problems_found = None, error.problems
+            report, problems_read = None, error.problems
     problems += [
-        _known(problem, upload) for problem in (report.problems if report is not None else problems_found)
+        _known(problem, upload) for problem in (report.problems if report is not None else problems_read)
     ]
     with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{json.dumps(problem.as_dict())}\n" for problem in problems)
@@ -125,7 +125,7 @@ def import_upload(
     The tree is built again, which tells the pictures that do not fit into it. They are among the problems of
     the report, and without `skip_problems` they end the import (IntakeError; SourceProblems of several).
     """
-    with _names_as_sent(upload):
+    with _names_of_sender(upload):
         problems = _build_tree(upload)
         blocking = [problem for problem in problems if problem.blocks]
         if blocking and not skip_problems:
@@ -157,7 +157,7 @@ def guess_format(source: Path) -> str:
 
 def _first_record(reader: Any, source: Path) -> ImageRecord | None:
     try:
-        with problems_told(lambda error: None):
+        with problems_reported_to(lambda error: None):
             return next(iter(reader.read(source)), None)
     except (FormatError, OSError, ValueError):
         return None
@@ -197,7 +197,7 @@ def _named(text: str, upload: Upload) -> str:
 
 
 @contextmanager
-def _names_as_sent(upload: Upload) -> Iterator[None]:
+def _names_of_sender(upload: Upload) -> Iterator[None]:
     """Within, what is wrong with an upload is told in its sender's names."""
     try:
         yield

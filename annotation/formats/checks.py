@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from annotation.formats.base import RECORD_CONTENTS, Format, Written, tell_problem
-from annotation.formats.names import PLAIN_NAME, PLAIN_PATH, ImageIds, is_plain_name, is_plain_path
+from annotation.formats.base import RECORD_CONTENTS, Format, Written, report_problem
+from annotation.formats.names import SAFE_NAME, SAFE_PATH, ImageIds, is_safe_name, is_safe_path
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 from phrasebox.names import image_id
 from phrasebox.text_files import FormatError, short_repr
@@ -61,13 +61,13 @@ def checked_records(
                     expected="each image once",
                 )
         except FormatError as error:
-            tell_problem(error)
+            report_problem(error)
             continue
         seen.add(checked.id)
         yield checked
     if not seen:
         nothing = FormatError("holds no images", file=source, expected=expected)
-        nothing.found_nothing = True
+        nothing.no_valid_image = True
         raise nothing
 
 
@@ -97,10 +97,10 @@ def check_record(record: ImageRecord, *, file: Path, line: int | None = None) ->
             f"image {short_repr(record.id)}: {problem}", file=file, line=line, expected=expected
         )
 
-    if not is_plain_name(record.id):
-        raise refuse(f"the id {short_repr(record.id)} is refused", PLAIN_NAME)
-    if not is_plain_path(record.filename):
-        raise refuse(f"the file name {short_repr(record.filename)} is refused", PLAIN_PATH)
+    if not is_safe_name(record.id):
+        raise refuse(f"the id {short_repr(record.id)} is refused", SAFE_NAME)
+    if not is_safe_path(record.filename):
+        raise refuse(f"the file name {short_repr(record.filename)} is refused", SAFE_PATH)
     if not _SPLIT.fullmatch(record.split):
         raise refuse(
             f"the split {short_repr(record.split)} is refused",
@@ -197,9 +197,10 @@ def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> st
             if chain not in named:
                 return f"an object names chain {short_repr(chain)}, which is not among the visual chains"
         if obj.box is None:
-            if obj.machine:
+            if obj.by_model:
                 return (
-                    f"an object without box for {obj.chains[0]} was drawn by a machine; only boxes are drawn"
+                    f"an object without box for {obj.chains[0]} was drawn by a model annotator; "
+                    "only boxes are drawn"
                 )
             if len(obj.chains) > 1 or obj.chains[0] in boxless:
                 return f"an object without box for {' '.join(obj.chains)}; one such object for one chain"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
@@ -100,7 +100,7 @@ def records_of_rows(
                     raise row
                 _add(spool, row, file, line, number, pictures)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
         for _, data, first, captions in spool:
             split, filename = json.loads(data)
             try:
@@ -114,7 +114,7 @@ def records_of_rows(
                     picture=pictures.find(filename),
                 )
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, first
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.json_stream import members
 from annotation.formats.names import Pictures, only_file, picture_path
@@ -48,7 +48,7 @@ class Flickr30k(Format):
                 filename = picture_path(base if not extension(key) and image_id(base) == key else key)
                 picture = pictures.find(base, key)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             record = ImageRecord(
                 id="",

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
@@ -67,13 +67,13 @@ def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
                 if (other := splits.setdefault(called[image], split)) != split:
                     raise ValueError(f"{short_repr(name)} is in the split {other} already")
             except ValueError as error:  # AmbiguousName is one
-                tell_problem(
+                report_problem(
                     FormatError(str(error), file=file, line=number, expected="each image in one split")
                 )
         if listed and not known:
             first = short_repr(next(iter(called), ""))
             expected = f"file names of images, as {first}"
-            tell_problem(FormatError("names none of the images", file=file, expected=expected))
+            report_problem(FormatError("names none of the images", file=file, expected=expected))
     return splits
 
 
@@ -129,14 +129,14 @@ class Flickr8k(Format):
                     if line.strip():
                         last = _add(spool, line, file, number, pictures, last)
                 except FormatError as error:
-                    tell_problem(error)
+                    report_problem(error)
             splits = _splits(path, spool.images()) if path.is_dir() else {}
             for _, filename, line, captions in spool:
                 in_order = [caption.number for caption in captions] == list(range(len(captions)))
                 try:
                     picture = pictures.find(filename)
                 except FormatError as error:
-                    tell_problem(error)
+                    report_problem(error)
                     continue
                 record = ImageRecord(
                     id="",

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, tell_problem
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.csv_table import records_of_rows
 from annotation.formats.fields import Fields
-from annotation.formats.names import PLAIN_NAME, Pictures, only_file
+from annotation.formats.names import SAFE_NAME, Pictures, only_file
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,
@@ -66,7 +66,7 @@ class Jsonl(Format):
                 value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
                 record = _record(value, pictures)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, number
 
@@ -143,7 +143,7 @@ def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageReco
 def _record(row: Fields, pictures: Pictures) -> ImageRecord:
     id = row.text("id")
     if not id:
-        raise row.refuse("the id '' is refused", PLAIN_NAME)
+        raise row.refuse("the id '' is refused", SAFE_NAME)
     row.what = f"image {short_repr(id)}"
     row.only("id", "filename", "split", "width", "height", "external_id", "captions", "layer")
     filename = row.text("filename")
@@ -210,7 +210,7 @@ def _mention(row: Fields, captions: tuple[CaptionRecord, ...]) -> Mention:
 
 
 def _object(row: Fields) -> LayerObject:
-    row.only("chains", "box", "scene", "nobndbox", "machine")
+    row.only("chains", "box", "scene", "nobndbox", "by_model")
     box = None
     if "box" in row.value:
         corners = row.list("box")
@@ -222,7 +222,7 @@ def _object(row: Fields) -> LayerObject:
             raise row.refuse(
                 str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
             ) from error
-    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "machine"))
+    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "by_model"))
     return LayerObject(row.strings("chains"), box, *flags)
 
 
@@ -269,7 +269,7 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
         else:
             box = obj.box
             content = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
-            objects.append({**content, "machine": True} if obj.machine else content)
+            objects.append({**content, "by_model": True} if obj.by_model else content)
     return {"chains": chains, "objects": objects}
 
 

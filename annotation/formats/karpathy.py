@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
@@ -38,7 +38,7 @@ class Karpathy(Format):
             try:
                 record = self._record(item, number, file, pictures)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, None
         if not number and not has_list(file, "images"):

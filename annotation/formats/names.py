@@ -15,13 +15,13 @@ _LONGEST_NAME = 240
 #: The drive of a path of Windows.
 _DRIVE = re.compile(r"[A-Za-z]:/")
 
-PLAIN_NAME = (
+SAFE_NAME = (
     f"a plain name: printable, without slashes, not beginning with a dot, at most {_LONGEST_NAME} bytes"
 )
-PLAIN_PATH = "a plain name, or a path of such names"
+SAFE_PATH = "a plain name, or a path of such names"
 
 
-def is_plain_name(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Whether `name` can be a file's name on export without leaving its folder or hiding there.
 
     Spaces of any kind may stand within it."""
@@ -36,10 +36,10 @@ def is_plain_name(name: str) -> bool:
     )
 
 
-def is_plain_path(name: str) -> bool:
+def is_safe_path(name: str) -> bool:
     """Whether `name` is a plain name, or a path of plain names that leads down."""
     return len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME and all(
-        map(is_plain_name, name.split("/"))
+        map(is_safe_name, name.split("/"))
     )
 
 
@@ -62,7 +62,7 @@ class Pictures:
 
         Raises FormatError where two files may be meant. Names that are not plain are passed over.
         """
-        paths = [path for name in names if is_plain_path(path := picture_path(name))]
+        paths = [path for name in names if is_safe_path(path := picture_path(name))]
         bases = [base_name(path) for path in paths if "/" in path]
         for spellings in (paths, bases) if self.folder is not None else ():
             for find_in in (self._spelled, self._looking_alike):
@@ -78,7 +78,7 @@ class Pictures:
             return folded(path)
         if path not in self._keys:
             try:
-                found = (self._spelled(path) or self._looking_alike(path)) if is_plain_path(path) else None
+                found = (self._spelled(path) or self._looking_alike(path)) if is_safe_path(path) else None
             except FormatError:
                 found = None
             self._keys[path] = str(found.relative_to(self.folder)) if found else folded(path)

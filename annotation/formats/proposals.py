@@ -1,4 +1,4 @@
-"""Boxes that a machine proposes, as JSON Lines: one image in each line.
+"""Boxes that a model annotator proposes, as JSON Lines: one image in each line.
 
     {"image": "scene-000001", "boxes": {"0:1-3": [[34, 12, 120, 240, 0.81], ...], ...}}
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocol.contents import corners
-from annotation.protocol.machines import Proposals, ProposedBox, best_first
+from annotation.protocol.model_annotators import Proposals, ProposedBox, best_first
 from annotation.protocol.terms import Box
 from phrasebox.text_files import FormatError, lines
 

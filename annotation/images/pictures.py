@@ -19,6 +19,7 @@ from PIL import Image, ImageOps
 
 from annotation.images.metadata import Malformed, without_metadata
 from annotation.images.withdrawn import withdrawn_pictures
+from phrasebox.errors import PhraseboxError
 
 #: Pictures beyond these are refused before a pixel is decoded.
 MAX_BYTES = 64 * 2**20
@@ -28,7 +29,7 @@ MAX_PIXELS = 50_000_000
 _TYPES = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
 _EXPECTED = "a JPEG, PNG, WebP or still GIF"
 _NAME = re.compile(r"[0-9a-f]{64}\.(jpg|png|webp|gif)")
-#: How a picture is encoded anew: without loss, or in JPEG so that none is seen.
+#: How a picture is encoded again: without loss, or in JPEG so that none is seen.
 _HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
 _ORIENTATION = 0x0112
 _UPRIGHT = 1
@@ -37,7 +38,7 @@ _UPRIGHT = 1
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
-class PictureError(ValueError):
+class PictureError(PhraseboxError):
     """A file that is no picture we keep; names the file, what is wrong and what was expected."""
 
 
@@ -76,7 +77,7 @@ def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     """Check the picture at `path` and store it under `into` (default: the store).
 
     Orientation is applied to the pixels; only then, or where the container is damaged but
-    decodes, is a picture encoded anew. Raises PictureError.
+    decodes, is a picture encoded again. Raises PictureError.
     """
     stored, clean = _read_picture(path)
     _write(picture_path(stored.name, root=into), clean)
@@ -187,7 +188,7 @@ def _megapixels(pixels: int) -> str:
 
 
 def _encoded(image: Image.Image, kind: str) -> bytes:
-    """`image` turned upright and encoded anew."""
+    """`image` turned upright and encoded again."""
     turned = ImageOps.exif_transpose(image)
     turned.info = {key: turned.info[key] for key in ("icc_profile", "transparency") if key in turned.info}
     out = io.BytesIO()

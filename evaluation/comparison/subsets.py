@@ -19,6 +19,7 @@ from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of
 from models_core.systems.cross_validation import make_folds
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, lines
 
@@ -34,7 +35,7 @@ _NAMED = 3
 _MOST_NAMED = 100
 
 
-class BadSubset(ValueError):
+class BadSubset(PhraseboxError):
     """Images that cannot be meant; one line with what would be right."""
 
 

@@ -80,8 +80,8 @@ def open_arrays(path: Path | str) -> ArrayFile:
                 return ArrayFile(path, _npz(file, path))
             case ".safetensors":
                 return _safetensors(file, path)
-            case other:
-                raise FormatError(f"ends in {short_repr(other)}", file=path, expected=" or ".join(SUFFIXES))
+            case suffix:
+                raise FormatError(f"ends in {short_repr(suffix)}", file=path, expected=" or ".join(SUFFIXES))
 
 
 def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -> FileArray:

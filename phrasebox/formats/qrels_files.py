@@ -23,7 +23,7 @@ from phrasebox.formats.tables import read_rows
 from phrasebox.formats.trec import read_qrels, write_qrels
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.registry import Registry
-from phrasebox.text_files import PACKED_WRONG, FormatError, open_bytes, open_new, short_repr, whole_number
+from phrasebox.text_files import GZIP_ERRORS, FormatError, open_bytes, open_new, short_repr, whole_number
 
 #: Bytes of a JSON file that is read whole.
 _LARGEST = 512 * 2**20
@@ -107,7 +107,7 @@ def _read_json(path: Path) -> Iterator[QrelsLine]:
         packed = path.suffix == ".gz"
         try:
             text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_LARGEST + 1)
-        except PACKED_WRONG as error:
+        except GZIP_ERRORS as error:
             raise FormatError(
                 f"cannot be decompressed ({error})", file=path, expected="a complete gzip file"
             ) from error

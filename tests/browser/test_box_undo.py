@@ -25,7 +25,7 @@ STATE = """() => [
 @pytest.fixture
 def editor(transactional_db: None, tmp_path: Path, open_page: Open) -> Page:
     work: World = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
     wait_for_task(page)

@@ -28,7 +28,7 @@ SCREENS: list[dict[str, Any]] = [
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
     world = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(world, q.BOX_DRAWING)
+    desk.open_questions_for(world, q.BOX_DRAWING)
     return world
 
 

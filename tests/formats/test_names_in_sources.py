@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
-from annotation.formats.base import problems_told
+from annotation.formats.base import problems_reported_to
 from annotation.protocol.terms import ImageRecord
 from phrasebox.text_files import FormatError
 
@@ -51,13 +51,13 @@ FILES = {
 
 def read(format: str, folder: Path, images: Path | None = None) -> tuple[list[ImageRecord], list[str]]:
     problems: list[str] = []
-    with problems_told(lambda error: problems.append(str(error))):
+    with problems_reported_to(lambda error: problems.append(str(error))):
         records: Iterator[ImageRecord] = FORMATS.get(format).read(folder, images=images)
         found = []
         try:
             found.extend(records)
         except FormatError as error:
-            assert error.found_nothing
+            assert error.no_valid_image
     return found, problems
 
 

@@ -52,7 +52,7 @@ def campaign(
     return worlds.again(f"a desk {worlds.digest(settings, images, consent)}", build, at_once=False)
 
 
-def bring_up(work: World, kind: str, number: int = 1) -> None:
+def open_questions_for(work: World, kind: str, number: int = 1) -> None:
     """Let the others answer until so many questions of `kind` are open that ann has nothing to do with."""
     others = range(1, len(work.workers))
     tasks = Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN)
@@ -66,7 +66,7 @@ def bring_up(work: World, kind: str, number: int = 1) -> None:
                     return
 
 
-def bring_up_a_second_box(work: World) -> list[Box]:
+def open_a_second_box(work: World) -> list[Box]:
     """Let the others work until one more box is asked for beside accepted ones; which these are."""
     for _ in range(50):
         for worker in range(1, len(work.workers)):

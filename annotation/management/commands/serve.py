@@ -123,8 +123,8 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     address = _address(host, port)
     if settings.SECRET_KEY == settings.DEFAULT_SECRET and not _is_here(host, port):
         raise CommandError(
-            f"{host} can be reached from elsewhere, and SECRET_KEY is the public default: whoever knows it "
-            f"can sign in as anybody; set SECRET_KEY to a long random string"
+            f"{host} can be reached from elsewhere, and SECRET_KEY is the public default: anyone who knows "
+            "it can sign in as anybody; set SECRET_KEY to a long random string"
         )
     try:
         database.refuse_newer()

@@ -10,7 +10,7 @@ The first line names the columns, in any order:
     boxes        boxes accepted so far, as xmin,ymin,xmax,ymax, separated by semicolons; may be empty
     pending      box_quality: the box that is asked about; else empty
     known        the answer's word; for box_drawing the boxes still to be drawn, or none
-    explanation  optional: why, for whoever got it wrong
+    explanation  optional: why, for workers who got it wrong
     captions     relevance, graded_relevance: the captions shown, IMAGE#NUMBER, separated by spaces
     sentence     caption_writing: the sentence that the test of spelling asks about
 

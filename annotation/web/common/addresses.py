@@ -30,7 +30,7 @@ from annotation.workers.picture_addresses import (
     SMALL,
     picture_secret,
     picture_signer,
-    shown_for,
+    required_of,
 )
 
 #: Pixels of the longer side: enough for tiles of 200 to 300 px on a dense screen.
@@ -79,7 +79,7 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
             raise BadSignature("no session")
         size, account, name = picture_signer(request).unsign(token, max_age=PICTURE_LIFETIME).split("-", 2)
         # One query: signing out, and losing one's account or roles, end the address at once.
-        if not sessions.may_look(int(account), **shown_for(secret)):
+        if not sessions.may_look(int(account), **required_of(secret)):
             raise BadSignature("not signed in any more")
     except (BadSignature, ValueError):
         raise PermissionDenied(

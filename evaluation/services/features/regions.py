@@ -14,7 +14,7 @@ from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
-from evaluation.formats.box_files import NAME_SPACES, GivenBox, read_boxes
+from evaluation.formats.box_files import NAME_SPACES, FileBox, read_boxes
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import InputError, check_file, check_name, phase_cache
 from evaluation.services.features.extraction import (
@@ -308,7 +308,7 @@ class _FileBoxes:
         Raises FormatError naming the line that is wrong, InputError where no box is of the corpus.
         """
         place_of = {name: index for index, (name, _) in enumerate(self.images)}
-        boxes_of_images: list[list[GivenBox]] = [[] for _ in self.images]
+        boxes_of_images: list[list[FileBox]] = [[] for _ in self.images]
         of_corpus = 0
         for file_box in read_boxes(self.path):
             image = self.image_of[file_box.spaces][file_box.image]
@@ -349,5 +349,5 @@ class _FileBoxes:
         return clipped_box
 
 
-def _best(boxes: list[GivenBox], limit: int) -> list[GivenBox]:
+def _best(boxes: list[FileBox], limit: int) -> list[FileBox]:
     return sorted(boxes, key=lambda file_box: -file_box.score)[:limit]

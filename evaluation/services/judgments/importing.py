@@ -22,8 +22,7 @@ from annotation import audit
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.selectors import CorpusNames, judgment_set, names_of
 from evaluation.services.common import (
@@ -128,7 +127,7 @@ class JudgmentsImport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgmentsPlace:
+class JudgmentsTarget:
     """Where judgments are kept, and what is said of them: the set's name, format, source and scale, and
     whether simulated workers answered. `named_by` are the name spaces of images in a file; None where pairs
     bear the names we write. `distinct_judges`: names that look nearly alike are of different judges."""
@@ -160,7 +159,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
     check_file(request.file, f"judgments in the format {format}")
-    target = JudgmentsPlace(
+    target = JudgmentsTarget(
         corpus=request.corpus,
         name=request.name or format,
         format=format,
@@ -175,7 +174,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
 
 def store_judgments(
     pairs: Iterable[JudgedPair],
-    target: JudgmentsPlace,
+    target: JudgmentsTarget,
     *,
     began: float | None = None,
     counted: Mapping[str, Sequence[str]] | None = None,
@@ -232,8 +231,8 @@ def store_judgments(
 
 
 def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
-    """Remove judgments with their answers; raises UnknownName, Busy, and InUse where qrels were frozen from
-    them, or a batch collected them."""
+    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError where qrels were
+    frozen from them, or a batch collected them."""
     remove_stored(judgment_set(corpus, name), actor)
 
 
@@ -248,7 +247,7 @@ def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str
 def _write(
     rows: Iterator[PairAnswers],
     reader: _RowReader,
-    target: JudgmentsPlace,
+    target: JudgmentsTarget,
     counted: Mapping[str, Sequence[str]],
     actor: Any,
 ) -> None:

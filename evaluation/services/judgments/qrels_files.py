@@ -23,8 +23,7 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
@@ -48,7 +47,7 @@ from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.names import Lookup
 from phrasebox.relevance.grades import GREATEST_GAIN
-from phrasebox.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
+from phrasebox.relevance.qrels import FileRelevance, Qrel, QrelsSettings, rule_named
 from phrasebox.text_files import text_size, whole_file
 
 #: What imported qrels may be for: rankings for images, for captions, or both.
@@ -168,7 +167,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     queries = query_choice or _queries_in(rows, lookups, side, both=asks == BOTH)
     report = freeze_rows(
         name,
-        QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
+        QrelsSettings(FileRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         known_rows,
         queries,
         names,

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
@@ -354,7 +353,7 @@ def _list(value: Any, key: str) -> list[Any]:
 
 
 def _whole(number: Any, key: str) -> int:
-    """A whole number as JSON has it, also as 1.0; raises ValueError for another, which would be cut to one."""
+    """A whole number as JSON has it, also as 1.0; raises ValueError for another, which would be cut."""
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if not isinstance(number, int) or isinstance(number, bool):

@@ -21,8 +21,7 @@ from pydantic import Field
 from annotation.common import database
 from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
@@ -49,7 +48,7 @@ RUN_FORMATS = ("trec", "scores", "embeddings")
 #: How many items of each ranking are kept of a score matrix.
 RUN_DEPTH = 1_000
 #: What becomes of equal scores in a file: they stay, or are written a hair apart.
-KEEP, BREAK = ("keep", "break")
+KEEP_TIES, BREAK_TIES = ("keep", "break")
 
 
 def _format_choices() -> dict[str, Any]:
@@ -57,7 +56,7 @@ def _format_choices() -> dict[str, Any]:
 
 
 def _tie_choices() -> dict[str, Any]:
-    return {KEEP: _("kept"), BREAK: _("broken")}
+    return {KEEP_TIES: _("kept"), BREAK_TIES: _("broken")}
 
 
 #: Rankings written at once.
@@ -286,7 +285,7 @@ class ExportRunRequest:
         str,
         OneOf(_tie_choices),
         Help(_("Equal scores"), _("Stay as they are, or are made to differ slightly, in the run's order")),
-    ] = KEEP
+    ] = KEEP_TIES
     qrels: Annotated[
         str | None,
         Field(max_length=200),
@@ -302,13 +301,14 @@ def export_run(request: ExportRunRequest, context: OperationContext) -> NewFile:
     )
 
 
-def write_run_file(name: str, out: Path, *, ties: str = KEEP, qrels: str = "") -> RunFile:
+def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = "") -> RunFile:
     """Write the run `name` as a new TREC file, its tag the name of the system.
 
-    Tied items keep their score, so that what is read back is the run; with `BREAK` they are written a hair
-    apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many queries
-    get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, NotComparable,
-    and FormatError for a file that stands already and ids with white space; nothing is left then.
+    Tied items keep their score, so that what is read back is the run; with `BREAK_TIES` they are written a
+    hair apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many
+    queries get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName,
+    PhraseboxError, and FormatError for a file that stands already and ids with white space; nothing is left
+    then.
     """
     run = run_named(name)
     names = names_of(run.corpus.name)
@@ -328,7 +328,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP, qrels: str = "") -
     tag = run.made_by.name if run.made_by is not None else run.system or run.name
     differ = None
     if qrels:
-        reorder = _falling_ids(ranked) if ties == KEEP else _in_order
+        reorder = _falling_ids(ranked) if ties == KEEP_TIES else _in_order
         differ = differing_by_ties(run, snapshot_named(qrels), reorder)
     return RunFile(write_file(out, tag, rankings(), ties=ties), tied, differ)
 
@@ -365,7 +365,7 @@ def write_file(
     tag: str,
     rankings: Iterable[tuple[str, Sequence[str], NDArray[np.float32]]],
     *,
-    ties: str = KEEP,
+    ties: str = KEEP_TIES,
 ) -> int:
     """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
 
@@ -373,7 +373,7 @@ def write_file(
     nothing is left then.
     """
     with whole_file(out) as part:
-        return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
+        return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP_TIES)
 
 
 def best_ranked(

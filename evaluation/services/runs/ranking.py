@@ -8,8 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named, split_names
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named, split_names
 from evaluation.comparison.provenance import identities_of, provenance_of, provenance_of_system
 from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
 from evaluation.models import Run, System

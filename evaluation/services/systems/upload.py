@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_file, work_lock
 from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
@@ -146,7 +145,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
         unchanged = folder.exists()
         if unchanged:
             existing = storage.read_manifest(folder)
-            if (existing["kind"], existing["settings"], existing["facts"]) != (format, held, metadata):
+            if (existing["kind"], existing["settings"], existing["metadata"]) != (format, held, metadata):
                 raise InputError(
                     f"system {name!r} already exists with other files, ids or training; choose another name"
                 )
