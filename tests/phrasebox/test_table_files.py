@@ -49,7 +49,7 @@ def test_empty_rows_are_passed_over_and_ragged_ones_told_with_their_line(tmp_pat
     assert (
         whole == {"a": "1", "b": "2"} and isinstance(ragged, RaggedRow) and (line, ragged.cells) == (6, ["3"])
     )
-    with pytest.raises(FormatError, match=r"t.csv, line 6: has 1 cells; expected 2, as in the header"):
+    with pytest.raises(FormatError, match=r"t.csv, line 6: holds 1 cells; expected 2, as in the header"):
         list(TableFile(tmp_path / "t.csv").rows())
 
 
