@@ -5,12 +5,15 @@ The first line names the columns, in any order: `image`, the image's key or file
 (usual), or "filler" for what a filter took out and pages may be filled up with.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
+from annotation.common.readers import stream
+from annotation.formats.table_rows import TableRow, read_table_rows
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
 from phrasebox.names import AmbiguousName, ImageNames
-from phrasebox.table_files import IMAGE_ALIASES, TableFile
 from phrasebox.text_files import FormatError
 
 REQUIRED = ("image", "caption")
@@ -27,12 +30,19 @@ class PairTable:
 
 def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
     """The pairs of a file; `names` are those of the corpus. Raises FormatError, naming the line."""
-    rows, table = TableFile(file, {"image": IMAGE_ALIASES}), PairTable()
-    rows.require(*REQUIRED, expected="image, caption and, if need be, role, each once")
-    for line, row in rows.rows():
+    rows, table = stream(read_table_rows, file), PairTable()
+    head = cast(list[str], next(rows))
+    if not set(REQUIRED) <= set(head):
+        raise FormatError(
+            f"has the columns {', '.join(head) or 'none'}",
+            file=file,
+            line=1,
+            expected="image, caption and, if need be, role, each once",
+        )
+    for line, row in cast(Iterator[TableRow], rows):
         cells = {name: cell.strip() for name, cell in row.items() if name in _COLUMNS}
         role = cells.get("role") or ROLE_WANTED
-        if not cells["image"] or not cells["caption"] or role not in (ROLE_WANTED, ROLE_FILLER):
+        if not row or not cells["image"] or not cells["caption"] or role not in (ROLE_WANTED, ROLE_FILLER):
             raise FormatError(
                 f"is not a pair: {', '.join(cells.values())}",
                 file=file,

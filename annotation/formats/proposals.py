@@ -8,7 +8,7 @@ their picture.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from annotation.protocol.contents import corners
 from annotation.protocol.model_annotators import Proposals, ProposedBox, best_first
 from annotation.protocol.terms import Box
+from phrasebox.names import ImageNames, ImageNaming
 from phrasebox.text_files import FormatError, lines
 
 _SHAPE = '{"image": KEY, "boxes": {"0:1-3": [[xmin, ymin, xmax, ymax, chance], ...]}}'
@@ -70,6 +71,17 @@ def read_proposals(
             )
         seen.add(image)
         yield image, proposals
+
+
+def read_proposals_within(
+    path: Path, sizes: Mapping[str, tuple[int, int]], images: Iterable[ImageNaming]
+) -> Iterator[tuple[str, Proposals] | OutOfPicture]:
+    """As `read_proposals`, for images of these sizes and names; at the end comes how many boxes were cut or
+    left out."""
+    out = OutOfPicture()
+    key_of = ImageNames(images).key
+    yield from read_proposals(path, size_of=lambda image: sizes.get(image, (0, 0)), out=out, key_of=key_of)
+    yield out
 
 
 def proposal_line(image: str, proposals: Proposals) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.common.readers import stream
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of
@@ -115,7 +116,7 @@ def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
     images = names.images_in(file)
     counts: Counter[int] = Counter()
     unknown: list[str] = []
-    for _, line in lines(file):
+    for _, line in stream(lines, file):
         name = line.strip()
         pk = images[name] if name else None
         if pk is not None:

@@ -19,9 +19,12 @@ true, named in the same way; the grade; "correct" or "incorrect". A file about t
 out mentions, boxes and pending, one about the others captions and sentence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
+from annotation.common.readers import stream
+from annotation.formats.table_rows import TableRow, read_table_rows
 from annotation.models import Account, Campaign
 from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
 from annotation.protocol.terms import Box
@@ -30,7 +33,6 @@ from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
 from annotation.selectors.corpora import names_of_images
 from phrasebox.names import AmbiguousName, ImageNames
-from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
 from phrasebox.text_files import FormatError
 
 _REQUIRED = ("kind", "purpose", "image", "known")
@@ -51,7 +53,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     items: list[tuple[int, ControlItem | CountedControlItem]] = []
     problems: list[tuple[int, str]] = []
     names = names_of_images(campaign.corpus)
-    for line, cells in _table(file):
+    for line, cells in _rows(file):
         try:
             items.append((line, _item(cells, names)))
         except BadItem as error:
@@ -61,22 +63,22 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     return add_control_items(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
 
 
-def _table(file: Path) -> TableFile:
-    """The table, which has the columns that its items need. Raises FormatError."""
-    table = TableFile(file, {"image": IMAGE_ALIASES})
-    head = table.header
-    unknown = [name for name in head if name not in _COLUMNS]
-    if unknown:
-        expected = f"{', '.join(_COLUMNS)}, each once"
-        raise FormatError(f"has a column {unknown[0]!r}", file=file, line=1, expected=expected)
+def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The line at which each row ends, and its cells by column. Raises FormatError."""
+    rows = stream(read_table_rows, file)
+    head = cast(list[str], next(rows))
     needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
-    table.require(*needed, expected=f"{', '.join(_COLUMNS)}, each once")
-    return table
+    missing = [name for name in needed if name not in head]
+    unknown = [name for name in head if name not in _COLUMNS or head.count(name) > 1]
+    if missing or unknown:
+        problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
+        raise FormatError(problem, file=file, line=1, expected=f"{', '.join(_COLUMNS)}, each once")
+    yield from cast(Iterator[TableRow], rows)
 
 
-def _item(cells: Row | RaggedRow, names: ImageNames) -> ControlItem | CountedControlItem:
+def _item(cells: dict[str, str], names: ImageNames) -> ControlItem | CountedControlItem:
     """The control item of one row. Raises BadItem on what cannot be read."""
-    if isinstance(cells, RaggedRow):
+    if not cells:
         raise BadItem("has more or fewer cells than the first line; expected one for each column")
     row = {name: cell.strip() for name, cell in cells.items()}
     try:

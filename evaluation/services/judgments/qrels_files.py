@@ -23,8 +23,10 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
+from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
+from evaluation.formats.sent_files import read_qrels_lines
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
 from evaluation.services.common import MOST_READ, InputError, check_file
@@ -159,7 +161,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     if request.format in JUDGMENT_FORMATS:
         return _judged(request, query_choice, context)
     names, file_name = names_of(request.corpus), path.name
-    rows = list(QRELS_FORMATS.get(request.format).read(path))
+    rows = list(stream(read_qrels_lines, path, request.format))
     spaces = name_spaces(request.named_by)
     lookups = {IMAGE: names.images_in(file_name, spaces), CAPTION: names.captions_in(file_name, spaces)}
     side = _queries(rows, lookups, asks, file_name, request.corpus)
