@@ -136,7 +136,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--divided"):
         thorough = bool(config.getoption("--thorough"))
         chosen = [item for item in chosen if _is_for_this_database(item, thorough)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    runs = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in runs])
     items[:] = chosen
 
 
