@@ -93,7 +93,9 @@ def main() -> int:
                         str(options.reach.resolve() / side),
                     ]
                 elif side == SQLITE:
-                    pytest_options[:0] = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+                    pytest_options[:0] = [
+                        *("-n", str(os.cpu_count() or 1), "--dist", "loadfile", "--no-loadscope-reorder")
+                    ]
                 return pytest_options
 
             output = stack.enter_context(tempfile.TemporaryFile())
