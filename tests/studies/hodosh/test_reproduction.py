@@ -25,8 +25,8 @@ from studies.hodosh.printed_systems import AUTOMATIC, HUMAN, PRINTED_SYSTEMS
 from studies.hodosh.report import FAMILIES, ReproductionReport
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
-#: The command reads all judgments of the paper and computes every table: half a minute. By default its measures
-#: are compared with those of other programs, in `tests/phrasebox`.
+#: The command reads all judgments of the paper and computes every table: half a minute. By default its
+#: measures are compared with those of other programs, in `tests/phrasebox`.
 whole = pytest.mark.slow
 
 
