@@ -88,9 +88,9 @@ def fitted(method, *, seed=0, heard=None, scale=1.0):
 
 
 @functools.cache
-def fitted_once(method):
-    """The same model and items for all tests that only look at them."""
-    return fitted(method)
+def fitted_once(name):
+    """The method `name`, learned: the same model and items for all tests that only look at them."""
+    return fitted(METHODS[name])
 
 
 def scaled(data, scale):
@@ -157,7 +157,7 @@ def learner(request):
 
 def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_stored(ranker):
     method = ranker
-    model, new = fitted_once(method)
+    model, new = fitted_once(method.name)
     same = fitted(method)[0]
     again = method.load(settings_of(method), _through_json(*model.state()))
     for direction in ("annotation", "search"):
@@ -171,7 +171,7 @@ def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_store
 
 
 def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_stored(captioner):
-    model, new = fitted_once(captioner)
+    model, new = fitted_once(captioner.name)
     result = model.write(new, WritingSettings())
     items = [set(new.captions.item(index).tolist()) for index in range(NEW)]
     right = [[len(image & set(value.words)) for image in items] for value in result]
@@ -182,7 +182,7 @@ def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_
 
 
 def test_it_finds_phrases_better_than_chance_the_same_each_time_and_when_stored(localizer):
-    model, _ = fitted_once(localizer)
+    model, _ = fitted_once(localizer.name)
     new, right = images_of_regions(NEW)
     result = model.localize(new)
     assert result.counts.tolist() == new.images.counts[new.image_of].tolist()
@@ -200,7 +200,7 @@ def test_it_finds_phrases_better_than_chance_the_same_each_time_and_when_stored(
 
 
 def test_it_tags_new_images_better_than_chance_the_same_each_time_and_when_stored(tagger):
-    model, new = fitted_once(tagger)
+    model, new = fitted_once(tagger.name)
     tags, value = known_tags(new.captions), presence(new.captions) > 0
     again = tagger.load(settings_of(tagger), _through_json(*model.state()))
     for by in model.scores:
