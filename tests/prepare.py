@@ -197,7 +197,7 @@ def _says(*command: str) -> str:
 
 if __name__ == "__main__":
     absent = prepare()
-    for each in COMPONENTS:
-        if each not in absent:
-            print(f"{each.title}: {each.find()}")
+    for component in COMPONENTS:
+        if component not in absent:
+            print(f"{component.title}: {component.find()}")
     sys.exit(1 if absent else 0)

@@ -188,8 +188,8 @@ def _show(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Once: a second Ctrl-C must not break the ending of what was started."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+    for watched in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(watched, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -93,7 +93,7 @@ _TAGS = {
     "preparing": "What workers read and are checked by; invitations and studies",
     "reviewing": "Rulings on disputes, and problems that workers reported",
     "workers": "Workers of a campaign, and what they are told",
-    "machines": "Programs that answer in the place of a worker",
+    "model_annotators": "Programs that answer in the place of a worker",
     "payments": "What is due, bonuses, payments, crowd platforms",
     "exports": "Datasets made from a campaign",
     "streams": "All rows of a kind, in one answer",

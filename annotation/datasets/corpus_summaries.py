@@ -15,7 +15,7 @@ from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import update_layers
 from annotation.models import Account, Corpus, Layer
 from annotation.selectors import browse
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

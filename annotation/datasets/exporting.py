@@ -38,6 +38,7 @@ from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.export_exclusions import unsaid_by_every_format
 from annotation.selectors.records import stream_records
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
@@ -49,7 +50,7 @@ NOTES = "NOTES.md"
 _Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
 
-class ExportError(ValueError):
+class ExportError(PhraseboxError):
     """An export that is refused; one line with the remedy."""
 
 
@@ -99,7 +100,7 @@ def export_dataset(
     `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `excluded` of
     the result counts what is not in the files, and `selectors.export_exclusions.lacks` tells it in sentences.
     Everything is written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName
-    for a corpus, a layer or a format that is none, AmbiguousLayer, else ExportError.
+    for a corpus, a layer or a format that is none, PhraseboxError, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
     chosen = check_export(corpus=corpus, format=format, layer=layer, **choice)

@@ -17,7 +17,7 @@ from django.db.models import F, QuerySet
 
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.formats.checks import check_record
 from annotation.models import (
     Box,
@@ -36,6 +36,7 @@ from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord, renamed
 from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
+from phrasebox.errors import PhraseboxError
 
 #: Images written in one transaction.
 LAYER_IMAGES_PER_TRANSACTION = 250
@@ -49,7 +50,7 @@ CHAINS_PER_IMAGE = 1_000
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,90}")
 
 
-class LayerError(ValueError):
+class LayerError(PhraseboxError):
     """A layer that cannot be written under its name, or for its images."""
 
 
@@ -95,7 +96,7 @@ def write_layer(
     """
     check_layer_name(name)
     busy = f"layer {name!r} of corpus {corpus.name!r} is being written by another process; wait for its end"
-    with exclusive_folder(f"layer.{corpus.name}.{name}", busy=busy):
+    with locked_folder(f"layer.{corpus.name}.{name}", busy=busy):
         coming, going = f"{name}~new", f"{name}~old"
         existing = corpus.layers.filter(name=name, published=True).first()
         if existing and not replace:
@@ -169,7 +170,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
             ymin=box.ymin,
             xmax=box.xmax,
             ymax=box.ymax,
-            machine=thing.machine,
+            by_model=thing.by_model,
         )
         for image, position, thing, box in drawn
     )

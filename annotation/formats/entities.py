@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, tell_problem
+from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, report_problem
 from annotation.formats.checks import MOST_PER_IMAGE, LocatedRecord, checked_records, writable
 from annotation.formats.entities_notation import (
     NOTATION,
@@ -53,7 +53,7 @@ class Entities(Format):
     writes = True
     needs_captions = True
     splits = SPLITS
-    says = ALL_CONTENTS - {"external_ids", "caption_ids", "machines"}
+    says = ALL_CONTENTS - {"external_ids", "caption_ids", "model_boxes"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""
@@ -65,7 +65,7 @@ class Entities(Format):
         present = set(_ids(root / _SENTENCES, ".txt"))
         for orphan in _ids(root / _ANNOTATIONS, ".xml"):
             if orphan not in present:
-                tell_problem(
+                report_problem(
                     FormatError(
                         "has no sentences beside it",
                         file=root / _ANNOTATIONS / f"{orphan}.xml",
@@ -81,7 +81,7 @@ class Entities(Format):
                 if id in uncovered:
                     record = _uncovered(record, root / NOT_COVERED, uncovered[id])
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record
 

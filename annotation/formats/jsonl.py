@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, tell_problem
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
@@ -58,7 +58,7 @@ class Jsonl(Format):
                 value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
                 record = _record(value, images)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, number
 
@@ -180,7 +180,7 @@ def _mention(row: Fields, captions: tuple[CaptionRecord, ...]) -> Mention:
 
 
 def _object(row: Fields) -> LayerObject:
-    row.only("chains", "box", "scene", "nobndbox", "machine")
+    row.only("chains", "box", "scene", "nobndbox", "by_model")
     box = None
     if "box" in row.value:
         corners = row.list("box")
@@ -192,7 +192,7 @@ def _object(row: Fields) -> LayerObject:
             raise row.refuse(
                 str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
             ) from error
-    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "machine"))
+    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "by_model"))
     return LayerObject(row.strings("chains"), box, *flags)
 
 
@@ -239,7 +239,7 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
         else:
             box = obj.box
             content = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
-            objects.append({**content, "machine": True} if obj.machine else content)
+            objects.append({**content, "by_model": True} if obj.by_model else content)
     return {"chains": chains, "objects": objects}
 
 

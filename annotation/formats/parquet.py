@@ -62,7 +62,7 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
         "ymin": _INT,
         "xmax": _INT,
         "ymax": _INT,
-        "machine": _FLAG,
+        "by_model": _FLAG,
     },
 }
 
@@ -120,7 +120,7 @@ def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> Non
     for number, obj in enumerate(boxes):
         if obj.box is not None:
             corners = obj.box.xmin, obj.box.ymin, obj.box.xmax, obj.box.ymax
-            tables["boxes"].add(image, number, list(obj.chains), *corners, obj.machine)
+            tables["boxes"].add(image, number, list(obj.chains), *corners, obj.by_model)
 
 
 class _Table:

@@ -1,12 +1,13 @@
 """How many workers a campaign needs: counted from its questions, votes and limits.
 
-Nobody answers a question twice, and whoever drew a box answers neither its quality nor the next coverage
+Nobody answers a question twice, and a worker who drew a box answers neither its quality nor the next coverage
 round. So a question needs as many people as its rule may take votes, whatever these say, and one more where
 a drawer is left out. A campaign needs as many as the question that takes most of them.
 
 A question may come back: a drawer who draws nothing sends the chain to the question before, under the same
 key, and who answered that is not asked again (`boxes.TRANSITIONS`; `BoxLimits.fruitless` says how often). And
-whoever reports a question does not answer it. `least` leaves both out, `enough` counts them at their worst.
+a worker who reports a question does not answer it. `least` leaves both out, `enough` counts them at their
+worst.
 """
 
 from collections.abc import Iterable

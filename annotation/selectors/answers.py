@@ -28,8 +28,8 @@ def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, An
     """Answers in the order in which they came; those on control items only with `known`, also those on the
     control images of a page.
 
-    Each has: kind, image, key, worker, by (a person, a machine, or simulated), role, answer, box or None,
-    flag, withdrawn, way, seconds, schema, instructions, settings (versions), at; and what else the
+    Each has: kind, image, key, worker, by (a person, a model annotator, or simulated), role, answer, box or
+    None, flag, withdrawn, way, seconds, schema, instructions, settings (versions), at; and what else the
     kind's answer says: `text` of a caption, `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")

@@ -199,9 +199,9 @@ def _box_objects(
     objects: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
     boxes = BoxRow.objects.filter(layer=layer, image_id__in=images)
     for pk, image, position, by_model, *corners in boxes.values_list(
-        "pk", "image_id", "position", "machine", "xmin", "ymin", "xmax", "ymax"
+        "pk", "image_id", "position", "by_model", "xmin", "ymin", "xmax", "ymax"
     ):
         if pk in named:
-            thing = LayerObject(tuple(named[pk]), Box(*corners), machine=by_model)
+            thing = LayerObject(tuple(named[pk]), Box(*corners), by_model=by_model)
             objects[image].append((position, thing))
     return objects

@@ -5,19 +5,18 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.services import collection_requests as asked
+from evaluation.services import collection_requests as requests
 from evaluation.services import feature_requests
-from phrasebox.registry import UnknownName
 
 _OF_SERVER = Has((RESEARCHER,), server=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register(
     name="import_parses",
     title=_("Import parses"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
-    run=asked.import_requested_parses,
-    before_job=asked.check_parses,
+    run=requests.import_requested_parses,
+    before_job=requests.check_parses,
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "parses", "features", example={"corpus": "harbour", "file": "harbour.conllu"}),
@@ -27,18 +26,17 @@ register(
 register(
     name="list_weak_collections",
     title=_("List weak collections"),
-    result=asked.CollectionSummary,
+    result=requests.CollectionSummary,
     permission=Has((RESEARCHER,), corpora=True),
-    run=asked.list_collections,
-    listed=True,
+    run=requests.list_collections,
     rest=Rest("GET", "weak-collections", "features", route="weak_collections"),
 )
 register(
     name="import_weak_collection",
     title=_("Import a weak collection"),
     permission=_OF_SERVER,
-    run=asked.import_requested_collection,
-    before_job=asked.check_new_collection,
+    run=requests.import_requested_collection,
+    before_job=requests.check_new_collection,
     errors=_ERRORS,
     as_job=True,
     rest=Rest(
@@ -71,7 +69,7 @@ register(
     name="remove_weak_collection",
     title=_("Remove a weak collection"),
     permission=_OF_SERVER,
-    run=asked.remove_requested_collection,
+    run=requests.remove_requested_collection,
     errors=_ERRORS,
     command=CommandLine(positional=("collection",)),
 )

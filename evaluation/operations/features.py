@@ -2,40 +2,34 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
-from evaluation.services import feature_requests as asked
-from evaluation.services.stored import InUse
-from phrasebox.registry import UnknownName
+from evaluation.services import feature_requests as requests
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register(
     title=_("List feature sets"),
-    result=asked.FeatureSetSummary,
+    result=requests.FeatureSetSummary,
     permission=Has((RESEARCHER,), corpora=True),
-    run=asked.list_features,
-    listed=True,
+    run=requests.list_features,
     rest=Rest("GET", "features", "features", route="features"),
 )
 register(
     title=_("Remove a feature set"),
     permission=_ON_CORPUS,
-    run=asked.remove_features,
-    errors=(InUse, Busy, UnknownName),
+    run=requests.remove_features,
     rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
-    command=CommandLine(positional=("corpus", "set")),
     page=FormPage(done=_("The feature set is removed.")),
 )
 register(
     name="import_features",
     title=_("Import features"),
     permission=_ON_CORPUS,
-    run=asked.import_requested_features,
+    run=requests.import_requested_features,
     errors=_ERRORS,
     as_job=True,
     rest=Rest(
@@ -51,8 +45,8 @@ register(
     name="train_word_vectors",
     title=_("Train word vectors"),
     permission=_ON_CORPUS,
-    run=asked.train_requested_vectors,
-    before_job=asked.check_word_vectors,
+    run=requests.train_requested_vectors,
+    before_job=requests.check_word_vectors,
     errors=_ERRORS,
     as_job=True,
     rest=Rest(

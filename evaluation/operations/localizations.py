@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -15,13 +14,11 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=LOCALIZATION_SETS,
@@ -38,11 +35,10 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Localization set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="localization_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -51,7 +47,6 @@ register(
     permission=_ON_SET,
     run=listing.download_localization_set,
     rest=Rest("GET", f"{_SETS.address}/jsonl", "localization-sets"),
-    command=CommandLine(positional=("localization_set",)),
     page=FormPage(),
 )
 register(
@@ -67,7 +62,7 @@ register(
         "localization-sets",
         example={"regions": "proposals:1", "split": "test"},
     ),
-    command=CommandLine(positional=("system",), text=texts.localized_text),
+    command=CommandLine(text=texts.localized_text),
     page=FormPage(
         started=_("Localizing phrases."),
     ),
@@ -97,7 +92,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
-    command=report_command(
+    command=texts.report_command(
         "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
     ),
     page=FormPage(started=_("The localizations are being scored.")),
@@ -107,7 +102,7 @@ register(
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=proposals.score_proposals,
     errors=_ERRORS,
-    command=report_command(
+    command=texts.report_command(
         "corpus",
         "regions",
         remarks=proposals.remarks_on_proposals,

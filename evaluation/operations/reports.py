@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -16,11 +15,8 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
-from evaluation.services.reports.request import ReportError
 from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import REPORTS
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.registry import UnknownName
 
 
 def _built_text(built: BuiltReport) -> str:
@@ -51,7 +47,6 @@ register_stored(
         archive=set_archived,
         remove=lambda row, actor: remove_report(row.name, actor=actor),
         removed=_("Report removed."),
-        errors=(Busy,),
     )
 )
 register(
@@ -59,7 +54,7 @@ register(
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=building.build_report,
     before_job=building.check_report,
-    errors=(UnknownName, UnknownMeasure, OSError, ValueError),
+    errors=(OSError, ValueError),
     as_job=True,
     rest=Rest(
         "POST",
@@ -80,8 +75,6 @@ register(
     result=File("application/zip"),
     permission=Has((RESEARCHER,), on="report", corpora=True),
     run=listing.download_report,
-    errors=(ReportError,),
     rest=Rest("GET", "reports/<str:report>/archive", "reports"),
-    command=CommandLine(positional=("report",)),
     page=FormPage(),
 )

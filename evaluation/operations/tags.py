@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -15,13 +14,11 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging import judging, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=TAG_SETS,
@@ -38,12 +35,11 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Tag set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="tag_set", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
+_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -52,7 +48,6 @@ register(
     permission=_ON_SET,
     run=sets.download_tag_set,
     rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
-    command=CommandLine(positional=("tag_set",)),
     page=FormPage(),
 )
 register(
@@ -64,7 +59,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.tagged_text),
+    command=CommandLine(text=texts.tagged_text),
     page=FormPage(
         started=_("Tagging the images."),
     ),
@@ -77,7 +72,7 @@ register(
     errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
-    command=report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
+    command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
     page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
 )
 register(

@@ -8,8 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Listing, Named, OperationContext, ServerFile, invalid
-from annotation.selectors.corpora import Corpus
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, Corpus
 from evaluation.services.common import errors_without_folder
 from evaluation.services.features.parses import import_parses, stored_parses
 from evaluation.services.features.store import feature_sets

@@ -235,8 +235,8 @@ class SumPairs(Protocol):
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit may use besides its data: dice, a device, somebody who is told how far it is, and further
-    data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
+    """What a fit may use besides its data: a random generator, a device, somebody who is told how far it is,
+    and further data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
     covariances in the place of `covariances.sums_of_pairs`. `checkpoints` keep what is half learned."""
 
     seed: int = 0
@@ -247,7 +247,7 @@ class FitContext:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def rng(self, phase: str) -> np.random.Generator:
-        """Dice of this phase alone: a phase that is not done again shifts no draw of another."""
+        """Random generator of this phase alone: a phase that is not done again shifts no draw of another."""
         digest = hashlib.sha256(phase.encode()).digest()[:8]
         return np.random.default_rng([self.seed, int.from_bytes(digest)])
 

@@ -156,7 +156,7 @@ class RegionPhraseCCA:
 
     def localize(self, data: Dataset) -> RaggedRows:
         """Cosines of the regions of each phrase's image; 0 where none of its words is known, which is no
-        prediction: whoever ranks regions leaves such phrases out."""
+        prediction: code that ranks regions leaves such phrases out."""
         regions, phrases = views_of(data)
         embedded, phrase_vectors = self.embed_regions(regions), self.embed_phrases(phrases)
         end = np.cumsum(regions.counts)

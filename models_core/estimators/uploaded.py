@@ -102,7 +102,7 @@ def _check_finite_rows(view: View, name: str) -> None:
             )
 
 
-def given_memory(settings: UploadedSettings, amounts: Amounts) -> float:
+def vectors_memory(settings: UploadedSettings, amounts: Amounts) -> float:
     """Whether each number of a block of rows is finite."""
     images = min(_ROWS, amounts[TRAINING_IMAGES]) * amounts[IMAGE_NUMBERS]
     return 2.0 * max(images, min(_ROWS, amounts[TRAINING_CAPTIONS]) * amounts[CAPTION_NUMBERS])
@@ -119,7 +119,7 @@ register_method(
         source="Radford et al. 2021, section 3.1.2",
         phases=((_CHECKING, 1),),
         selects=False,
-        memory=given_memory,
+        memory=vectors_memory,
         recipes={
             "Embeddings": {"settings": {"similarity": "cosine"}, "printed": "cosine"},
             "Embeddings-dot": {"settings": {"similarity": "dot"}, "printed": "inner product"},

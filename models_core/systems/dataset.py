@@ -164,11 +164,11 @@ class PreparedDataset:
 
 #: As what captions are read -> what reads them.
 _READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tuple[CaptionWords, ...]]] = {
-    "lemmas": lambda examples, kept: read_captions(examples, cache=kept),
-    "words": lambda examples, kept: written_words(examples),
-    "edges": lambda examples, kept: dependency_edges(examples),
-    "tags": lambda examples, kept: caption_tags(examples),
-    "names": lambda examples, kept: caption_names(examples),
+    "lemmas": lambda examples, cache: read_captions(examples, cache=cache),
+    "words": lambda examples, cache: written_words(examples),
+    "edges": lambda examples, cache: dependency_edges(examples),
+    "tags": lambda examples, cache: caption_tags(examples),
+    "names": lambda examples, cache: caption_names(examples),
 }
 
 

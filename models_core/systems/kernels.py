@@ -45,7 +45,7 @@ from phrasebox.kernels.trigram_similar import SimilarTrigram
 
 
 @dataclass(frozen=True)
-class GivenWordVectors:
+class WordVectorTable:
     """Words and their vectors, shape (words, numbers)."""
 
     words: Sequence[str]
@@ -74,7 +74,7 @@ class GivenWordVectors:
 
 
 @dataclass(frozen=True)
-class GivenCaptionVectors:
+class CaptionVectorTable:
     """Captions by name and their vectors, shape (captions, numbers), which may be mapped from a file."""
 
     names: Sequence[str]
@@ -111,8 +111,8 @@ class Resources:
     wordnet: Path | None = None
     lines: int = 0
     excluded: int = 0
-    word_vectors: GivenWordVectors | None = None
-    caption_vectors: GivenCaptionVectors | None = None
+    word_vectors: WordVectorTable | None = None
+    caption_vectors: CaptionVectorTable | None = None
     seed: int = 0
 
 

@@ -37,9 +37,9 @@ import numpy as np
 from phrasebox.metrics.incomplete import unjudged_within
 from phrasebox.metrics.ranked import QueryValues, Ranked
 from phrasebox.metrics.sums import (
+    best_rank,
     count_within,
     cut,
-    first_place,
     number_of,
     shares_or_zero,
     sum_per_query,
@@ -54,7 +54,7 @@ def first_original(ranked: Ranked, k: int | None = None) -> QueryValues:
     """The rank of the query's (best) original item."""
     if len(ranked.judged.original) and not ranked.judged.original.any():
         raise ValueError("no judgment is marked as original, which R@k and ranks need; use S@k instead")
-    return first_place(ranked, ranked.judged.original)
+    return best_rank(ranked, ranked.judged.original)
 
 
 def original_in_top(ranked: Ranked, k: int) -> QueryValues:
@@ -65,12 +65,12 @@ def original_in_top(ranked: Ranked, k: int) -> QueryValues:
 
 def success(ranked: Ranked, k: int) -> QueryValues:
     """1 where a relevant item is among the top k, else 0; shape (queries,)."""
-    return (first_place(ranked, ranked.relevant) <= k).astype(np.float64)
+    return (best_rank(ranked, ranked.relevant) <= k).astype(np.float64)
 
 
 def reciprocal_rank(ranked: Ranked, k: int | None = None) -> QueryValues:
     """1 / rank of the first relevant item, 0 where it is below the top k; shape (queries,)."""
-    first = first_place(ranked, ranked.relevant)
+    first = best_rank(ranked, ranked.relevant)
     return np.where(first <= cut(ranked, k), 1 / first, 0.0)
 
 

@@ -75,7 +75,7 @@ def pages_of(
     def text(message: ConsoleMessage, faults: bool) -> None:
         if faults and message.text.startswith("Failed to load resource"):
             return
-        # Whoever fills in a form before it has taken the focus for itself is told so.
+        # A test that fills in a form before it has taken the focus for itself is told so.
         if message.type == "info" and message.text.startswith("Autofocus processing was blocked"):
             return
         # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what

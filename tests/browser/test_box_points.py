@@ -24,7 +24,7 @@ TIGHT = [62, 82, 130, 160]
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    return desk.campaign(tmp_path / "drawn", brought_up=q.BOX_DRAWING)
+    return desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ STATE = """() => [
 
 @pytest.fixture
 def editor(transactional_db: None, tmp_path: Path, open_page: Open) -> Page:
-    desk.campaign(tmp_path / "drawn", brought_up=q.BOX_DRAWING)
+    desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
     wait_for_task(page)

@@ -80,7 +80,7 @@ def test_the_tables_hold_the_record(tmp_path):
         for r in rows(tmp_path, "chains")
     ] == [("1", ["animals", "other"], 1, 1, None, None), ("2", ["other"], 1, 1, True, False)]
     assert rows(tmp_path, "boxes") == [
-        {"image": "a", "box": 0, "chains": ["1", "2"], "machine": False}
+        {"image": "a", "box": 0, "chains": ["1", "2"], "by_model": False}
         | {"xmin": 1, "ymin": 2, "xmax": 3, "ymax": 4}
     ]
 

@@ -27,7 +27,7 @@ CASES: dict[str, tuple[Abilities, Carried]] = {
     "coco": (Abilities(captionless=True, line_breaks=True), make.as_coco),
     "csv": (Abilities(line_breaks=True), make.as_csv),
     "jsonl": (
-        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, machines=True),
+        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True),
         list,
     ),
     "entities": (

@@ -20,9 +20,9 @@ from annotation.formats.base import FORMATS, Format, Written
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.export_exclusions import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
@@ -193,7 +193,7 @@ def test_mentions_of_excluded_chains_are_plain_words(tmp_path: Path):
 def test_where_layers_exist_one_is_named_or_the_error_lists_them(tmp_path: Path):
     corpus = a_corpus("c", some_images(1))
     staged(corpus)
-    with pytest.raises(AmbiguousLayer, match="name one of: crowd, import"):
+    with pytest.raises(PhraseboxError, match="name one of: crowd, import"):
         export_dataset(corpus="c", format="entities", out=tmp_path / "out")
     with pytest.raises(UnknownName, match="unknown layer 'gold'"):
         export_dataset(corpus="c", format="entities", out=tmp_path / "out", layer="gold")

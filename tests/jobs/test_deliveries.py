@@ -183,10 +183,10 @@ def test_what_a_lost_broker_forgot_is_sent_again_by_the_sweep(broker: redis.Redi
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
     assert broker.llen("jobs") == 1
     broker.flushall()
-    assert jobs.sweep_jobs().sent == 0, "it may just be waiting its turn"
+    assert jobs.sweep_jobs().resent == 0, "it may just be waiting its turn"
     pass_time(seconds=FORGOTTEN[0] + 1)
-    assert jobs.sweep_jobs().sent == 1
-    assert jobs.sweep_jobs().sent == 0
+    assert jobs.sweep_jobs().resent == 1
+    assert jobs.sweep_jobs().resent == 0
     assert broker.llen("jobs") == 1
     command = [*workers.CELERY, "--hostname", "counting@here"]
     with workers.started(command, tmp_path, REDIS_URL=broker_url(broker)):
@@ -217,7 +217,7 @@ def test_a_job_that_waits_long_is_sent_again_ever_more_seldom(broker: redis.Redi
     at, messages = database.now(), []
     for minute in range(1, 121):
         monkeypatch.setattr(database, "now", lambda minute=minute: at + timedelta(minutes=minute, seconds=1))
-        if jobs.sweep_jobs().sent:
+        if jobs.sweep_jobs().resent:
             messages.append(minute)
     assert messages[0] == 1
     gaps = [after - before for before, after in zip(messages, messages[1:], strict=False)]

@@ -46,7 +46,7 @@ ALSO: dict[str, dict[str, Any]] = {
 }
 
 
-def shown_by_api(operation: Operation) -> dict[str, dict[str, Any]]:
+def schemas_of_fields(operation: Operation) -> dict[str, dict[str, Any]]:
     """Field -> its schema in the OpenAPI document, with "required" among it."""
     assert operation.rest is not None
     address = "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", operation.rest.path)
@@ -76,7 +76,7 @@ def simplified(schema: dict[str, Any]) -> dict[str, Any]:
     "operation", [o for o in EVERY if request_fields(o.request)], ids=lambda operation: operation.name
 )
 def test_a_field_is_the_same_everywhere(operation: Operation, db: None) -> None:
-    schemas = shown_by_api(operation) if operation.rest is not None else {}
+    schemas = schemas_of_fields(operation) if operation.rest is not None else {}
     actions: dict[str, argparse.Action] = {}
     if operation.command is not None:
         parser = OperationCommand(operation).create_parser("manage.py", operation.name)
@@ -213,32 +213,30 @@ def _is_the_same_error_everywhere(
             query_dict.setlist(name, [str(item) for item in held] if isinstance(held, list) else [str(held)])
         query_dict.setlist(request_field.name, [text])
         received = {item.name: "x" for item in upload_fields(operation) if item.name in data}
-        form = RequestForm(operation, account, query_dict, fields_shown=data.keys(), files=received)
+        form = RequestForm(operation, account, query_dict, only_fields=data.keys(), files=received)
         assert not form.is_valid()
         assert form.errors.as_data()[request_field.name][0].code == mine[0][1]
         assert form.errors[request_field.name][0] == mine[0][2]
     if operation.command is not None:
-        options = {name: held for name, held in data.items() if name not in operation.command.positional}
+        options = {name: held for name, held in data.items() if name not in operation.positional}
         if isinstance(operation.result, File) or operation.command.out:
             options["out"] = "x"
         options[request_field.name] = [text] if request_field.many else text
-        before = [
-            data[name] for name in operation.command.positional if name in data and name != request_field.name
-        ]
+        before = [data[name] for name in operation.positional if name in data and name != request_field.name]
         positional = [str(item) for held in before for item in (held if isinstance(held, list) else [held])]
         flags = [
             f"--{name.replace('_', '-')}"
             for name, held in data.items()
             if held is True and options.pop(name, False)
         ]
-        if request_field.name in operation.command.positional:
-            positional.insert(operation.command.positional.index(request_field.name), text)
+        if request_field.name in operation.positional:
+            positional.insert(operation.positional.index(request_field.name), text)
             options.pop(request_field.name)
         with pytest.raises(CommandError) as caught:
             call_command(operation.name, *positional, *flags, **options)
         option = (
             request_field.name
-            if request_field.name in operation.command.positional
+            if request_field.name in operation.positional
             else f"--{request_field.name.replace('_', '-')}"
         )
         line = next(line for line in str(caught.value).splitlines() if line.startswith(option))

@@ -147,7 +147,7 @@ def test_a_campaign_stops_at_the_end_of_its_last_day(clock):
     clock.at = datetime(2027, 3, 1, 23, 59, tzinfo=UTC)
     world = stopping(until="2027-03-01")
     assert monitoring.tick(world.campaign).stopped is None
-    clock.turn(minutes=2)
+    clock.advance(minutes=2)
     stopped = monitoring.tick(world.campaign).stopped
     assert stopped is not None and stopped.text == "its last day, 2027-03-01, has passed"
 

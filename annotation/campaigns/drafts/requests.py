@@ -26,7 +26,7 @@ from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.money import amount_text, rounded_amount
 from annotation.protocol.work import MICROS
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 
 #: Fields that are checked before a campaign is made; what else is wrong, its services refuse.
 _CHECKED = ("split", "tags", "known")

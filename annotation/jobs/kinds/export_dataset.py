@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.files import stored_file
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid
 from annotation.datasets.archives import file_of, pack, remove_archive
 from annotation.datasets.contents.images import LayerName
@@ -22,8 +22,7 @@ from annotation.images.withdrawn import withdrawn_pictures
 from annotation.jobs.status import JobRequest
 from annotation.models import Job
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import corpus_named, layer_named
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, corpus_named, layer_named
 
 #: The operations whose jobs leave an archive.
 EXPORTS = ("export_dataset", "export_campaign")
@@ -137,7 +136,7 @@ def export_campaign(request: ExportCampaignRequest, context: OperationContext) -
 def export_layer(request: ExportDatasetRequest, context: OperationContext) -> ExportedDataset:
     """Write the dataset, for a job into an archive.
 
-    A file cannot be gone on with in its middle, so that a killed export starts anew; what it
+    A file cannot be gone on with in its middle, so that a killed export starts again; what it
     had written is removed first.
     """
     corpus, progress = corpus_named(request.corpus), context.progress
@@ -156,7 +155,7 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
         written_files = list(files)
         return progress.over(written_files, total=len(written_files), phase="packing", start=written_share)
 
-    with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
+    with locked_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
         written = write(**about, out=folder / "dataset", progress=writing, **request.choice())  # type: ignore[arg-type]
         archive = pack(folder / "dataset", f"{_name(request)}-{progress.job_id}", progress=packing)
     if request.pictures and withdrawn_pictures() != withdrawn:

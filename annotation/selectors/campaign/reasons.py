@@ -1,7 +1,7 @@
 """Why a campaign hands out nothing: as it is stored, and as it is read.
 
 What somebody wrote stays as they wrote it. What the product itself says is stored as a word and its values,
-"=until 2027-03-01", in no language, and put into words for whoever reads it.
+"=until 2027-03-01", in no language, and put into words for its reader.
 """
 
 from django.utils.translation import gettext as _

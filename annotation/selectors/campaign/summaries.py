@@ -6,11 +6,11 @@ from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, result_of
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.models import Campaign
 from annotation.selectors.campaign.reasons import reason_in_words
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 
 
 def _states() -> dict[str, None]:
@@ -50,20 +50,13 @@ class CampaignSummary:
 
 def campaign_summary(row: Campaign) -> CampaignSummary:
     """What is stored of a campaign; its corpus is read already where there are many."""
-    return CampaignSummary(
-        name=row.name,
+    return result_of(
+        CampaignSummary,
+        row,
         corpus=row.corpus.name,
-        tasks=row.tasks,
         kinds=tuple(row.kinds),
-        state=row.state,
         reason=reason_in_words(row.reason),
-        open_to_all=row.open_to_all,
-        simulated=row.simulated,
-        settings_version=row.settings_version,
-        opened_at=row.opened_at,
-        ended_at=row.ended_at,
         archived=row.archived_at is not None,
-        created_at=row.created_at,
     )
 
 

@@ -17,11 +17,12 @@ from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import CorpusNames, judgment_set
 from evaluation.services.batches.sources import counted_by_name
+from phrasebox.errors import PhraseboxError
 from phrasebox.pooling.pools import PairIds
 from phrasebox.relevance.pairs import JudgedPair
 
 
-class BatchError(ValueError):
+class BatchError(PhraseboxError):
     """A batch that cannot be opened or collected; one line with the remedy."""
 
 

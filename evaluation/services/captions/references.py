@@ -1,8 +1,9 @@
 """What people say of images, as references of written captions, and the set in which CIDEr counts documents.
 
 How much a run of words weighs in CIDEr depends on the documents in which it is counted. They are the
-references of a whole split or corpus, whatever part of it is scored and whoever wrote the captions, so that
-the figures of two systems, of a part and of a resample are comparable. A figure has their name and digest.
+references of a whole split or corpus, whatever part of it is scored and no matter who wrote the captions, so
+that the figures of two systems, of a part and of a resample are comparable. A figure has their name and
+digest.
 """
 
 import hashlib

@@ -129,7 +129,7 @@ class MeasureFigure:
 class RunScores:
     """A run's figures under one version of qrels.
 
-    `basis` says what they are of, `queries` is their number of the `asked` ones, `missing` those that the run
+    `basis` says what they are of, `queries` is their number of `total_queries`, `missing` those that the run
     does not rank, `unranked` what became of them, `candidates` the items that it chose from, of `items` that
     the qrels know. `provenance` says by the run's name what its system has seen of these images.
     """
@@ -145,7 +145,7 @@ class RunScores:
     pool: str
     basis: dict[str, Any]
     queries: int
-    asked: int
+    total_queries: int
     missing: int
     candidates: int | None
     whole: bool | None
@@ -171,7 +171,7 @@ class RunComparison:
     unranked: str
     basis: dict[str, Any]
     queries: int
-    asked: int
+    total_queries: int
     systems: tuple[dict[str, Any], ...]
     tests: tuple[dict[str, Any], ...]
     apart: Any
@@ -182,7 +182,7 @@ class RunComparison:
 
 
 def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
-    """A run's figures; raises UnknownName, NotComparable, BadSubset, UnknownMeasure, FormatError."""
+    """A run's figures; raises UnknownName, PhraseboxError, BadSubset, UnknownMeasure, FormatError."""
     run = run_named(request.run)
     snapshot, subset = _conditions(request, [run], context)
 

@@ -53,7 +53,7 @@ from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.ranking import average_precision, precision
 from phrasebox.metrics.tagging import (
-    among_wrong_tags,
+    among_distractors,
     by_tag_and_image,
     draw_distractors,
     expected_precision_at,
@@ -329,7 +329,7 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
     tags, images = by_tag_and_image(known.scores[there], relevant)
     if known.more:
         wrong_scores = [known.distractors[image] for image in there]
-        images = among_wrong_tags(images, known.scores[there], wrong_scores, known.more, absent=_ABSENT)
+        images = among_distractors(images, known.scores[there], wrong_scores, known.more, absent=_ABSENT)
     if known.lacking and known.listed:
         true_scores = known.scores[there][images.judged.query, images.judged.item]
         images = replace(images, better=np.where(true_scores <= _ABSENT, np.inf, images.better))

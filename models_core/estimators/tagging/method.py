@@ -17,14 +17,14 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
 from models_core.estimators.tagging.bilinear import BilinearTagger
-from models_core.estimators.tagging.machines import TagMachines
 from models_core.estimators.tagging.settings import (
     BilinearSettings,
     FrequencySettings,
     NeighbourSettings,
     RandomSettings,
-    TagMachineSettings,
+    TagSVMSettings,
 )
+from models_core.estimators.tagging.svm import TagSVM
 
 
 def bilinear_memory(settings: BilinearSettings, amounts: Amounts) -> float:
@@ -41,8 +41,8 @@ def neighbours_memory(settings: NeighbourSettings, amounts: Amounts) -> float:
     return 8.0 * images * (2 * amounts[IMAGE_NUMBERS] + 1.25 * amounts[WORDS] + 2 * 512) + held_out
 
 
-def machines_memory(settings: TagMachineSettings, amounts: Amounts) -> float:
-    """Images and their curvature, signs and gradients of a block of tags, and machines for each cost."""
+def svm_memory(settings: TagSVMSettings, amounts: Amounts) -> float:
+    """Images and their curvature, signs and gradients of a block of tags, and classifiers for each cost."""
     images, numbers, tags = amounts[TRAINING_IMAGES], amounts[IMAGE_NUMBERS] + 1, amounts[WORDS]
     together = min(512, tags)
     block = 4 * images * together + 5 * numbers * together
@@ -118,16 +118,16 @@ register_method(
 )
 register_method(
     Method(
-        name="tag-machines",
+        name="tag-svm",
         lengths=(1e-2, 1e8),
-        memory=machines_memory,
+        memory=svm_memory,
         title="A linear support vector machine for each tag",
-        settings=TagMachineSettings,
-        make=TagMachines,
-        load=TagMachines.from_state,
+        settings=TagSVMSettings,
+        make=TagSVM,
+        load=TagSVM.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
         source=f"{_PAPER}, section 4.3",
-        phases=(("learning machines", 1),),
+        phases=(("training classifiers", 1),),
         all_captions=True,
         recipes={"Tag-SVM": {"image": _DIRECTED, "printed": "SVM"}},
         predicts="tags",

@@ -60,7 +60,7 @@ class NeighbourSettings(CheckedRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class TagMachineSettings(CheckedRecord):
+class TagSVMSettings(CheckedRecord):
     """Settings of a linear support vector machine for each tag. Raises BadField."""
 
     costs: Annotated[
@@ -69,9 +69,10 @@ class TagMachineSettings(CheckedRecord):
     ] = (0.1, 1.0, 10.0)
     grid_steps: GridSteps = GRID_STEPS
     least_images: Annotated[
-        int, Field(ge=1, description="How many training images have a tag, at least, that gets a machine")
+        int, Field(ge=1, description="How many training images have a tag, at least, that gets a classifier")
     ] = 3
     tolerance: Annotated[
-        float, Field(gt=0, lt=1, description="Gradient, as a share of the first, at which a machine is done")
+        float,
+        Field(gt=0, lt=1, description="Gradient, as a share of the first, at which training ends"),
     ] = 1e-4
     steps: Annotated[int, Field(ge=1, description="Steps at most")] = 500

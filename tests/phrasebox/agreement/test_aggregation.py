@@ -121,7 +121,7 @@ def test_one_worker_who_always_says_the_same_is_aggregated_without_fail() -> Non
     assert result.converged
 
 
-def test_confusion_counts_known_items_only() -> None:
+def test_confusion_counts_control_items_only() -> None:
     votes = Votes.of([("a", "w", "no"), ("a", "v", "yes"), ("b", "w", "yes"), ("c", "w", "yes")])
     assert votes.labels == ("no", "yes")
     counts = worker_confusion(votes, {"a": "yes", "b": "yes"})

@@ -346,7 +346,7 @@ def test_reproduce_hodosh_prints_cells_and_alternatives(printed: str, reproduced
 def computed(evidence: Evidence, reproduced: ReproductionReport, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the command would read and compute, which takes its time, is there already."""
     monkeypatch.setattr("studies.hodosh.__main__.Evidence.read", lambda folder: evidence)
-    monkeypatch.setattr("studies.hodosh.__main__.reproduce", lambda found: reproduced)
+    monkeypatch.setattr("studies.hodosh.__main__.reproduce", lambda arguments: reproduced)
 
 
 def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:

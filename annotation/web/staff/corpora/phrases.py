@@ -35,7 +35,7 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     """The phrases of an image; the form marks others, or goes back to those that are found."""
     image = image_in(corpus, key)
     before, after = browse.neighbours(image, None, Filter())
-    captions, phrases = browse.captions_shown(image), phrases_of(image)
+    captions, phrases = browse.captions_by_number(image), phrases_of(image)
     about = {
         "corpus": corpus,
         "image": image,
