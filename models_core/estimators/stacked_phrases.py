@@ -23,8 +23,8 @@ from models_core.estimators.base import (
 from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
 from models_core.estimators.predictors import region_phrase_views, resampled
 from models_core.estimators.region_phrase import sums_of_exemplars
-from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.stacked import Stacked, stacked_memory
+from models_core.estimators.transfer.weak_pairs import StackedSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from annotation.common.operations import (
 )
 from annotation.models import Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
-from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.money import amount_text, rounded_amount
+from annotation.protocol.rehearsal import CrowdSize
 from annotation.protocol.work import MICROS
 from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 

@@ -28,7 +28,7 @@ from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import BATCH_FORMAT, asked_pairs_of, judgments_source, names_of
-from evaluation.services.batches.sources import counted_by_name, earlier
+from evaluation.services.batches.stamps import counted_by_name, earlier
 from evaluation.services.batches.stored_answers import (
     Answers,
     BatchError,

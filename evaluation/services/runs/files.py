@@ -32,7 +32,7 @@ from evaluation.services.declarations import (
     TrainedOn,
     declared_training,
 )
-from evaluation.services.runs.directions import direction_choices
+from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
 from phrasebox.formats.embeddings import read_sides, scores_of

@@ -18,15 +18,17 @@ from typing import Any
 
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Amounts, Method, register_method
 from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, memory_of_further_pairs
-from models_core.estimators.transfer.settings import (
+from models_core.estimators.transfer.stacked import Stacked, stacked_memory
+from models_core.estimators.transfer.text_feature import TextFeature, text_feature_memory
+from models_core.estimators.transfer.weak_pairs import (
+    WEAK,
+    Joint,
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
+    WeakOnly,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked, stacked_memory
-from models_core.estimators.transfer.text_feature import TextFeature, text_feature_memory
-from models_core.estimators.transfer.weak_pairs import WEAK, Joint, WeakOnly
 
 _Phases = tuple[tuple[str, float], ...]
 
