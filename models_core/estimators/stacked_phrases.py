@@ -17,8 +17,7 @@ from models_core.estimators.base import (
     IMAGE_VIEW,
     REGION_VIEW,
     FitContext,
-    Method,
-    register_method,
+    add_method,
 )
 from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
 from models_core.estimators.predictors import region_phrase_views, resampled
@@ -48,18 +47,16 @@ class StackedPhrases(Stacked):
         return sums_of_exemplars(regions, phrases, region_of, chosen, context)
 
 
-register_method(
-    Method(
-        name="stacked-phrases",
-        title="stacked CCA with regions and phrases",
-        settings=StackedPhrasesSettings,
-        make=StackedPhrases,
-        load=StackedPhrases.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
-        source="Plummer et al. 2015, section 4.1",
-        phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
-        recipes={"SAE-phrases": {"text": {"vectors": "fisher"}, "printed": "SAE"}},
-        grounding="training",
-        memory=stacked_memory,
-    )
+add_method(
+    name="stacked-phrases",
+    title="stacked CCA with regions and phrases",
+    settings=StackedPhrasesSettings,
+    make=StackedPhrases,
+    load=StackedPhrases.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
+    source="Plummer et al. 2015, section 4.1",
+    phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
+    recipes={"SAE-phrases": {"text": {"vectors": "fisher"}, "printed": "SAE"}},
+    grounding="training",
+    memory=stacked_memory,
 )
