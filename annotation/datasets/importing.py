@@ -18,12 +18,7 @@ from pydantic import Field
 from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
-from annotation.datasets.source_problems import (
-    IntakeError,
-    SourceProblem,
-    SourceProblems,
-    pictures_in_folder,
-)
+from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems, pictures_in_folder
 from annotation.formats import FORMATS
 from annotation.formats.files.archive import unpacked_source
 from annotation.images import pictures

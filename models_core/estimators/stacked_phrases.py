@@ -12,13 +12,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from models_core.estimators.base import (
-    CAPTION_VIEW,
-    IMAGE_VIEW,
-    REGION_VIEW,
-    FitContext,
-    add_method,
-)
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, REGION_VIEW, FitContext, add_method
 from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
 from models_core.estimators.predictors import region_phrase_views, resampled
 from models_core.estimators.region_phrase import sums_of_exemplars

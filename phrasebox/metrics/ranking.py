@@ -36,14 +36,7 @@ import numpy as np
 
 from phrasebox.metrics.incomplete import unjudged_within
 from phrasebox.metrics.ranked import QueryValues, Ranked
-from phrasebox.metrics.sums import (
-    best_rank,
-    count_within,
-    cut,
-    number_of,
-    shares_or_zero,
-    sum_per_query,
-)
+from phrasebox.metrics.sums import best_rank, count_within, cut, number_of, shares_or_zero, sum_per_query
 from phrasebox.metrics.table import add_measure
 
 HODOSH = "Hodosh et al. 2013, section 4.3"

@@ -11,15 +11,7 @@ from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import DraftEstimate, Range, estimate_draft
 from annotation.campaigns.drafts.readiness import ReadinessLine, can_open, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
-from annotation.common.operations import (
-    FieldError,
-    Help,
-    Invalid,
-    Named,
-    OneOf,
-    OperationContext,
-    invalid,
-)
+from annotation.common.operations import FieldError, Help, Invalid, Named, OneOf, OperationContext, invalid
 from annotation.models import Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks

@@ -29,12 +29,7 @@ from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import BATCH_FORMAT, asked_pairs_of, judgments_source, names_of
 from evaluation.services.batches.stamps import counted_by_name, earlier
-from evaluation.services.batches.stored_answers import (
-    Answers,
-    BatchError,
-    answers_of_batches,
-    judges_named,
-)
+from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches, judges_named
 from evaluation.services.common import work_lock
 from evaluation.services.judgments.importing import (
     JudgmentsReport,
