@@ -24,8 +24,8 @@ from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, Si
 from models_core.systems.side_settings import BagSettings, EdgeSettings, TextSettings, WordSettings
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.vector_texts import VectorTexts
-from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import scaled_diagonal
+from phrasebox.kernels.idf import Document
 from phrasebox.kernels.similarity import WordKernel
 
 

@@ -47,7 +47,7 @@ from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.side_contracts import ImageSide, Owners, SideKind, TextSide
 from models_core.systems.text_sides import TEXT_SIDES, WordTexts
 from models_core.systems.vector_texts import VectorTexts
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.scoring.tiles import Scores
 
 #: Kind of item -> the form that a method takes it in -> the side.

@@ -11,7 +11,16 @@ from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import DraftEstimate, Range, estimate_draft
 from annotation.campaigns.drafts.readiness import ReadinessLine, can_open, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
-from annotation.common.operations import FieldError, Help, Invalid, Named, OneOf, OperationContext, invalid
+from annotation.common.operations import (
+    FieldError,
+    Help,
+    Invalid,
+    Named,
+    OneOf,
+    OperationContext,
+    invalid,
+    result_of,
+)
 from annotation.models import Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
@@ -212,17 +221,14 @@ def check_plan(request: PlanCampaignRequest, plan: DraftPlan) -> None:
 
 def _estimate(estimate: DraftEstimate, currency: str) -> PlanEstimate:
     cost = {name: _amount(value, currency) for name, value in asdict(estimate.cost).items()}
-    return PlanEstimate(
-        images=estimate.images,
-        answers=estimate.answers,
-        hours=estimate.hours,
+    return result_of(
+        PlanEstimate,
+        estimate,
         cost=AmountRange(**cost),
         currency=currency,
         by_kind=dict(estimate.by_kind),
         pilot_images=estimate.pilot,
         pilot_cost=_amount(estimate.pilot_cost, currency),
-        sampled=estimate.sampled,
-        guessed=estimate.guessed,
     )
 
 

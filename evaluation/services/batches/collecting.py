@@ -39,7 +39,7 @@ from evaluation.services.judgments.importing import (
 )
 from evaluation.services.phases import ProgressCallback, part_of_progress, report_steps, silent
 from evaluation.services.stored_kinds import BATCHES
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: What a batch's answers are, by what its campaign asks.
 

@@ -19,7 +19,7 @@ from evaluation.selectors import CorpusNames, judgment_set
 from evaluation.services.batches.stamps import counted_by_name
 from phrasebox.errors import PhraseboxError
 from phrasebox.pooling.pools import PairIds
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 
 class BatchError(PhraseboxError):
