@@ -305,6 +305,14 @@ MEDIA_ROOT = DATA_DIR / "media"
 DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
 #: Bytes that the uploads of one account may take, for new corpora (UPLOAD_QUOTA, in MB).
 UPLOAD_QUOTA = _number("UPLOAD_QUOTA", 20_000) * 10**6
+#: What a process may take that reads a file of a user: megabytes, and seconds between two signs of life.
+READER_MEMORY, READER_SECONDS = _number("READER_MEMORY", 1_500), _number("READER_SECONDS", 120)
+#: What it knows of the environment; nothing of it is secret.
+READER_ENVIRONMENT = {
+    name: os.environ[name]
+    for name in ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
+    if name in os.environ
+}
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"

@@ -98,7 +98,7 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
     path = Path(path)
     try:
         with open_bytes(path) as stream:
-            text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
+            text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix.lower() == ".gz" else stream
             yield from _lines(text, path, keep_ends=keep_ends)
     except GZIP_ERRORS as error:
         raise FormatError(
@@ -120,7 +120,7 @@ def unpacked_size(path: Path, most: int) -> int:
 
 def text_size(path: Path, most: int) -> int:
     """Bytes of a file of text; those that a .gz unpacks to, counted until they are above `most`."""
-    return unpacked_size(path, most) if path.suffix == ".gz" else path.stat().st_size
+    return unpacked_size(path, most) if path.suffix.lower() == ".gz" else path.stat().st_size
 
 
 def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:

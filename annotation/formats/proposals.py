@@ -8,7 +8,7 @@ their picture.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,16 @@ def read_proposals(
             )
         seen.add(image)
         yield image, proposals
+
+
+def read_proposals_within(
+    path: Path, sizes: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[str, Proposals] | OutOfPicture]:
+    """As `read_proposals`, for images of these sizes; at the end comes how many boxes were cut or left
+    out."""
+    out = OutOfPicture()
+    yield from read_proposals(path, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
+    yield out
 
 
 def proposal_line(image: str, proposals: Proposals) -> str:

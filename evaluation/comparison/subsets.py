@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.common.readers import stream
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
@@ -115,7 +116,7 @@ def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
     images = {image_id(name): pk for name, pk in names.image.items()} | names.image
     counts: Counter[int] = Counter()
     unknown: list[str] = []
-    for _, line in lines(file):
+    for _, line in stream(lines, file):
         name = line.strip()
         pk = images.get(name, images.get(image_id(name)))
         if pk is not None:

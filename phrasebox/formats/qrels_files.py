@@ -104,7 +104,7 @@ def _write_csv(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
 
 def _read_json(path: Path) -> Iterator[QrelsLine]:
     with open_bytes(path) as stream:
-        packed = path.suffix == ".gz"
+        packed = path.suffix.lower() == ".gz"
         try:
             text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_LARGEST + 1)
         except GZIP_ERRORS as error:

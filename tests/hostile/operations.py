@@ -34,7 +34,6 @@ from annotation.common import database
 from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
-from annotation.images.pictures import store_picture
 from annotation.jobs.kinds import corpus_uploads
 from annotation.models import (
     Account,
@@ -73,6 +72,7 @@ from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
 from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
+from tests.factories import stored_picture
 from tests.hostile.calls import Call
 from tests.hostile.world import IMAGES, numbers
 from tests.review.world import HAT, MAN, THE_MAN
@@ -1275,7 +1275,7 @@ def _spare_corpus(at: At) -> str:
     file = Path(settings.DATA_DIR) / "work" / "spare.png"
     file.parent.mkdir(parents=True, exist_ok=True)
     Pillow.frombytes("RGB", (4, 4), at.rng.randbytes(48)).save(file)
-    picture = store_picture(file).name
+    picture = stored_picture(file).name
     Image.objects.create(corpus=corpus, position=0, key="a", filename="a.png", picture=picture)
     return corpus.name
 

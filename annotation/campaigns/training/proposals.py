@@ -1,5 +1,6 @@
 """The boxes that a model annotator proposes as a file: written, and those of another program read."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,11 @@ from django.utils.translation import gettext_lazy
 
 from annotation.campaigns import model_annotators
 from annotation.common.operations import FileUpload, Help, NewFile, OperationContext
-from annotation.formats.proposals import OutOfPicture, read_proposals, write_proposals
+from annotation.common.readers import stream
+from annotation.formats.proposals import OutOfPicture, read_proposals_within, write_proposals
 from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.model_annotators import Proposals
 from annotation.queue import model_answers, submission
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
@@ -83,10 +86,18 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     campaign = request.row()
     model_annotator = model_annotators.model_annotator_in(campaign, request.model_annotator)
     model_annotators.refuse_busy(model_annotator)
-    sizes, out = picture_sizes(campaign), OutOfPicture()
+    out = OutOfPicture()
+
+    def proposals() -> Iterator[tuple[str, Proposals]]:
+        nonlocal out
+        for part in stream(read_proposals_within, request.file, picture_sizes(campaign)):
+            if isinstance(part, OutOfPicture):
+                out = part
+            else:
+                yield part
+
     with model_annotators.training_run(model_annotator) as (version, _folder):
-        boxes = read_proposals(request.file, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
-        images = model_annotators.store_proposals(model_annotator, boxes, version=version)
+        images = model_annotators.store_proposals(model_annotator, proposals(), version=version)
         if not images:
             raise CampaignError(
                 _("%(file)s has no image; the model annotator is what it was") % {"file": request.file}

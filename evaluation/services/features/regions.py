@@ -8,6 +8,7 @@ from typing import Any, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.common.readers import stream
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
@@ -304,7 +305,7 @@ class _FileBoxes:
         place_of = {name: index for index, (name, _) in enumerate(self.images)}
         boxes_of_images: list[list[FileBox]] = [[] for _ in self.images]
         of_corpus = 0
-        for file_box in read_boxes(self.path):
+        for file_box in stream(read_boxes, self.path):
             image = self.names.image.get(file_box.image)
             if image is None:
                 self.unknown.setdefault(file_box.image)

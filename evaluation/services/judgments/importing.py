@@ -10,6 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,9 @@ from annotation import audit
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
+from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
+from evaluation.formats.sent_files import read_judged_pairs
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.selectors import CorpusNames, judgment_set, names_of
 from evaluation.services.common import (
@@ -138,8 +141,6 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
     began, format = time.monotonic(), request.format
     scale = scale_named(request.scale) if request.scale is not None else None
     reader = JUDGMENT_FORMATS.get(format)
-    if request.repeats:
-        reader = reader.counting_repeats()
     if scale is not None and reader.scale is not None and scale != reader.scale:
         raise InputError(
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
@@ -153,7 +154,8 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
         scale=scale or reader.scale,
         skip_unknown=request.skip_unknown,
     )
-    return store_judgments(reader.read(request.file), target, began=began, actor=context.actor)
+    with closing(stream(read_judged_pairs, request.file, format, request.repeats)) as pairs:
+        return store_judgments(pairs, target, began=began, actor=context.actor)
 
 
 def store_judgments(

@@ -8,9 +8,10 @@ statement at the end.
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from django.db import transaction
@@ -21,8 +22,10 @@ from pydantic import Field
 from annotation.common import database
 from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
+from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
+from evaluation.formats.sent_files import SentFile, SentMatrix, read_rankings
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
@@ -30,10 +33,7 @@ from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn
 from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
-from phrasebox.formats.embeddings import read_sides, scores_of
-from phrasebox.formats.scores import ScoreMatrix, read_scores
-from phrasebox.formats.trec import read_run, still_apart, write_run
-from phrasebox.scoring.ranking import best_by_strip
+from phrasebox.formats.trec import write_run
 from phrasebox.text_files import whole_file
 
 #: Raised where what the digest covers changes.
@@ -163,35 +163,32 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     names = names_of(request.corpus)
     declared = declared_training(request.trained_on, context)
     images = declared.images()
-    remarks: tuple[str, ...] = ()
-    if request.format == "trec":
-        read = read_run(request.file)
-        system, depth, number = system or read.tag, 0, len(read.rankings)
-        rankings: Iterable[NamedRanking] = ((query, *result) for query, result in read.rankings.items())
-    else:
-        if request.format == "scores":
-            matrix = read_scores(request.file)
-        else:
-            matrix = scores_of(*read_sides(request.file, request.captions), cosine=not request.inner_products)
-        remarks, number = (
-            matrix.remarks,
-            len(matrix.images if direction == Run.ANNOTATION else matrix.captions),
-        )
-        rankings = best_ranked(matrix, direction, depth)
-    registry.check_declaration(system, request.corpus, declared.trained_on)
-    report = _store(
-        RunMetadata(name, direction, system, request.format, source, digest_of_files(request.files), depth),
-        rankings,
-        names,
-        context.progress_of("rankings", number),
-        began,
+    sent = SentMatrix(
+        format=request.format,
+        file=request.file,
+        captions=request.captions,
+        cosine=not request.inner_products,
     )
+    with closing(stream(read_rankings, sent, depth, direction == Run.SEARCH)) as parts:
+        sent_file = cast(SentFile, next(parts))
+        if request.format == "trec":
+            system, depth = system or sent_file.tag, 0
+        registry.check_declaration(system, request.corpus, declared.trained_on)
+        report = _store(
+            RunMetadata(
+                name, direction, system, request.format, source, digest_of_files(request.files), depth
+            ),
+            cast(Iterator[NamedRanking], parts),
+            names,
+            context.progress_of("rankings", sent_file.number),
+            began,
+        )
     row = run_named(name)
     requested = registry.requested_by(context)
     registry.link_output(row, system, requested, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
         registry.note_addition("add_run", requested, run=name, corpus=request.corpus)
-    return replace(report, remarks=remarks)
+    return replace(report, remarks=sent_file.remarks)
 
 
 def store_run(
@@ -358,27 +355,6 @@ def write_file(
     """
     with whole_file(out) as part:
         return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP_TIES)
-
-
-def best_ranked(
-    matrix: ScoreMatrix, direction: str, depth: int
-) -> Iterator[tuple[str, list[str], NDArray[np.float32]]]:
-    """Each query's best items from a matrix, a strip of queries at a time, with scores in single precision.
-
-    Of scores that were given, those that differ are kept apart (see `still_apart`). Of those computed here
-    what single precision does not tell apart ties: the last digits are rounding.
-    """
-    turned = direction == Run.SEARCH
-    queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
-    scores = matrix.scores.turned() if turned else matrix.scores
-    number = 0
-    with matrix.naming(turned=turned):
-        for best in best_by_strip(scores, depth or max(1, len(items))):
-            with np.errstate(over="ignore"):  # what overflows is refused by name
-                single = still_apart(best.scores) if matrix.precomputed else best.scores.astype(np.float32)
-            for best_items, values in zip(best.items.tolist(), single, strict=True):
-                yield queries[number], [items[item] for item in best_items], values
-                number += 1
 
 
 class _RowReader:
