@@ -380,5 +380,5 @@ def forgetful() -> None:
     control_metadata.cache_clear()
     displayed_image.cache_clear()
     image_state._unruled.cache_clear()
-    answers._key.cache_clear()
+    answers.image_key.cache_clear()
     spelling.corpus_words.cache_clear()
