@@ -1,4 +1,4 @@
-"""Our own lossless table: a header line, then one JSON object per image, with its layer.
+"""Our own lossless table: one JSON object per image, with its layer.
 
 Field by field in docs/formats.md. A mention's words are not repeated: its caption has them.
 Pictures are found by file name under `--images`; their paths on this machine are not written.
@@ -26,12 +26,9 @@ from annotation.protocol.terms import (
 from phrasebox.table_files import Row
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
-_NAME = "phrasebox-corpus"
-_VERSION = 1
 _FILE = "corpus.jsonl"
 #: What `metadata.jsonl` in a folder of pictures calls a picture, and its captions.
 _PICTURE, _CAPTIONS_IN = "file_name", ("text", "caption", "captions")
-HEADER = json.dumps({"format": _NAME, "version": _VERSION})
 
 
 class Jsonl(Format):
@@ -44,27 +41,21 @@ class Jsonl(Format):
     says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(
-            self._located(path, images), source=path, expected="one line per image after the header"
-        )
+        return checked_records(self._located(path, images), source=path, expected="one line per image")
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.jsonl")
-        headed, pictures = False, Pictures(images)
+        pictures, first = Pictures(images), True
         for number, line in lines(file):
             if not line.strip():
                 continue
-            if not headed:
-                first = _loads(line, file, number)
-                if isinstance(first, dict) and _PICTURE in first:
+            try:
+                entry = _loads(line, file, number)
+                if first and isinstance(entry, dict) and _PICTURE in entry:
                     yield from records_of_rows(_rows(file), file, Pictures(images or file.parent))
                     return
-                _check_header(first, file, number)
-                headed = True
-                continue
-            try:
-                value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
-                record = _record(value, pictures)
+                first = False
+                record = _record(Fields(entry, what="the image", file=file, line=number), pictures)
             except FormatError as error:
                 report_problem(error)
                 continue
@@ -73,7 +64,6 @@ class Jsonl(Format):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / _FILE])
         with open_new(out / _FILE) as stream:
-            stream.write(f"{HEADER}\n")
             for record in writable(records, out, format=self, written=written):
                 stream.write(json.dumps(_row(record), ensure_ascii=False) + "\n")
                 written.add("images")
@@ -121,18 +111,6 @@ def _loads(line: str, file: Path, number: int) -> Any:
             line=number,
             expected="an image",
         ) from error
-
-
-def _check_header(value: Any, file: Path, line: int) -> None:
-    if not isinstance(value, dict) or value.get("format") != _NAME:
-        raise FormatError("has no header in its first line", file=file, line=line, expected=HEADER)
-    if value.get("version") != _VERSION:
-        raise FormatError(
-            f"is of version {short_repr(value.get('version'))}",
-            file=file,
-            line=line,
-            expected=f"version {_VERSION}",
-        )
 
 
 def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageRecord:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from phrasebox.names import ANY
 from phrasebox.registry import Registry
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import Scale
 from phrasebox.text_files import FormatError, short_repr
 

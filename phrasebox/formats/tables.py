@@ -27,7 +27,7 @@ from pathlib import Path
 
 from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
 from phrasebox.names import FILE, SOURCE
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import VOTE_SCALE, Scale
 from phrasebox.table_files import IMAGE_ALIASES, Row, TableFile
 from phrasebox.text_files import FormatError, decimal_number, lines, short_repr, whole_number
