@@ -123,8 +123,8 @@ def prepare() -> list[Component]:
 
 
 def heavier_than_need_be(component: Component) -> bool:
-    """Whether a component is there, and a package that does the same for half of the CPU could be. Once: where
-    that cannot be installed, no later run tries."""
+    """Whether a component is there, and a package that does the same for half of the CPU could be. It says so
+    once: where that package cannot be installed, no later run tries."""
     if not component.cheaper or component.find() is None or shutil.which(component.cheaper):
         return False
     tried = CACHE / f"tried-{component.cheaper}"
