@@ -26,7 +26,7 @@ from annotation.selectors.corpora import Account, Corpus, corpus_named, row_name
 from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
 from phrasebox.registry import UnknownName
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 from phrasebox.text.tokens import tokenise
 

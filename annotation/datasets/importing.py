@@ -20,12 +20,7 @@ from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.common.readers import stream
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
-from annotation.datasets.source_problems import (
-    IntakeError,
-    SourceProblem,
-    SourceProblems,
-    pictures_in_folder,
-)
+from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems, pictures_in_folder
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, report_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source

@@ -1,4 +1,4 @@
-"""Our own lossless table: a header line, then one JSON object per image, with its layer.
+"""Our own lossless table: one JSON object per image, with its layer.
 
 Field by field in docs/formats.md. A mention's words are not repeated: its caption has them.
 Pictures are found by file name under `--images`; their paths on this machine are not written.
@@ -24,10 +24,7 @@ from annotation.protocol.terms import (
 )
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
-_NAME = "phrasebox-corpus"
-_VERSION = 1
 _FILE = "corpus.jsonl"
-HEADER = json.dumps({"format": _NAME, "version": _VERSION})
 
 
 class Jsonl(Format):
@@ -40,19 +37,12 @@ class Jsonl(Format):
     says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(
-            self._located(path, images), source=path, expected="one line per image after the header"
-        )
+        return checked_records(self._located(path, images), source=path, expected="one line per image")
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.jsonl")
-        headed = False
         for number, line in lines(file):
             if not line.strip():
-                continue
-            if not headed:
-                _check_header(_loads(line, file, number), file, number)
-                headed = True
                 continue
             try:
                 value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
@@ -65,7 +55,6 @@ class Jsonl(Format):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / _FILE])
         with open_new(out / _FILE) as stream:
-            stream.write(f"{HEADER}\n")
             for record in writable(records, out, format=self, written=written):
                 stream.write(json.dumps(_row(record), ensure_ascii=False) + "\n")
                 written.add("images")
@@ -93,18 +82,6 @@ def _loads(line: str, file: Path, number: int) -> Any:
             line=number,
             expected="an image",
         ) from error
-
-
-def _check_header(value: Any, file: Path, line: int) -> None:
-    if not isinstance(value, dict) or value.get("format") != _NAME:
-        raise FormatError("has no header in its first line", file=file, line=line, expected=HEADER)
-    if value.get("version") != _VERSION:
-        raise FormatError(
-            f"is of version {short_repr(value.get('version'))}",
-            file=file,
-            line=line,
-            expected=f"version {_VERSION}",
-        )
 
 
 def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageRecord:

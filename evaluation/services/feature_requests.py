@@ -26,12 +26,7 @@ from evaluation.comparison.provenance import UNDECLARED
 from evaluation.formats.feature_files import FEATURE_SUFFIXES
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 from evaluation.services.common import errors_without_folder
-from evaluation.services.declarations import (
-    ARRAYS_UPLOAD,
-    IdsBeside,
-    TrainedOn,
-    declared_training,
-)
+from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import (
     FEATURE_KINDS,

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from phrasebox.registry import Registry
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import Scale
 from phrasebox.text_files import FormatError, short_repr
 

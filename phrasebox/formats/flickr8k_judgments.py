@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE
 from phrasebox.text_files import FormatError, lines, short_repr
 

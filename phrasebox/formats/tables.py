@@ -28,7 +28,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import VOTE_SCALE, Scale
 from phrasebox.text_files import FormatError, lines, short_repr
 

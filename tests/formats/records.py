@@ -256,18 +256,17 @@ def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
 
 
 def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
-    """Words, not texts; file name and size only where there is an annotation file; lists give the order."""
+    """Words, not texts; lists give the order."""
     result = []
     for record in records:
-        drawn = record.layer is not None and bool(record.layer.objects)
         result.append(
             ImageRecord(
                 record.id,
-                record.filename if drawn else f"{record.id}.jpg",
+                record.filename,
                 tuple(CaptionRecord(" ".join(c.words), unrelated=c.unrelated) for c in record.captions),
                 split=record.split,
-                width=record.width if drawn else 0,
-                height=record.height if drawn else 0,
+                width=record.width,
+                height=record.height,
                 layer=record.layer,
             )
         )

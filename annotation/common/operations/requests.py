@@ -227,7 +227,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def result_of(kind: type[R], row: Any, **others: Any) -> R:
+def result_of(kind: type[R], row: Any, /, **others: Any) -> R:
     """A result whose fields are those that `row` has under the same names, but for `others`."""
     same = (field.name for field in dataclasses.fields(cast(Any, kind)) if field.name not in others)
     return kind(**{name: getattr(row, name) for name in same}, **others)

@@ -24,8 +24,8 @@ from annotation.jobs import JobError, JobProgress, job_kind
 from annotation.jobs.status import JobStatus, job_status
 from annotation.models import Account, Campaign, Job
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.paging import Filling
+from annotation.protocol.rehearsal import CrowdSize
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.pair_judgments import page_filling
 

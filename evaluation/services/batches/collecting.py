@@ -28,13 +28,8 @@ from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import BATCH_FORMAT, judgments_source, names_of, selected_pairs_of
-from evaluation.services.batches.sources import counted_by_name, earlier
-from evaluation.services.batches.stored_answers import (
-    Answers,
-    BatchError,
-    answers_of_batches,
-    judges_named,
-)
+from evaluation.services.batches.stamps import counted_by_name, earlier
+from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches, judges_named
 from evaluation.services.common import work_lock
 from evaluation.services.judgments.importing import (
     JudgmentsReport,
@@ -44,7 +39,7 @@ from evaluation.services.judgments.importing import (
 )
 from evaluation.services.phases import ProgressCallback, part_of_progress, report_steps, silent
 from evaluation.services.stored_kinds import BATCHES
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: What a batch's answers are, by what its campaign asks.
 

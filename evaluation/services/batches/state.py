@@ -35,7 +35,7 @@ from phrasebox.agreement.estimates import Estimate
 from phrasebox.pooling.omissions import OmittedSystem, leave_out
 from phrasebox.pooling.pools import PairIds, among, pool
 from phrasebox.pooling.unlikely import FilterLoss, filter_loss
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import AnyRule
 
 #: The level at which Krippendorff's alpha takes the answers.

@@ -18,12 +18,7 @@ from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
 from evaluation.formats.box_files import FileBox, read_boxes
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import InputError, check_file, check_name, phase_cache
-from evaluation.services.features.extraction import (
-    check_declared,
-    declared_network,
-    layout_of,
-    network_of,
-)
+from evaluation.services.features.extraction import check_declared, declared_network, layout_of, network_of
 from evaluation.services.features.importing import count_ids
 from evaluation.services.features.store import FeatureSet, NewSet, digest_of_pictures, write_set
 from models_core.features.image.cnn import CNNSettings

@@ -29,13 +29,8 @@ from evaluation.formats.sent_files import SentFile, SentMatrix, read_rankings
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
-from evaluation.services.declarations import (
-    ARRAYS_UPLOAD,
-    IdsBeside,
-    TrainedOn,
-    declared_training,
-)
-from evaluation.services.runs.directions import direction_choices
+from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
 from phrasebox.formats.trec import write_run

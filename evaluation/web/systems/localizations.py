@@ -14,9 +14,7 @@ from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import LocalizationSet
-from evaluation.services.localizations.files import (
-    ImportedLocalizations,
-)
+from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.measures import OF_STORED_REGIONS, RECALL_RANKS
 from evaluation.services.localizations.mention_pages import (
     ALL_MENTIONS,

@@ -34,6 +34,7 @@ from tests.jobs.conftest import CELERY_FIRST, Delivery
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.slow  # by default without a worker in `database/test_collecting`; Celery: `jobs/test_deliveries`
 @pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
 def test_a_round_and_a_second_one(
     installation: Delivery, world: World, recipes: dict[str, str], tmp_path: Path
